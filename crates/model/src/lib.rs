@@ -1,0 +1,1 @@
+//! Answers requests in virtual time: disks, links, controllers, schedulers.
