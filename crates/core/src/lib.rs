@@ -1,1 +1,19 @@
-//! The language of the laboratory: units, requests, workloads, plans, records, and the two traits.
+//! The language of the laboratory: units, requests, workloads, dispatch, plans and records.
+//!
+//! Everything that two crates must agree on is said here and nowhere else. There is no I/O, no
+//! clock and no `unsafe` in this crate; time is integer nanoseconds and is always an argument.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod device;
+pub mod dispatch;
+pub mod request;
+pub mod rng;
+pub mod target;
+pub mod units;
+
+pub use device::Device;
+pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
+pub use rng::Rng;
+pub use target::{Rejected, Target, TargetError};
+pub use units::{Bytes, Lba, Ratio, Sectors, Span, Time};

@@ -1,0 +1,73 @@
+//! Options with a fixed set of names.
+
+use super::nearest;
+
+/// A type whose values have names that users write: `randread`, `ahci`, `deadline`.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// What is being chosen, for messages: `controller`.
+    const WHAT: &'static str;
+    /// Every name with its value. The first name of a value is the one that is printed.
+    const NAMES: &'static [(&'static str, Self)];
+
+    /// The value called `name`.
+    ///
+    /// # Errors
+    /// Says which names there are, and which one was probably meant.
+    fn from_name(name: &str) -> Result<Self, String> {
+        if let Some((_, value)) = Self::NAMES.iter().find(|(known, _)| *known == name) {
+            return Ok(*value);
+        }
+        let names: Vec<&str> = Self::NAMES.iter().map(|(known, _)| *known).collect();
+        let list = names.join("`, `");
+        let what = Self::WHAT;
+        Err(match nearest(name, names) {
+            Some(meant) => {
+                format!("`{name}` is no {what}; did you mean `{meant}`? (one of `{list}`)")
+            }
+            None => format!("`{name}` is no {what}: it is one of `{list}`"),
+        })
+    }
+
+    /// The name that is printed for this value.
+    fn name(self) -> &'static str {
+        let (name, _) = Self::NAMES
+            .iter()
+            .find(|(_, value)| *value == self)
+            .expect("NAMES holds every value of the type");
+        name
+    }
+}
+
+/// Gives a [`Choice`] its `Display`, `FromStr` and serde forms, all by name.
+#[macro_export]
+macro_rules! choice_as_text {
+    ($($choice:ty),+ $(,)?) => {$(
+        impl std::fmt::Display for $choice {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad($crate::config::Choice::name(*self))
+            }
+        }
+        impl std::str::FromStr for $choice {
+            type Err = String;
+            fn from_str(name: &str) -> Result<Self, String> {
+                $crate::config::Choice::from_name(name)
+            }
+        }
+        impl serde::Serialize for $choice {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str($crate::config::Choice::name(*self))
+            }
+        }
+        impl<'de> serde::Deserialize<'de> for $choice {
+            fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                let name = <std::borrow::Cow<'de, str>>::deserialize(source)?;
+                $crate::config::Choice::from_name(&name).map_err(serde::de::Error::custom)
+            }
+        }
+        impl $crate::config::Value for $choice {
+            fn read(text: &str) -> Result<Self, String> {
+                $crate::config::Choice::from_name(text)
+            }
+        }
+    )+};
+}

@@ -1,0 +1,44 @@
+//! Reads study, profile and measurement files: typed values, and errors that name the line.
+//!
+//! A [`Section`] hands out its keys one by one and remembers which were asked for; what is left at
+//! the end is unknown, and the nearest key that was asked for is the suggestion. So the list of
+//! known keys can never differ from the keys that are read.
+
+mod choice;
+mod section;
+mod value;
+
+pub use choice::Choice;
+pub use section::{Row, Section};
+pub use value::Value;
+
+/// What is wrong with a file, where, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}:{column}: {message}")]
+pub struct ConfigError {
+    /// The file as the user named it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What was found.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// The candidate that `word` was probably meant to be, if any is near.
+///
+/// Near is Jaro-Winkler similarity above 0.8, found by trying common slips (`iodpeth`, `drives`):
+/// below that the suggestions start to puzzle more than they help.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut best: Option<(&str, f64)> = None;
+    for candidate in candidates {
+        let similarity = strsim::jaro_winkler(word, candidate);
+        if similarity > 0.8 && best.is_none_or(|(_, highest)| similarity > highest) {
+            best = Some((candidate, similarity));
+        }
+    }
+    best.map(|(candidate, _)| candidate)
+}

@@ -1,0 +1,366 @@
+//! One table of a TOML file, read key by key.
+
+use std::rc::Rc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{ConfigError, Value, nearest};
+
+/// A file's name and text, kept to turn byte offsets into lines.
+#[derive(Debug)]
+struct Source {
+    file: String,
+    text: String,
+}
+
+impl Source {
+    fn error(&self, at: usize, message: String, hint: Option<String>) -> ConfigError {
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+        ConfigError { file: self.file.clone(), line, column, message, hint }
+    }
+}
+
+/// A table whose keys are taken out one by one; [`Section::finish`] refuses what is left.
+#[derive(Debug)]
+pub struct Section {
+    source: Rc<Source>,
+    /// How messages call it: `[drive]`, or "the file" for the top.
+    name: String,
+    /// Where it begins in the text, for keys that are missing.
+    at: usize,
+    left: Vec<(String, usize, Item)>,
+    asked: Vec<&'static str>,
+}
+
+/// A value with its place, free of the text it was parsed from.
+#[derive(Debug)]
+enum Item {
+    Scalar { text: String, at: usize },
+    Array { items: Vec<Item>, at: usize },
+    Table { entries: Vec<(String, usize, Item)>, at: usize },
+}
+
+impl Item {
+    fn new(value: Spanned<DeValue<'_>>) -> Self {
+        let at = value.span().start;
+        match value.into_inner() {
+            DeValue::String(text) => Self::Scalar { text: text.into_owned(), at },
+            DeValue::Integer(number) => Self::Scalar { text: number.to_string(), at },
+            DeValue::Float(number) => Self::Scalar { text: number.to_string(), at },
+            DeValue::Boolean(flag) => Self::Scalar { text: flag.to_string(), at },
+            DeValue::Datetime(moment) => Self::Scalar { text: moment.to_string(), at },
+            DeValue::Array(items) => {
+                Self::Array { items: items.into_iter().map(Self::new).collect(), at }
+            }
+            DeValue::Table(table) => Self::Table { entries: entries(table), at },
+        }
+    }
+
+    fn at(&self) -> usize {
+        match self {
+            Self::Scalar { at, .. } | Self::Array { at, .. } | Self::Table { at, .. } => *at,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Scalar { .. } => "a single value",
+            Self::Array { .. } => "a list",
+            Self::Table { .. } => "a table",
+        }
+    }
+}
+
+fn entries(table: DeTable<'_>) -> Vec<(String, usize, Item)> {
+    table
+        .into_iter()
+        .map(|(key, value)| (key.get_ref().to_string(), key.span().start, Item::new(value)))
+        .collect()
+}
+
+impl Section {
+    /// Parses the TOML `text` of `file`; the name is used in messages only.
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let source = Rc::new(Source { file: file.to_owned(), text: text.to_owned() });
+        let table = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let message = error.message().trim_end().to_owned();
+            source.error(at, message, Some("the file must be TOML: `key = value`".into()))
+        })?;
+        let left = entries(table.into_inner());
+        Ok(Self { source, name: "the file".into(), at: 0, left, asked: Vec::new() })
+    }
+
+    /// Takes the value of `key`, or `None` where the key is absent.
+    ///
+    /// # Errors
+    /// The value is not what the type reads.
+    pub fn take<T: Value>(&mut self, key: &'static str) -> Result<Option<T>, ConfigError> {
+        let Some(item) = self.remove(key) else { return Ok(None) };
+        self.read(key, &item).map(Some)
+    }
+
+    /// Takes the value of a key that must be there.
+    ///
+    /// # Errors
+    /// The key is missing, or its value is not what the type reads.
+    pub fn require<T: Value>(&mut self, key: &'static str) -> Result<T, ConfigError> {
+        self.take(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// Takes a list of values; one value alone counts as a list of one.
+    ///
+    /// # Errors
+    /// An item is not what the type reads.
+    pub fn list<T: Value>(&mut self, key: &'static str) -> Result<Option<Vec<T>>, ConfigError> {
+        match self.remove(key) {
+            None => Ok(None),
+            Some(Item::Array { items, .. }) => {
+                items.iter().map(|item| self.read(key, item)).collect::<Result<_, _>>().map(Some)
+            }
+            Some(item) => Ok(Some(vec![self.read(key, &item)?])),
+        }
+    }
+
+    /// Takes a table written as a list of lists, such as a seek curve.
+    ///
+    /// # Errors
+    /// The value is not a list of lists of single values.
+    pub fn rows(&mut self, key: &'static str) -> Result<Option<Vec<Row>>, ConfigError> {
+        let Some(item) = self.remove(key) else { return Ok(None) };
+        let at = item.at();
+        let wrong = || self.error_at(at, format!("`{key}` must be a list of lists"), None);
+        let Item::Array { items, .. } = item else { return Err(wrong()) };
+        let mut rows = Vec::with_capacity(items.len());
+        for item in items {
+            let Item::Array { items, at } = item else { return Err(wrong()) };
+            rows.push(Row { source: Rc::clone(&self.source), key, at, items });
+        }
+        Ok(Some(rows))
+    }
+
+    /// Takes the table `[key]`, or `None` where it is absent.
+    ///
+    /// # Errors
+    /// The key holds something else.
+    pub fn section(&mut self, key: &'static str) -> Result<Option<Self>, ConfigError> {
+        match self.remove(key) {
+            None => Ok(None),
+            Some(Item::Table { entries, at }) => Ok(Some(self.child(key, "", at, entries))),
+            Some(item) => Err(self.wrong_kind(key, &item, "a table")),
+        }
+    }
+
+    /// Takes the tables `[[key]]`, in order; none where the key is absent.
+    ///
+    /// # Errors
+    /// The key holds something else.
+    pub fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, ConfigError> {
+        let items = match self.remove(key) {
+            None => return Ok(Vec::new()),
+            Some(Item::Array { items, .. }) => items,
+            Some(item) => return Err(self.wrong_kind(key, &item, "a list of tables")),
+        };
+        let mut sections = Vec::with_capacity(items.len());
+        for item in items {
+            let Item::Table { entries, at } = item else {
+                return Err(self.wrong_kind(key, &item, "a list of tables"));
+            };
+            sections.push(self.child(key, "[]", at, entries));
+        }
+        Ok(sections)
+    }
+
+    /// Moves every key of the table `[key]` up into this section, where a file may leave the table
+    /// heading out.
+    ///
+    /// # Errors
+    /// `key` is there and holds no table.
+    pub fn lift(&mut self, key: &'static str) -> Result<(), ConfigError> {
+        match self.remove(key) {
+            None => Ok(()),
+            Some(Item::Table { entries, .. }) => {
+                self.left.extend(entries);
+                Ok(())
+            }
+            Some(item) => Err(self.wrong_kind(key, &item, "a table")),
+        }
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// A key was never asked for: it is unknown, and the nearest known one is suggested.
+    pub fn finish(self) -> Result<(), ConfigError> {
+        let Some((key, at, _)) = self.left.iter().min_by_key(|(_, at, _)| *at) else {
+            return Ok(());
+        };
+        let hint = match nearest(key, self.asked.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known here: `{}`", self.asked.join("`, `")),
+        };
+        let message = format!("unknown key `{key}` in {}", self.name);
+        Err(self.error_at(*at, message, Some(hint)))
+    }
+
+    /// An error about the section as a whole.
+    pub fn error(&self, message: impl Into<String>) -> ConfigError {
+        self.error_at(self.at, message.into(), None)
+    }
+
+    fn missing(&self, key: &str) -> ConfigError {
+        let message = format!("{} has no `{key}`, which it needs", self.name);
+        let near = nearest(key, self.left.iter().map(|(key, _, _)| key.as_str()));
+        let hint = match near {
+            Some(found) => format!("is `{found}` meant to be `{key}`?"),
+            None => format!("add a line `{key} = ...`"),
+        };
+        self.error_at(self.at, message, Some(hint))
+    }
+
+    fn remove(&mut self, key: &'static str) -> Option<Item> {
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
+        let index = self.left.iter().position(|(name, _, _)| name == key)?;
+        Some(self.left.remove(index).2)
+    }
+
+    fn child(&self, key: &str, suffix: &str, at: usize, left: Vec<(String, usize, Item)>) -> Self {
+        let name = if suffix.is_empty() { format!("[{key}]") } else { format!("[[{key}]]") };
+        Self { source: Rc::clone(&self.source), name, at, left, asked: Vec::new() }
+    }
+
+    fn read<T: Value>(&self, key: &str, item: &Item) -> Result<T, ConfigError> {
+        read(&self.source, key, item)
+    }
+
+    fn wrong_kind(&self, key: &str, item: &Item, wanted: &str) -> ConfigError {
+        self.error_at(item.at(), format!("`{key}` is {}, not {wanted}", item.kind()), None)
+    }
+
+    fn error_at(&self, at: usize, message: String, hint: Option<String>) -> ConfigError {
+        self.source.error(at, message, hint)
+    }
+}
+
+/// One inner list of a table written as a list of lists.
+#[derive(Debug)]
+pub struct Row {
+    source: Rc<Source>,
+    key: &'static str,
+    at: usize,
+    items: Vec<Item>,
+}
+
+impl Row {
+    /// How many values it holds.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Reads the value at `index`, from 0.
+    ///
+    /// # Errors
+    /// The row is too short, or the value is not what the type reads.
+    pub fn get<T: Value>(&self, index: usize) -> Result<T, ConfigError> {
+        match self.items.get(index) {
+            Some(item) => read(&self.source, self.key, item),
+            None => Err(self.error(format!(
+                "this row of `{}` has {} values, one more is needed",
+                self.key,
+                self.items.len()
+            ))),
+        }
+    }
+
+    /// An error about this row.
+    pub fn error(&self, message: impl Into<String>) -> ConfigError {
+        self.source.error(self.at, message.into(), None)
+    }
+}
+
+fn read<T: Value>(source: &Source, key: &str, item: &Item) -> Result<T, ConfigError> {
+    let Item::Scalar { text, at } = item else {
+        let message = format!("`{key}` is {}, not a single value", item.kind());
+        return Err(source.error(item.at(), message, None));
+    };
+    T::read(text).map_err(|wrong| source.error(*at, format!("`{key}`: {wrong}"), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Bytes, Span};
+
+    fn read_sample(text: &str) -> Result<(Bytes, Option<Span>), ConfigError> {
+        let mut top = Section::parse("sample.toml", text)?;
+        let mut drive = top.section("drive")?.ok_or_else(|| top.error("no [drive]"))?;
+        let values = (drive.require("capacity")?, drive.take("seek")?);
+        drive.finish()?;
+        top.finish()?;
+        Ok(values)
+    }
+
+    fn check_error(text: &str, expected: &str, hint: Option<&str>) {
+        let error = read_sample(text).expect_err(text);
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(error.hint.as_deref(), hint);
+    }
+
+    #[test]
+    fn values_are_read_with_their_units() {
+        let read = read_sample("[drive]\ncapacity = \"1T\"\nseek = \"8.5ms\"\n").unwrap();
+        assert_eq!(read, (Bytes::gib(1024), Some(Span::from_us(8500))));
+        assert_eq!(read_sample("[drive]\ncapacity = 512\n").unwrap().0, Bytes::new(512));
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_remedy() {
+        check_error(
+            "[drive]\ncapacity = 1\nseeek = \"1ms\"\n",
+            "sample.toml:3:1: unknown key `seeek` in [drive]",
+            Some("did you mean `seek`?"),
+        );
+        check_error(
+            "[drive]\ncapacitiy = 1\n",
+            "sample.toml:1:1: [drive] has no `capacity`, which it needs",
+            Some("is `capacitiy` meant to be `capacity`?"),
+        );
+        check_error(
+            "[drive]\ncapacity = \"much\"\n",
+            "sample.toml:2:12: `capacity`: `much` is not a size such as `512`, `4k`, `1M` or \
+             `200G` (powers of two)",
+            None,
+        );
+        check_error(
+            "[drive]\ncapacity = [1]\n",
+            "sample.toml:2:12: `capacity` is a list, not a single value",
+            None,
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_toml_is_refused_with_its_line() {
+        let error = read_sample("[drive]\ncapacity = = 1\n").expect_err("two equal signs");
+        assert_eq!((error.line, error.column), (2, 12));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = read_sample(&text);
+        }
+    }
+}

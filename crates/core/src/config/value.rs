@@ -1,0 +1,63 @@
+//! Types that can be read from one value of a file or of a `key=value` option.
+
+use crate::units::{Bytes, Ratio, Span};
+
+/// A type that is read from the text of one value.
+///
+/// Numbers and strings are read alike, so `bs = 4096`, `bs = "4k"` and `bs=4k` all work.
+pub trait Value: Sized {
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// One sentence: what was found and what would be accepted.
+    fn read(text: &str) -> Result<Self, String>;
+}
+
+impl Value for String {
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+}
+
+impl Value for bool {
+    fn read(text: &str) -> Result<Self, String> {
+        match text {
+            "true" | "on" | "yes" | "1" => Ok(true),
+            "false" | "off" | "no" | "0" => Ok(false),
+            _ => Err(format!("`{text}` is neither `on` nor `off`")),
+        }
+    }
+}
+
+impl Value for f64 {
+    fn read(text: &str) -> Result<Self, String> {
+        let number: Option<f64> = text.parse().ok();
+        number
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| format!("`{text}` is not a number"))
+    }
+}
+
+macro_rules! whole_number {
+    ($($number:ty),+) => {$(
+        impl Value for $number {
+            fn read(text: &str) -> Result<Self, String> {
+                text.replace('_', "").parse().map_err(|_| {
+                    format!("`{text}` is not a whole number from 0 to {}", <$number>::MAX)
+                })
+            }
+        }
+    )+};
+}
+whole_number!(u16, u32, u64, usize);
+
+macro_rules! unit {
+    ($($unit:ty),+) => {$(
+        impl Value for $unit {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|error: crate::units::ParseUnitError| error.to_string())
+            }
+        }
+    )+};
+}
+unit!(Bytes, Ratio, Span);

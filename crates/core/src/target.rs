@@ -1,0 +1,51 @@
+//! What a load loop can aim at.
+
+use crate::request::{Completion, Request};
+use crate::units::{Bytes, Time};
+
+/// A request that was not taken.
+#[derive(Debug)]
+pub enum Rejected {
+    /// The queue is full: wait for a completion, then hand it over again.
+    Full(Request),
+    /// The target is broken.
+    Broken(TargetError),
+}
+
+/// Why a target cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} failed on the target")]
+pub struct TargetError {
+    /// What was being done, for example `io_uring_enter`.
+    pub operation: &'static str,
+    /// What the system said.
+    #[source]
+    pub source: std::io::Error,
+}
+
+/// Something that takes requests and completes them in its own time.
+///
+/// A [`crate::Device`] in virtual time is a `Target` that jumps to the next event; a kernel ring is
+/// one that waits. The load loop, the probe and the durability check know only this trait, so what
+/// is simulated is what ships.
+pub trait Target {
+    /// The target's clock. Virtual, or the host's monotonic clock since the run began.
+    fn now(&mut self) -> Time;
+
+    /// Addressable bytes.
+    fn capacity(&self) -> Bytes;
+
+    /// Takes over `request`; it may leave for the device now or at the next [`Target::wait`].
+    ///
+    /// # Errors
+    /// [`Rejected::Full`] gives the request back.
+    fn submit(&mut self, request: Request) -> Result<(), Rejected>;
+
+    /// Waits until something completed or the clock reads `until`, and appends what completed.
+    ///
+    /// With nothing in flight it waits for `until` alone. `until` in the past makes it a poll.
+    ///
+    /// # Errors
+    /// The target is broken and nothing more will complete.
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError>;
+}

@@ -1,0 +1,154 @@
+//! Addresses and lengths on a drive, in the 512-byte sectors of the block layer.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use super::Bytes;
+
+/// Bytes in one [`Lba`] step.
+///
+/// Always 512, whatever the medium's own sector is: the Linux block layer counts so
+/// (`sector_t`, `include/linux/blk_types.h`), and so do ATA and the traces we read. A drive with
+/// 4096-byte physical sectors has eight addresses in each.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// A logical block address: the number of a 512-byte sector, from 0.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct Lba(u64);
+
+/// A number of 512-byte sectors.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct Sectors(u64);
+
+impl Lba {
+    /// The first sector.
+    pub const ZERO: Self = Self(0);
+
+    /// The sector with this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The sector that holds the byte at `offset`.
+    pub const fn at_byte(offset: Bytes) -> Self {
+        Self(offset.get() / SECTOR_BYTES)
+    }
+
+    /// Where it starts, in bytes from the beginning of the drive.
+    pub const fn byte_offset(self) -> Bytes {
+        Bytes::new(self.0.saturating_mul(SECTOR_BYTES))
+    }
+}
+
+impl Sectors {
+    /// None.
+    pub const ZERO: Self = Self(0);
+
+    /// This many sectors.
+    pub const fn new(count: u64) -> Self {
+        Self(count)
+    }
+
+    /// How many.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The sectors needed to hold `amount`, the last one perhaps in part.
+    pub const fn holding(amount: Bytes) -> Self {
+        Self(amount.get().div_ceil(SECTOR_BYTES))
+    }
+
+    /// Their size.
+    pub const fn bytes(self) -> Bytes {
+        Bytes::new(self.0.saturating_mul(SECTOR_BYTES))
+    }
+}
+
+impl Add<Sectors> for Lba {
+    type Output = Self;
+    fn add(self, count: Sectors) -> Self {
+        Self(self.0.saturating_add(count.0))
+    }
+}
+
+impl Sub for Lba {
+    type Output = Sectors;
+    fn sub(self, earlier: Self) -> Sectors {
+        Sectors(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Sectors {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Sectors {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl fmt::Display for Lba {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Sectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sectors_and_bytes_convert() {
+        assert_eq!(Lba::at_byte(Bytes::kib(4)), Lba::new(8));
+        assert_eq!(Lba::new(8).byte_offset(), Bytes::kib(4));
+        assert_eq!(Sectors::holding(Bytes::new(513)), Sectors::new(2));
+        assert_eq!(Sectors::new(8).bytes(), Bytes::kib(4));
+    }
+
+    #[test]
+    fn addresses_saturate_instead_of_wrapping() {
+        assert_eq!(Lba::new(u64::MAX) + Sectors::new(1), Lba::new(u64::MAX));
+    }
+}
