@@ -7,13 +7,18 @@
 pub mod config;
 pub mod device;
 pub mod dispatch;
+pub mod histogram;
+pub mod record;
 pub mod request;
 pub mod rng;
 pub mod target;
 pub mod units;
+pub mod workload;
 
 pub use device::Device;
+pub use histogram::Histogram;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;
 pub use target::{Rejected, Target, TargetError};
 pub use units::{Bytes, Lba, Ratio, Sectors, Span, Time};
+pub use workload::{Requests, Workload};

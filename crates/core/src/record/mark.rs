@@ -1,0 +1,38 @@
+//! What a figure is, and what casts doubt on it.
+
+use serde::{Deserialize, Serialize};
+
+/// A remark that travels with a result and is shown wherever the result is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Stable identifier, for scripts.
+    pub id: MarkId,
+    /// What it means here, with the evidence.
+    pub message: String,
+}
+
+/// The kinds of marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkId {
+    /// Virtual time over a model: no real device was touched.
+    Modelled,
+    /// The host's page cache answered, or may have.
+    PageCache,
+    /// The drive's own cache answered most requests.
+    DriveCache,
+    /// The processor, not the device, was the limit.
+    CpuBound,
+    /// Whatever this is, it is no measurement of a disk.
+    NotDisk,
+    /// Too few requests for the tail that is printed.
+    FewRequests,
+    /// Requests failed.
+    Errors,
+    /// The run was stopped before its end.
+    Interrupted,
+    /// The engine fell back to another way of doing I/O.
+    Fallback,
+    /// Requests were sent later than the pace asked for.
+    Late,
+}

@@ -1,0 +1,196 @@
+//! What a run leaves behind: its configuration, its figures, and what they may be taken for.
+//!
+//! These types *are* the JSON of `drivelab run` (schema `drivelab.run/1`): their field names are a
+//! contract with whoever scripts against them.
+
+mod host;
+mod latency;
+mod mark;
+
+pub use host::Host;
+pub use latency::Latency;
+pub use mark::{Mark, MarkId};
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::units::Span;
+use crate::workload::Workload;
+
+/// The schema that this version writes.
+pub const RUN_SCHEMA: &str = "drivelab.run/1";
+
+/// One run: one configuration, one workload, once. The unit of statistics.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Always [`RUN_SCHEMA`].
+    pub schema: String,
+    /// What was measured, as it can be given again: a path, or `drive:NAME,...`.
+    pub target: String,
+    /// The user's name for the run, where given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Everything needed to repeat it.
+    pub config: RunConfig,
+    /// One entry a job.
+    pub jobs: Vec<JobRecord>,
+    /// All jobs together.
+    pub total: JobRecord,
+    /// What the figures are, and what casts doubt on them.
+    pub marks: Vec<Mark>,
+    /// The machine; absent where nothing of it can matter, in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+}
+
+/// How a run was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunConfig {
+    /// The version that made it.
+    pub drivelab: String,
+    /// What moves the data: `io_uring`, `psync` or `virtual`.
+    pub ioengine: String,
+    /// Whether the page cache was passed by (`O_DIRECT`).
+    pub direct: bool,
+    /// Jobs that ran together.
+    pub numjobs: u32,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What each job did.
+    pub workload: Workload,
+}
+
+/// When latency stamps were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stamp {
+    /// A pair for each request.
+    #[default]
+    Io,
+    /// A pair for each batch that went to the kernel together.
+    Batch,
+}
+
+/// The figures of one job, or of all together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// Requests completed in the measured time, failed ones apart.
+    pub ios: u64,
+    /// Of them reads; the rest are writes and flushes.
+    pub reads: u64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Data moved a second.
+    pub bytes_per_s: f64,
+    /// Measured time.
+    pub elapsed_ns: u64,
+    /// From the moment a request was meant to be sent to its completion: what a user waits.
+    pub lat_ns: Latency,
+    /// From the moment it was sent: what the device took.
+    pub service_ns: Latency,
+    /// How much later than meant requests were sent.
+    pub late_ns: Latency,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Processor time (user and system, whole process) per request; absent in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns_per_io: Option<f64>,
+    /// How stamps were taken.
+    pub stamp: Stamp,
+    /// Second by second.
+    pub seconds: Vec<Second>,
+    /// The whole distribution behind `lat_ns`.
+    pub lat_histogram: Histogram,
+}
+
+/// What happened in one second of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Second {
+    /// Requests completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Sum of latencies.
+    pub lat_sum_ns: u64,
+    /// Longest latency.
+    pub lat_max_ns: u64,
+}
+
+/// Counts of a job from which its [`JobRecord`] is made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    /// Requests completed.
+    pub ios: u64,
+    /// Of them reads.
+    pub reads: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Measured time.
+    pub elapsed: Span,
+    /// From the intended moment to completion.
+    pub lat: Histogram,
+    /// From issue to completion.
+    pub service: Histogram,
+    /// From the intended moment to issue.
+    pub late: Histogram,
+    /// Processor time, where there is any.
+    pub cpu: Option<Span>,
+    /// How stamps were taken.
+    pub stamp: Stamp,
+    /// Second by second.
+    pub seconds: Vec<Second>,
+}
+
+impl Tally {
+    /// Adds a job that ran at the same time; counts add, the longest time stays.
+    pub fn merge(&mut self, other: &Self) {
+        self.ios += other.ios;
+        self.reads += other.reads;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.lat.merge(&other.lat);
+        self.service.merge(&other.service);
+        self.late.merge(&other.late);
+        self.cpu = self.cpu.max(other.cpu);
+        self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
+        self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
+        for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
+            mine.ios += theirs.ios;
+            mine.bytes += theirs.bytes;
+            mine.lat_sum_ns = mine.lat_sum_ns.saturating_add(theirs.lat_sum_ns);
+            mine.lat_max_ns = mine.lat_max_ns.max(theirs.lat_max_ns);
+        }
+    }
+
+    /// The figures.
+    pub fn record(&self) -> JobRecord {
+        JobRecord {
+            ios: self.ios,
+            reads: self.reads,
+            iops: per_second(self.ios, self.elapsed),
+            bytes_per_s: per_second(self.bytes, self.elapsed),
+            elapsed_ns: self.elapsed.ns(),
+            lat_ns: Latency::of(&self.lat),
+            service_ns: Latency::of(&self.service),
+            late_ns: Latency::of(&self.late),
+            errors: self.errors,
+            cpu_ns_per_io: self.cpu.filter(|_| self.ios > 0).map(|cpu| per_io(cpu, self.ios)),
+            stamp: self.stamp,
+            seconds: self.seconds.clone(),
+            lat_histogram: self.lat.clone(),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
+fn per_second(count: u64, elapsed: Span) -> f64 {
+    if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
+fn per_io(cpu: Span, ios: u64) -> f64 {
+    cpu.ns() as f64 / ios as f64
+}

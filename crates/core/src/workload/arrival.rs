@@ -1,0 +1,142 @@
+//! When requests are sent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rng::Rng;
+use crate::units::{Span, Time};
+
+/// The pace of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// Closed loop: `iodepth` requests stay outstanding; each completion, after `think_time`, sends
+    /// the next.
+    Closed {
+        /// Requests outstanding.
+        iodepth: u32,
+        /// Time from a completion to the request that follows it.
+        think_time: Span,
+    },
+    /// Open loop: a request every `1 / per_s` seconds, whether or not others have completed.
+    Fixed {
+        /// Requests a second.
+        per_s: u64,
+        /// Requests that may be outstanding; later ones are sent late and count as late.
+        iodepth: u32,
+    },
+    /// Open loop with exponential gaps.
+    Poisson {
+        /// Mean requests a second.
+        per_s: u64,
+        /// Requests that may be outstanding; later ones are sent late and count as late.
+        iodepth: u32,
+    },
+}
+
+impl Pace {
+    /// The most requests that may be outstanding.
+    pub const fn iodepth(self) -> u32 {
+        match self {
+            Self::Closed { iodepth, .. }
+            | Self::Fixed { iodepth, .. }
+            | Self::Poisson { iodepth, .. } => iodepth,
+        }
+    }
+}
+
+/// The intended moments of an open loop, from its beginning on.
+///
+/// Times are derived from the count, not summed from a rounded gap, so a fixed rate is exact over
+/// any length of run: 3 a second gives 0, 333333333, 666666666, 1000000000 ns.
+#[derive(Debug, Clone)]
+pub enum Arrivals {
+    /// Evenly spaced.
+    Fixed {
+        /// Requests a second.
+        per_s: u64,
+        /// Arrivals so far.
+        count: u64,
+    },
+    /// A Poisson process.
+    Poisson {
+        /// Requests a second.
+        per_s: u64,
+        /// The last arrival in units of 1/2^16 ns, so that rounding does not add up.
+        at: u128,
+        /// Its generator.
+        rng: Rng,
+    },
+}
+
+const NS_PER_S: u128 = 1_000_000_000;
+/// Fraction bits of a Poisson arrival's clock: a millionth of the gap even at 10^9 a second.
+const FRACTION: u32 = 16;
+
+impl Arrivals {
+    /// The arrivals of `pace`, or `None` for a closed loop.
+    pub fn new(pace: Pace, seed: u64) -> Option<Self> {
+        match pace {
+            Pace::Closed { .. } => None,
+            Pace::Fixed { per_s, .. } => Some(Self::Fixed { per_s, count: 0 }),
+            Pace::Poisson { per_s, .. } => {
+                Some(Self::Poisson { per_s, at: 0, rng: Rng::new(seed) })
+            }
+        }
+    }
+
+    /// The moment of the next arrival.
+    #[inline]
+    pub fn next_at(&mut self) -> Time {
+        let ns = match self {
+            Self::Fixed { per_s, count } => {
+                let ns = u128::from(*count) * NS_PER_S / u128::from(*per_s);
+                *count += 1;
+                ns
+            }
+            Self::Poisson { per_s, at, rng } => {
+                let mean = (NS_PER_S << FRACTION) / u128::from(*per_s);
+                let mean = u64::try_from(mean).unwrap_or(u64::MAX);
+                *at += u128::from(rng.exponential(Span::from_ns(mean)).ns());
+                *at >> FRACTION
+            }
+        };
+        Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last_of(mut arrivals: Arrivals, count: usize) -> u64 {
+        (0..count).map(|_| arrivals.next_at().ns()).last().unwrap()
+    }
+
+    #[test]
+    fn fixed_rates_never_drift() {
+        let check = |per_s, count, expected| {
+            let pace = Pace::Fixed { per_s, iodepth: 1 };
+            assert_eq!(last_of(Arrivals::new(pace, 0).unwrap(), count), expected);
+        };
+        check(3, 4, 1_000_000_000);
+        check(700_000, 700_001, 1_000_000_000);
+    }
+
+    #[test]
+    fn poisson_rates_are_within_their_sampling_error_up_to_a_million_a_second() {
+        for per_s in [1_000, 300_000, 700_000, 1_000_000] {
+            let pace = Pace::Poisson { per_s, iodepth: 1 };
+            let mut arrivals = Arrivals::new(pace, 9).unwrap();
+            let count = 200_000_u32;
+            let mut last = 0;
+            for _ in 0..count {
+                last = arrivals.next_at().ns();
+            }
+            let expected = f64::from(count) * 1e9 / f64::from(u32::try_from(per_s).unwrap());
+            #[expect(clippy::cast_precision_loss, reason = "a test's tolerance")]
+            let error = (last as f64 / expected - 1.0).abs();
+            // The relative standard error of the mean of n exponentials is 1 / sqrt(n).
+            assert!(error < 4.0 / f64::from(count).sqrt(), "{per_s}/s: off by {error}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What is asked of a drive during a run: kinds, sizes and addresses of requests, and their pace.
+//!
+//! A [`Workload`] is a plain, checked description. [`Requests`] turns it into the endless seeded
+//! sequence of requests, [`Arrivals`] into the moments at which an open loop sends them; the two
+//! draw from different generators, so the pace never changes the addresses.
+
+mod address;
+mod arrival;
+mod block;
+mod mix;
+mod options;
+mod requests;
+mod zipf;
+
+pub use address::Distribution;
+pub use arrival::{Arrivals, Pace};
+pub use block::BlockSizes;
+pub use mix::Rw;
+pub use options::{WorkloadError, WorkloadOptions};
+pub use requests::Requests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Ratio, Span};
+
+/// One job's work, complete and consistent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Reads, writes or both, sequential or random.
+    pub rw: Rw,
+    /// The share of reads in a mixed workload.
+    pub read_share: Ratio,
+    /// Block sizes and how often each is used.
+    pub blocks: BlockSizes,
+    /// Where random addresses fall.
+    pub distribution: Distribution,
+    /// Distance between the starts of sequential blocks, where they leave gaps.
+    pub stride: Option<Bytes>,
+    /// First byte of the region that is used.
+    pub offset: Bytes,
+    /// Size of the region; the rest of the target where absent.
+    pub size: Option<Bytes>,
+    /// Sequential streams, each in its own part of the region, served in turn.
+    pub streams: u32,
+    /// When requests are sent.
+    pub pace: Pace,
+    /// A flush after this many writes; 0 for none.
+    pub fsync: u32,
+    /// Every write goes through the cache to the medium (`O_DSYNC`, FUA).
+    pub sync: bool,
+    /// How long requests are sent, warm-up apart.
+    pub runtime: Span,
+    /// Warm-up that is run but not measured.
+    pub ramp_time: Span,
+    /// Stop after this many measured requests, where given.
+    pub number_ios: Option<u64>,
+}

@@ -1,0 +1,298 @@
+//! Workload options as users write them, and the check that makes a [`Workload`] of them.
+
+use super::{BlockSizes, Distribution, Pace, Rw, Workload};
+use crate::config::{ConfigError, Section, Value};
+use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
+
+/// Options under fio's names, each absent unless given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadOptions {
+    /// Kind of I/O; random reads where absent.
+    pub rw: Option<Rw>,
+    /// Percentage of reads in a mixture; 50 where absent.
+    pub rwmixread: Option<u32>,
+    /// Block size; 4k where absent.
+    pub bs: Option<Bytes>,
+    /// Several block sizes with weights, instead of `bs`.
+    pub bssplit: Option<BlockSizes>,
+    /// Spread of random addresses.
+    pub random_distribution: Option<Distribution>,
+    /// Distance between the starts of sequential blocks.
+    pub stride: Option<Bytes>,
+    /// First byte of the region.
+    pub offset: Option<Bytes>,
+    /// Size of the region.
+    pub size: Option<Bytes>,
+    /// Sequential streams.
+    pub streams: Option<u32>,
+    /// Requests outstanding; 1 where absent, or 1024 with a rate.
+    pub iodepth: Option<u32>,
+    /// Pause between a completion and the next request.
+    pub thinktime: Option<Span>,
+    /// Open loop: bytes a second.
+    pub rate: Option<Bytes>,
+    /// Open loop: requests a second.
+    pub rate_iops: Option<u64>,
+    /// Poisson arrivals instead of evenly spaced ones.
+    pub poisson: Option<bool>,
+    /// Flush after this many writes.
+    pub fsync: Option<u32>,
+    /// Write through the cache.
+    pub sync: Option<bool>,
+    /// Measured time; 30s where absent.
+    pub runtime: Option<Span>,
+    /// Warm-up before it; none where absent.
+    pub ramp_time: Option<Span>,
+    /// Stop after so many requests.
+    pub number_ios: Option<u64>,
+}
+
+/// Why options do not make a workload.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// An option's value makes no sense by itself.
+    #[error("`{option}`: {wrong}")]
+    Value {
+        /// The option.
+        option: &'static str,
+        /// What is wrong with it.
+        wrong: String,
+    },
+    /// Two options exclude each other.
+    #[error("`{one}` and `{other}` cannot be used together: {why}")]
+    Conflict {
+        /// One of the two.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+        /// Why.
+        why: &'static str,
+    },
+    /// The region ends beyond the target.
+    #[error(
+        "the region (offset {offset}, size {size}) ends beyond the end of the target, which holds \
+         {capacity} bytes"
+    )]
+    RegionBeyondTarget {
+        /// First byte.
+        offset: Bytes,
+        /// Length.
+        size: Bytes,
+        /// What the target holds.
+        capacity: Bytes,
+    },
+    /// The region is too small.
+    #[error(
+        "a region of {size} bytes cannot hold one block of {block} for each of {streams} streams"
+    )]
+    RegionTooSmall {
+        /// Length.
+        size: Bytes,
+        /// The largest block.
+        block: Bytes,
+        /// Sequential streams; 1 for random I/O.
+        streams: u32,
+    },
+}
+
+/// More outstanding requests than any device queue, and as many as one ring reasonably holds.
+const IODEPTH_MAX: u32 = 4096;
+/// Beyond this no clock tells arrivals apart.
+const RATE_MAX: u64 = 1_000_000_000;
+
+impl Value for BlockSizes {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl Value for Distribution {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl WorkloadOptions {
+    /// Takes the options out of a section of a study or job file.
+    ///
+    /// # Errors
+    /// A value is not what its option takes.
+    pub fn read(section: &mut Section) -> Result<Self, ConfigError> {
+        Ok(Self {
+            rw: section.take("rw")?,
+            rwmixread: section.take("rwmixread")?,
+            bs: section.take("bs")?,
+            bssplit: section.take("bssplit")?,
+            random_distribution: section.take("random_distribution")?,
+            stride: section.take("stride")?,
+            offset: section.take("offset")?,
+            size: section.take("size")?,
+            streams: section.take("streams")?,
+            iodepth: section.take("iodepth")?,
+            thinktime: section.take("thinktime")?,
+            rate: section.take("rate")?,
+            rate_iops: section.take("rate_iops")?,
+            poisson: section.take("poisson")?,
+            fsync: section.take("fsync")?,
+            sync: section.take("sync")?,
+            runtime: section.take("runtime")?,
+            ramp_time: section.take("ramp_time")?,
+            number_ios: section.take("number_ios")?,
+        })
+    }
+
+    /// Checks everything that can be checked without touching a drive.
+    ///
+    /// # Errors
+    /// Names the option and what is wrong with it.
+    pub fn check(self) -> Result<Workload, WorkloadError> {
+        let rwmixread = self.rwmixread.unwrap_or(50);
+        if rwmixread > 100 {
+            return Err(value("rwmixread", format!("{rwmixread} is more than 100 %")));
+        }
+        let offset = self.offset.unwrap_or_default();
+        if !offset.get().is_multiple_of(SECTOR_BYTES) {
+            return Err(value("offset", format!("{offset} is no multiple of 512 bytes")));
+        }
+        let streams = self.streams.unwrap_or(1);
+        if !(1..=65_536).contains(&streams) {
+            return Err(value("streams", format!("{streams} is not from 1 to 65536")));
+        }
+        let runtime = self.runtime.unwrap_or(Span::from_secs(30));
+        if runtime.is_zero() && self.number_ios.is_none() {
+            return Err(value("runtime", "nothing can be measured in no time".into()));
+        }
+        if self.number_ios == Some(0) {
+            return Err(value("number_ios", "0 requests measure nothing".into()));
+        }
+        let blocks = self.blocks()?;
+        Ok(Workload {
+            rw: self.rw.unwrap_or(Rw::RandRead),
+            read_share: Ratio::percent(u64::from(rwmixread)),
+            distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
+            stride: self.checked_stride(&blocks)?,
+            offset,
+            size: self.size,
+            streams,
+            pace: self.pace(&blocks)?,
+            blocks,
+            fsync: self.fsync.unwrap_or(0),
+            sync: self.sync.unwrap_or(false),
+            runtime,
+            ramp_time: self.ramp_time.unwrap_or(Span::ZERO),
+            number_ios: self.number_ios,
+        })
+    }
+
+    fn blocks(&self) -> Result<BlockSizes, WorkloadError> {
+        match (self.bs, &self.bssplit) {
+            (Some(_), Some(_)) => Err(WorkloadError::Conflict {
+                one: "bs",
+                other: "bssplit",
+                why: "each says how large blocks are",
+            }),
+            (None, Some(split)) => Ok(split.clone()),
+            (bs, None) => {
+                let size = bs.unwrap_or(Bytes::kib(4));
+                BlockSizes::one(size).map_err(|wrong| value("bs", wrong))
+            }
+        }
+    }
+
+    fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
+        let Some(stride) = self.stride else { return Ok(None) };
+        if self.rw.is_none_or(Rw::is_random) {
+            let why = "random addresses have no stride";
+            return Err(WorkloadError::Conflict { one: "stride", other: "rw", why });
+        }
+        if stride < blocks.largest() || !stride.get().is_multiple_of(SECTOR_BYTES) {
+            let wrong = format!("{stride} must be a multiple of 512 and at least one block");
+            return Err(value("stride", wrong));
+        }
+        Ok(Some(stride))
+    }
+
+    fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
+        let per_s = match (self.rate, self.rate_iops) {
+            (Some(_), Some(_)) => {
+                let why = "each says how fast requests are sent";
+                return Err(WorkloadError::Conflict { one: "rate", other: "rate_iops", why });
+            }
+            (Some(rate), None) => Some(rate.get() / blocks.largest().get()),
+            (None, per_s) => per_s,
+        };
+        let open = per_s.is_some();
+        let iodepth = self.iodepth.unwrap_or(if open { 1024 } else { 1 });
+        if !(1..=IODEPTH_MAX).contains(&iodepth) {
+            return Err(value("iodepth", format!("{iodepth} is not from 1 to {IODEPTH_MAX}")));
+        }
+        let Some(per_s) = per_s else {
+            if self.poisson == Some(true) {
+                let wrong = "arrivals need a rate: add `rate_iops`".into();
+                return Err(value("poisson", wrong));
+            }
+            let think_time = self.thinktime.unwrap_or_default();
+            return Ok(Pace::Closed { iodepth, think_time });
+        };
+        if self.thinktime.is_some() {
+            let why = "an open loop does not wait for completions";
+            return Err(WorkloadError::Conflict { one: "thinktime", other: "rate", why });
+        }
+        if !(1..=RATE_MAX).contains(&per_s) {
+            let wrong = format!(
+                "{per_s} requests a second is not from 1 to {RATE_MAX} (`rate` counts bytes a \
+                 second, `rate_iops` requests)"
+            );
+            return Err(value("rate", wrong));
+        }
+        Ok(match self.poisson {
+            Some(true) => Pace::Poisson { per_s, iodepth },
+            _ => Pace::Fixed { per_s, iodepth },
+        })
+    }
+}
+
+fn value(option: &'static str, wrong: String) -> WorkloadError {
+    WorkloadError::Value { option, wrong }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_error(options: WorkloadOptions, expected: &str) {
+        let error = options.check().expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn no_options_make_random_4k_reads_at_depth_1() {
+        let workload = WorkloadOptions::default().check().unwrap();
+        assert_eq!(workload.rw, Rw::RandRead);
+        assert_eq!(workload.blocks.to_string(), "4k");
+        assert_eq!(workload.pace.iodepth(), 1);
+    }
+
+    #[test]
+    fn absurd_values_are_refused_by_name() {
+        let none = WorkloadOptions::default;
+        check_error(WorkloadOptions { bs: Some(Bytes::ZERO), ..none() }, "`bs`");
+        check_error(WorkloadOptions { iodepth: Some(0), ..none() }, "`iodepth`");
+        check_error(WorkloadOptions { iodepth: Some(1 << 20), ..none() }, "`iodepth`");
+        check_error(WorkloadOptions { runtime: Some(Span::ZERO), ..none() }, "`runtime`");
+        check_error(WorkloadOptions { rwmixread: Some(101), ..none() }, "`rwmixread`");
+        check_error(WorkloadOptions { rate_iops: Some(0), ..none() }, "`rate`");
+        check_error(WorkloadOptions { rate: Some(Bytes::new(1000)), ..none() }, "rate_iops");
+        check_error(WorkloadOptions { poisson: Some(true), ..none() }, "rate_iops");
+        check_error(WorkloadOptions { streams: Some(0), ..none() }, "`streams`");
+        check_error(WorkloadOptions { offset: Some(Bytes::new(1)), ..none() }, "`offset`");
+        check_error(WorkloadOptions { stride: Some(Bytes::kib(8)), ..none() }, "no stride");
+    }
+
+    #[test]
+    fn a_rate_makes_an_open_loop() {
+        let rate = WorkloadOptions { rate: Some(Bytes::mib(4)), ..Default::default() };
+        let pace = rate.check().unwrap().pace;
+        assert_eq!(pace, Pace::Fixed { per_s: 1024, iodepth: 1024 });
+    }
+}

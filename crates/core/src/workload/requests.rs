@@ -1,0 +1,191 @@
+//! The endless seeded sequence of a workload's requests.
+
+use super::address::Addresses;
+use super::block::BlockSizes;
+use super::options::WorkloadError;
+use super::{Rw, Workload};
+use crate::request::{Op, Request, RequestId};
+use crate::rng::Rng;
+use crate::units::{Bytes, Lba, Ratio, SECTOR_BYTES, Sectors};
+
+/// Makes a workload's requests one by one; never ends, never allocates.
+///
+/// The generators of kinds, sizes and addresses are apart: a block-size split does not move the
+/// addresses, and the read share of a mixture does not change either.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    rw: Rw,
+    read_share: Ratio,
+    blocks: BlockSizes,
+    addresses: Addresses,
+    fsync: u32,
+    sync: bool,
+    writes_since_flush: u32,
+    kinds: Rng,
+    sizes: Rng,
+    places: Rng,
+}
+
+impl Requests {
+    /// The requests of `workload` on a target of `capacity`, as `seed` draws them.
+    ///
+    /// # Errors
+    /// The region does not fit the target, or cannot hold one block for each stream.
+    pub fn new(workload: &Workload, capacity: Bytes, seed: u64) -> Result<Self, WorkloadError> {
+        let region = region(workload, capacity)?;
+        Ok(Self {
+            rw: workload.rw,
+            read_share: workload.read_share,
+            blocks: workload.blocks.clone(),
+            addresses: addresses(workload, region)?,
+            fsync: workload.fsync,
+            sync: workload.sync,
+            writes_since_flush: 0,
+            kinds: Rng::for_part(seed, 0),
+            sizes: Rng::for_part(seed, 1),
+            places: Rng::for_part(seed, 2),
+        })
+    }
+
+    /// The next request, under the submitter's name `id`.
+    #[inline]
+    pub fn next(&mut self, id: RequestId) -> Request {
+        if self.fsync > 0 && self.writes_since_flush >= self.fsync {
+            self.writes_since_flush = 0;
+            return Request::flush(id.0);
+        }
+        let op = self.next_op();
+        self.writes_since_flush += u32::from(op == Op::Write && self.fsync > 0);
+        let sectors = self.blocks.draw(&mut self.sizes);
+        let lba = self.addresses.next(&mut self.places, sectors);
+        Request { id, op, lba, sectors, fua: self.sync && op == Op::Write }
+    }
+
+    fn next_op(&mut self) -> Op {
+        let reads = match self.rw {
+            Rw::Read | Rw::RandRead => true,
+            Rw::Write | Rw::RandWrite => false,
+            Rw::ReadWrite | Rw::RandRw => self.kinds.chance(self.read_share),
+        };
+        if reads { Op::Read } else { Op::Write }
+    }
+}
+
+/// The sectors that are used, first and end.
+fn region(workload: &Workload, capacity: Bytes) -> Result<(Lba, Lba), WorkloadError> {
+    let (offset, capacity) = (workload.offset, capacity.get() / SECTOR_BYTES * SECTOR_BYTES);
+    let beyond = |end: Option<u64>| end.is_none_or(|end| end > capacity);
+    let size = workload.size.unwrap_or(Bytes::new(capacity.saturating_sub(offset.get())));
+    let end = offset.get().checked_add(size.get());
+    if beyond(end) {
+        let capacity = Bytes::new(capacity);
+        return Err(WorkloadError::RegionBeyondTarget { offset, size, capacity });
+    }
+    let end = Lba::at_byte(Bytes::new(offset.get() + size.get()));
+    Ok((Lba::at_byte(offset), end))
+}
+
+fn addresses(workload: &Workload, (first, end): (Lba, Lba)) -> Result<Addresses, WorkloadError> {
+    let largest = Sectors::holding(workload.blocks.largest());
+    let streams = if workload.rw.is_random() { 1 } else { workload.streams };
+    let size = (end - first).bytes();
+    if (end - first).get() / u64::from(streams) < largest.get() {
+        let block = workload.blocks.largest();
+        return Err(WorkloadError::RegionTooSmall { size, block, streams });
+    }
+    if !workload.rw.is_random() {
+        let stride = workload.stride.map(Sectors::holding);
+        return Ok(Addresses::sequential((first, end), streams, largest, stride));
+    }
+    // Slots are as far apart as the smallest block, and the last one still holds the largest.
+    let step = Sectors::holding(workload.blocks.smallest());
+    let count = ((end - first).get() - largest.get()) / step.get() + 1;
+    Ok(Addresses::random(workload.distribution, (first, step), count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::WorkloadOptions;
+    use super::*;
+
+    fn requests(options: WorkloadOptions, capacity: Bytes, seed: u64) -> Requests {
+        Requests::new(&options.check().unwrap(), capacity, seed).unwrap()
+    }
+
+    fn draw(requests: &mut Requests, count: u64) -> Vec<Request> {
+        (0..count).map(|id| requests.next(RequestId(id))).collect()
+    }
+
+    #[test]
+    fn a_seed_repeats_and_another_differs() {
+        let options = || WorkloadOptions { rw: Some(Rw::RandRw), ..Default::default() };
+        let first = draw(&mut requests(options(), Bytes::gib(1), 1), 100);
+        assert_eq!(first, draw(&mut requests(options(), Bytes::gib(1), 1), 100));
+        assert_ne!(first, draw(&mut requests(options(), Bytes::gib(1), 2), 100));
+    }
+
+    #[test]
+    fn the_read_share_does_not_move_the_addresses() {
+        let with = |rwmixread| WorkloadOptions {
+            rw: Some(Rw::RandRw),
+            rwmixread: Some(rwmixread),
+            ..Default::default()
+        };
+        let places = |options| -> Vec<Lba> {
+            draw(&mut requests(options, Bytes::gib(1), 1), 50).iter().map(|r| r.lba).collect()
+        };
+        assert_eq!(places(with(10)), places(with(90)));
+    }
+
+    #[test]
+    fn a_flush_follows_every_nth_write() {
+        let options = WorkloadOptions { rw: Some(Rw::Write), fsync: Some(2), ..Default::default() };
+        let ops: Vec<Op> = draw(&mut requests(options, Bytes::gib(1), 1), 6)
+            .iter()
+            .map(|request| request.op)
+            .collect();
+        assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Write, Op::Write, Op::Flush]);
+    }
+
+    #[test]
+    fn regions_that_do_not_fit_are_refused() {
+        let refuse = |options: WorkloadOptions, capacity| {
+            Requests::new(&options.check().unwrap(), capacity, 0).unwrap_err().to_string()
+        };
+        let beyond = WorkloadOptions {
+            offset: Some(Bytes::gib(400)),
+            size: Some(Bytes::gib(200)),
+            ..Default::default()
+        };
+        assert!(refuse(beyond, Bytes::gib(500)).contains("beyond the end"));
+        let tiny = WorkloadOptions { size: Some(Bytes::new(512)), ..Default::default() };
+        assert!(refuse(tiny, Bytes::gib(1)).contains("cannot hold"));
+        assert!(refuse(WorkloadOptions::default(), Bytes::ZERO).contains("cannot hold"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_request_lies_inside_the_region(
+            offset in 0_u64..64, blocks in 1_u64..64, random: bool, streams in 1_u32..4, seed: u64,
+        ) {
+            let options = WorkloadOptions {
+                rw: Some(if random { Rw::RandRead } else { Rw::Read }),
+                bssplit: Some("4k/1:16k/1".parse().unwrap()),
+                offset: Some(Bytes::kib(offset)),
+                size: Some(Bytes::kib(16 * blocks)),
+                streams: Some(streams),
+                ..Default::default()
+            };
+            let workload = options.check().unwrap();
+            let Ok(mut requests) = Requests::new(&workload, Bytes::gib(1), seed) else {
+                proptest::prop_assert!(blocks < u64::from(streams));
+                return Ok(());
+            };
+            for request in draw(&mut requests, 200) {
+                proptest::prop_assert!(request.lba.byte_offset() >= Bytes::kib(offset));
+                let end = Bytes::kib(offset + 16 * blocks);
+                proptest::prop_assert!(request.end().byte_offset() <= end);
+            }
+        }
+    }
+}
