@@ -6,9 +6,9 @@ use crate::units::{Ratio, Span};
 
 /// Buckets in each power of two: 128, so a bucket is at most 1/128 of its value wide.
 const SUB_BITS: u32 = 7;
-const SUB: u64 = 1 << SUB_BITS;
+const SUB: usize = 1 << SUB_BITS;
 /// Buckets for every value of 64 bits: 2^7 exact ones, then 128 for each of the 57 higher octaves.
-const BUCKETS: usize = (SUB + (64 - SUB_BITS as u64) * SUB) as usize;
+const BUCKETS: usize = SUB + (64 - SUB_BITS as usize) * SUB;
 
 /// Counts spans in buckets whose width is at most 1/128 of their value.
 ///
@@ -122,23 +122,22 @@ impl Histogram {
 
 /// The bucket of a value: its top eight bits and where they stand.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "at most BUCKETS, a few thousand")]
+#[expect(clippy::cast_possible_truncation, reason = "either below SUB or shifted to below 2 SUB")]
 fn bucket(ns: u64) -> usize {
-    if ns < SUB {
+    if ns < SUB as u64 {
         return ns as usize;
     }
-    let octave = u64::from(63 - ns.leading_zeros() - SUB_BITS);
-    (SUB + octave * SUB + ((ns >> octave) - SUB)) as usize
+    let octave = ns.ilog2() - SUB_BITS;
+    octave as usize * SUB + (ns >> octave) as usize
 }
 
 /// The least value of a bucket, and how many values it holds.
 fn bounds(index: usize) -> (u64, u64) {
-    let index = index as u64;
     if index < SUB {
-        return (index, 1);
+        return (index as u64, 1);
     }
-    let octave = (index - SUB) / SUB;
-    (((index - SUB) % SUB + SUB) << octave, 1 << octave)
+    let octave = index / SUB - 1;
+    (((index % SUB + SUB) as u64) << octave, 1 << octave)
 }
 
 impl From<Sparse> for Histogram {
@@ -178,7 +177,9 @@ mod tests {
 
     fn of(spans: &[u64]) -> Histogram {
         let mut histogram = Histogram::new();
-        spans.iter().for_each(|ns| histogram.record(Span::from_ns(*ns)));
+        for ns in spans {
+            histogram.record(Span::from_ns(*ns));
+        }
         histogram
     }
 
@@ -190,7 +191,7 @@ mod tests {
         for ns in near_powers.chain(random).chain([u64::MAX]) {
             let (low, width) = bounds(bucket(ns));
             assert!(low <= ns && ns - low < width, "{ns} in {low}+{width}");
-            assert!(width == 1 || width <= low / SUB, "{ns}: {width} is too wide");
+            assert!(width == 1 || width <= low / SUB as u64, "{ns}: {width} is too wide");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
     }

@@ -123,6 +123,8 @@ pub struct Tally {
     pub ios: u64,
     /// Of them reads.
     pub reads: u64,
+    /// Of them answered by a cache in the drive, where the target tells.
+    pub from_drive_cache: u64,
     /// Bytes moved.
     pub bytes: u64,
     /// Requests that failed.
@@ -144,17 +146,18 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds a job that ran at the same time; counts add, the longest time stays.
+    /// Adds a job that ran at the same time: counts add, the longest time stays, and `cpu`, which
+    /// is the whole process's, is left to whoever measured it.
     pub fn merge(&mut self, other: &Self) {
         self.ios += other.ios;
         self.reads += other.reads;
+        self.from_drive_cache += other.from_drive_cache;
         self.bytes += other.bytes;
         self.errors += other.errors;
         self.elapsed = self.elapsed.max(other.elapsed);
         self.lat.merge(&other.lat);
         self.service.merge(&other.service);
         self.late.merge(&other.late);
-        self.cpu = self.cpu.max(other.cpu);
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
