@@ -8,6 +8,7 @@ pub mod config;
 pub mod device;
 pub mod dispatch;
 pub mod histogram;
+pub mod plan;
 pub mod record;
 pub mod request;
 pub mod rng;
