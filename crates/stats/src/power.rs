@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::BLOCKS_MIN;
 use crate::criteria::Criteria;
-use crate::distribution::student;
+use crate::distribution::{normal, student};
 use crate::interval::standard_deviation;
 use crate::pair::{self, NotPositive, Pair};
 
@@ -68,25 +68,26 @@ fn runs_for(gap: f64, sd: f64, tails: Tails) -> Option<u32> {
     if gap <= 0.0 {
         return None;
     }
-    let enough = |n: u32| {
+    let normal = normal::quantile(1.0 - tails.alpha) + normal::quantile(1.0 - tails.beta);
+    let least = libm::ceil(libm::pow(normal * sd / gap, 2.0));
+    // Student's quantiles lie beyond the normal ones: the search starts below and has few steps.
+    let enough = |n: &u32| {
         let df = f64::from(n - 1);
-        let reach =
+        let student =
             student::quantile(1.0 - tails.alpha, df) + student::quantile(1.0 - tails.beta, df);
-        f64::from(n).sqrt() * gap >= reach * sd
+        f64::from(*n).sqrt() * gap >= student * sd
     };
-    let (mut lo, mut hi) = (FLOOR, RUNS_MAX);
-    if !enough(hi) {
-        return None;
-    }
-    while lo < hi {
-        let middle = lo.midpoint(hi);
-        if enough(middle) {
-            hi = middle;
-        } else {
-            lo = middle + 1;
-        }
-    }
-    Some(lo)
+    (whole(least)?..=RUNS_MAX).find(enough)
+}
+
+/// Returns `runs` as an integer of at least the floor, or `None` above [`RUNS_MAX`].
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "compared with both limits first"
+)]
+fn whole(runs: f64) -> Option<u32> {
+    (runs <= f64::from(RUNS_MAX)).then(|| (runs.max(f64::from(FLOOR))) as u32)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "BLOCKS_MIN is 6")]

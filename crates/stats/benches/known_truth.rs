@@ -1,0 +1,107 @@
+//! The full known-truth grid, printed as Markdown: `cargo bench -p drivelab-stats --bench
+//! known_truth`. Not a measurement of time.
+
+#[path = "../tests/truth/mod.rs"]
+mod truth;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use truth::experiment::Cell;
+use truth::rates::{Rates, measure, violations};
+use truth::{BLOCKS, EFFECTS};
+
+/// Experiments per cell: a share of 5 % is then known to 1.5 points (three standard errors).
+const EXPERIMENTS: u32 = 2_000;
+const SEED: u64 = 20_250;
+
+fn main() -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let mut broken = Vec::new();
+    let mut results = Vec::new();
+    for (seed, cell) in (SEED..).zip(truth::cells()) {
+        let rates = measure(&cell, EXPERIMENTS, seed);
+        broken.extend(violations(&cell, &rates));
+        results.push((cell, rates));
+    }
+    let count = results.len();
+    writeln!(out, "{count} cells of {EXPERIMENTS} experiments, seeds from {SEED}.\n")?;
+    errors(&mut out, &results)?;
+    power(&mut out, &results)?;
+    writeln!(out, "## Limits\n\nCells beyond a limit: {}.\n", broken.len())?;
+    for line in &broken {
+        writeln!(out, "- {line}")?;
+    }
+    Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+type Results = [(Cell, Rates)];
+
+/// One line per circumstances: the errors at every number of blocks.
+fn errors(out: &mut impl Write, results: &Results) -> io::Result<()> {
+    writeln!(out, "## Errors\n")?;
+    writeln!(out, "Shares in percent at 6 / 10 / 20 / 40 blocks.\n")?;
+    writeln!(
+        out,
+        "| noise | drift | spread of B | difference claimed at 0 | material at MEI | \
+         equivalent at MEI | interval covers truth (all effects) |\n|---|---|---|---|---|---|---|"
+    )?;
+    for group in results.chunks(BLOCKS.len() * EFFECTS.len()) {
+        let cell = group[0].0;
+        let at = |effect: f64, count: fn(&Rates) -> u32| {
+            columns(group, |c| (c.effect - effect).abs() < 1e-9, count)
+        };
+        writeln!(
+            out,
+            "| {:?} | {:?} | {} | {} | {} | {} | {} |",
+            cell.noise,
+            cell.drift,
+            if cell.unequal { "double" } else { "same" },
+            at(EFFECTS[0], |r| r.difference),
+            at(EFFECTS[2], |r| r.material),
+            at(EFFECTS[2], |r| r.equivalent),
+            columns(group, |_| true, |r| r.covered),
+        )?;
+    }
+    writeln!(out)
+}
+
+/// Returns a share for each number of blocks, over the cells chosen.
+fn columns(results: &Results, choose: impl Fn(&Cell) -> bool, count: fn(&Rates) -> u32) -> String {
+    let share = |blocks: usize| {
+        let chosen = results.iter().filter(|(c, _)| c.blocks == blocks && choose(c));
+        let (hits, all) = chosen.fold((0, 0), |(h, n), (_, r)| (h + count(r), n + r.experiments));
+        format!("{:.1}", 100.0 * f64::from(hits) / f64::from(all))
+    };
+    BLOCKS.map(share).join(" / ")
+}
+
+/// One line per noise and effect, without drift and with equal spread.
+fn power(out: &mut impl Write, results: &Results) -> io::Result<()> {
+    writeln!(out, "## Power\n")?;
+    writeln!(out, "Run-to-run deviation 3 %, minimum effect 3 %, no drift, equal spread.\n")?;
+    writeln!(
+        out,
+        "| noise | true effect, % | difference claimed | faster claimed | equivalence claimed |\n\
+         |---|---|---|---|---|"
+    )?;
+    for noise in truth::noise::Noise::ALL {
+        for effect in EFFECTS {
+            let chosen = |c: &Cell| {
+                c.noise == noise
+                    && c.drift == truth::drift::Drift::None
+                    && !c.unequal
+                    && (c.effect - effect).abs() < 1e-9
+            };
+            writeln!(
+                out,
+                "| {noise:?} | {:.1} | {} | {} | {} |",
+                100.0 * effect,
+                columns(results, chosen, |r| r.difference),
+                columns(results, chosen, |r| r.material),
+                columns(results, chosen, |r| r.equivalent),
+            )?;
+        }
+    }
+    writeln!(out)
+}
