@@ -7,8 +7,8 @@ mod truth;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use truth::experiment::Cell;
-use truth::rates::{Rates, measure, violations};
+use truth::experiment::{Cell, randomised_blocks};
+use truth::rates::{Rates, judge, measure, violations};
 use truth::{BLOCKS, EFFECTS};
 
 /// Experiments per cell: a share of 5 % is then known to 1.5 points (three standard errors).
@@ -20,7 +20,7 @@ fn main() -> io::Result<ExitCode> {
     let mut broken = Vec::new();
     let mut results = Vec::new();
     for (seed, cell) in (SEED..).zip(truth::cells()) {
-        let rates = measure(&cell, EXPERIMENTS, seed);
+        let rates = measure(&cell, EXPERIMENTS, seed, randomised_blocks, judge);
         broken.extend(violations(&cell, &rates));
         results.push((cell, rates));
     }

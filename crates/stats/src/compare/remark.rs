@@ -6,14 +6,15 @@ use super::sample::Sample;
 use super::verdict::{Decision, Verdict};
 use crate::criteria::Criteria;
 use crate::interval::ratio;
+use crate::kendall::Kendall;
 use crate::pair::{Arm, Pair};
-use crate::steady::trend;
 use crate::warning::{Warning, WarningId};
 
 /// Level of the test for a difference in spread: a remark, so it should be rarely wrong.
 const SHAPE_LEVEL: f64 = 0.01;
-/// Blocks from which the spread can be judged.
-const SHAPE_BLOCKS_MIN: usize = 10;
+/// Blocks with which the spread is judged: enough to see it, and few enough for a test that takes
+/// the square of them in time.
+const SHAPE_BLOCKS: std::ops::RangeInclusive<usize> = 10..=1_000;
 /// Fraction of the minimum effect of interest that a nuisance may amount to before it counts; the
 /// same quarter that a run may drift and still be steady.
 const TOLERABLE: f64 = 0.25;
@@ -126,18 +127,12 @@ fn disagreement(facts: &Facts) -> Option<Warning> {
 /// and sum of two variables is zero exactly if their variances are equal (Pitman 1939, Morgan
 /// 1939), here by ranks because of outliers.
 fn shape(facts: &Facts) -> Option<Warning> {
-    if facts.pairs.len() < SHAPE_BLOCKS_MIN || !facts.sample.has_variation() {
+    if !SHAPE_BLOCKS.contains(&facts.pairs.len()) || !facts.sample.has_variation() {
         return None;
     }
-    let better = facts.criteria.better;
-    let mut blocks: Vec<(f64, f64)> = facts
-        .pairs
-        .iter()
-        .map(|p| (libm::log(p.a) + libm::log(p.b), p.log_ratio(better)))
-        .collect();
-    blocks.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1)));
-    let ratios: Vec<f64> = blocks.into_iter().map(|b| b.1).collect();
-    (trend::mann_kendall(&ratios).p < SHAPE_LEVEL).then(|| {
+    let sizes: Vec<f64> = facts.pairs.iter().map(|p| libm::log(p.a) + libm::log(p.b)).collect();
+    let ratios: Vec<f64> = facts.pairs.iter().map(|p| p.log_ratio(facts.criteria.better)).collect();
+    (Kendall::new(&sizes, &ratios).p(1.0) < SHAPE_LEVEL).then(|| {
         Warning::new(
             WarningId::ShapeDiffers,
             "the arms differ in spread, not only in level: one ratio does not describe them; \

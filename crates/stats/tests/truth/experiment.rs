@@ -21,6 +21,8 @@ pub(crate) struct Cell {
     /// Arm B varies twice as much.
     pub(crate) unequal: bool,
     pub(crate) blocks: usize,
+    /// Run-to-run standard deviation of the logarithm.
+    pub(crate) run_sd: f64,
 }
 
 /// In which order the runs are made.
@@ -75,10 +77,10 @@ impl Cell {
             Arm::A => (0.0, 1.0),
             Arm::B => (self.truth(), if self.unequal { 2.0 } else { 1.0 }),
         };
-        let log = effect + RUN_SD * (drift + spread * self.noise.draw(random));
+        let log = effect + self.run_sd * (drift + spread * self.noise.draw(random));
         let level = if self.noise == Noise::Quantised {
             // Rounding a normal variable to its deviation moves its mean by less than 1e-8.
-            libm::round(log / RUN_SD) * RUN_SD
+            libm::round(log / self.run_sd) * self.run_sd
         } else {
             log
         };

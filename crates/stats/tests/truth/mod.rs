@@ -7,7 +7,7 @@ pub(crate) mod random;
 pub(crate) mod rates;
 
 use drift::Drift;
-use experiment::{Cell, MEI};
+use experiment::{Cell, MEI, RUN_SD};
 use noise::Noise;
 
 /// True effects: none, half the minimum effect, the minimum effect, twice that, and large.
@@ -23,7 +23,7 @@ pub(crate) fn cells() -> Vec<Cell> {
             for unequal in [false, true] {
                 for blocks in BLOCKS {
                     for effect in EFFECTS {
-                        cells.push(Cell { effect, noise, drift, unequal, blocks });
+                        cells.push(Cell { effect, noise, drift, unequal, blocks, run_sd: RUN_SD });
                     }
                 }
             }

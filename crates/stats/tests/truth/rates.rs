@@ -1,8 +1,8 @@
 //! How often the verdicts of a cell are right, and the limits they must keep.
 
-use drivelab_stats::{Comparison, Verdict, compare};
+use drivelab_stats::{Pair, Verdict, compare};
 
-use crate::truth::experiment::{Cell, MEI, criteria, randomised_blocks};
+use crate::truth::experiment::{Cell, Design, MEI, criteria};
 use crate::truth::random::Random;
 
 /// Counts over the experiments of one or more cells.
@@ -18,15 +18,23 @@ pub(crate) struct Rates {
     pub(crate) covered: u32,
 }
 
+/// What one analysis of one experiment says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcome {
+    pub(crate) verdict: Verdict,
+    /// Main interval of the ratio.
+    pub(crate) limits: [f64; 2],
+}
+
 impl Rates {
-    pub(crate) fn add(&mut self, result: &Comparison, truth: f64) {
+    pub(crate) fn add(&mut self, outcome: Outcome, truth: f64) {
         let difference = [Verdict::Faster, Verdict::Slower, Verdict::Different];
-        let [lo, hi] = result.ci95.expect("cells have six blocks or more");
+        let [lo, hi] = outcome.limits;
         let ratio = libm::exp(truth);
         self.experiments += 1;
-        self.difference += u32::from(difference.contains(&result.verdict));
-        self.material += u32::from(difference[..2].contains(&result.verdict));
-        self.equivalent += u32::from(result.verdict == Verdict::NoPracticalDifference);
+        self.difference += u32::from(difference.contains(&outcome.verdict));
+        self.material += u32::from(difference[..2].contains(&outcome.verdict));
+        self.equivalent += u32::from(outcome.verdict == Verdict::NoPracticalDifference);
         // Rounding: an interval without width, at the truth, contains it.
         self.covered += u32::from(lo <= ratio * (1.0 + 1e-12) && ratio <= hi * (1.0 + 1e-12));
     }
@@ -46,13 +54,25 @@ impl Rates {
     }
 }
 
-/// Generates and judges the experiments of a cell.
-pub(crate) fn measure(cell: &Cell, experiments: u32, seed: u64) -> Rates {
+/// Says what the crate itself concludes.
+pub(crate) fn judge(pairs: &[Pair]) -> Outcome {
+    let result = compare(pairs, &criteria()).expect("all values are positive");
+    let limits = result.ci95.expect("cells have six blocks or more");
+    Outcome { verdict: result.verdict, limits }
+}
+
+/// Generates the experiments of a cell and has them judged.
+pub(crate) fn measure(
+    cell: &Cell,
+    experiments: u32,
+    seed: u64,
+    design: Design,
+    mut judge: impl FnMut(&[Pair]) -> Outcome,
+) -> Rates {
     let mut random = Random::new(seed);
     let mut rates = Rates::default();
     for _ in 0..experiments {
-        let pairs = cell.experiment(randomised_blocks, &mut random);
-        rates.add(&compare(&pairs, &criteria()).expect("all values are positive"), cell.truth());
+        rates.add(judge(&cell.experiment(design, &mut random)), cell.truth());
     }
     rates
 }
@@ -76,5 +96,9 @@ pub(crate) fn violations(cell: &Cell, rates: &Rates) -> Vec<String> {
         limit("equivalence though at least the minimum effect", rates.equivalent, 5.0);
     }
     limit("interval misses the truth", rates.experiments - rates.covered, 7.0);
+    let (covered, most) = (rates.percent(rates.covered), 97.0);
+    if covered > most + rates.margin(most) {
+        found.push(format!("interval covers {covered:.1} %, limit {most} %: {cell:?}"));
+    }
     found
 }
