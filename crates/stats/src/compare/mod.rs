@@ -17,6 +17,7 @@ use crate::pair::{self, NotPositive, Pair};
 use crate::power;
 use crate::sign_flip;
 use crate::warning::Warning;
+use order::OrderEffect;
 use sample::Sample;
 
 /// Below this many blocks no verdict is given: a two-sided signed-rank test cannot reach 5 %
@@ -94,15 +95,16 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
     let order = order::test(&kept, criteria.better);
     let estimates = Estimates::new(&sample, criteria);
     let decision = estimates.decide(criteria);
-    let mut verdict = decision.verdict;
-    if order.as_ref().is_some_and(|o| remark::carries_over(o, criteria)) {
-        verdict = Verdict::Inconclusive;
-    }
+    let effect = order.as_ref().map(|o| estimates.order_effect(o, criteria));
+    let verdict = match effect {
+        Some(OrderEffect::Decisive) => Verdict::Inconclusive,
+        _ => decision.verdict,
+    };
     let warnings = remark::remarks(&remark::Facts {
         pairs: &kept,
         copies,
         sample: &sample,
-        order: order.as_ref(),
+        order: order.as_ref().zip(effect),
         decision,
         criteria,
     });
@@ -133,12 +135,28 @@ impl Estimates {
     }
 
     fn decide(&self, criteria: &Criteria) -> Decision {
+        self.decide_shifted(0.0, criteria)
+    }
+
+    /// Decides as if the log ratios were larger by `offset`.
+    fn decide_shifted(&self, offset: f64, criteria: &Criteria) -> Decision {
         match (&self.student, &self.rank) {
-            (Some(student), Some(rank)) => {
-                decide(student, rank, criteria.bound(), self.p <= criteria.alpha)
-            }
+            (Some(student), Some(rank)) => decide(
+                &student.shifted(offset),
+                &rank.shifted(offset),
+                criteria.bound(),
+                self.p <= criteria.alpha,
+            ),
             _ => Decision { verdict: Verdict::Inconclusive, disputed: false },
         }
+    }
+
+    fn order_effect(&self, test: &OrderTest, criteria: &Criteria) -> OrderEffect {
+        let bias = libm::log(test.bias_max);
+        let verdict = self.decide(criteria).verdict;
+        let robust =
+            [-bias, bias].iter().all(|b| self.decide_shifted(*b, criteria).verdict == verdict);
+        OrderEffect::new(test, robust, criteria)
     }
 
     fn report(

@@ -1,11 +1,10 @@
 //! When a result needs a remark, and what it says.
 
 use super::BLOCKS_MIN;
-use super::order::OrderTest;
+use super::order::{OrderEffect, OrderTest};
 use super::sample::Sample;
 use super::verdict::{Decision, Verdict};
 use crate::criteria::Criteria;
-use crate::interval::ratio;
 use crate::kendall::Kendall;
 use crate::pair::{Arm, Pair};
 use crate::warning::{Warning, WarningId};
@@ -15,29 +14,14 @@ const SHAPE_LEVEL: f64 = 0.01;
 /// Blocks with which the spread is judged: enough to see it, and few enough for a test that takes
 /// the square of them in time.
 const SHAPE_BLOCKS: std::ops::RangeInclusive<usize> = 10..=1_000;
-/// Fraction of the minimum effect of interest that a nuisance may amount to before it counts; the
-/// same quarter that a run may drift and still be steady.
-const TOLERABLE: f64 = 0.25;
-
 /// What the remarks are about.
 pub(super) struct Facts<'a> {
     pub(super) pairs: &'a [Pair],
     pub(super) copies: usize,
     pub(super) sample: &'a Sample,
-    pub(super) order: Option<&'a OrderTest>,
+    pub(super) order: Option<(&'a OrderTest, OrderEffect)>,
     pub(super) decision: Decision,
     pub(super) criteria: &'a Criteria,
-}
-
-/// Says whether the order changes the result by enough to withhold the verdict.
-///
-/// Runs without chance (a simulation) make any trace of order significant, so size counts too.
-pub(super) fn carries_over(order: &OrderTest, criteria: &Criteria) -> bool {
-    is_significant(order, criteria) && order.bias_max > ratio(TOLERABLE * criteria.bound())
-}
-
-fn is_significant(order: &OrderTest, criteria: &Criteria) -> bool {
-    order.p <= criteria.alpha
 }
 
 pub(super) fn remarks(facts: &Facts) -> Vec<Warning> {
@@ -142,27 +126,24 @@ fn shape(facts: &Facts) -> Option<Warning> {
 }
 
 fn order_effect(facts: &Facts) -> Option<Warning> {
-    let order = facts.order.filter(|o| is_significant(o, facts.criteria))?;
-    let percent = 100.0 * (order.bias_max - 1.0);
-    let p = order.p;
-    Some(if carries_over(order, facts.criteria) {
-        Warning::new(
+    let (test, effect) = facts.order?;
+    let (p, percent) = (test.p, 100.0 * (test.bias_max - 1.0));
+    let found =
+        format!("the arm that runs first changes the result by up to {percent:.2} % (p = {p:.4})");
+    match effect {
+        OrderEffect::None => None,
+        OrderEffect::Harmless => Some(Warning::new(
+            WarningId::OrderEffect,
+            format!("{found}, which does not change the verdict"),
+        )),
+        OrderEffect::Decisive => Some(Warning::new(
             WarningId::CarryOver,
             format!(
-                "the arm that runs first changes the result (p = {p:.4}) by up to {percent:.2} %, \
-                 so the verdict is withheld: reset the drive between runs (caches, fill level) or \
-                 pause longer, and start anew"
+                "{found}, so the verdict is withheld: reset the drive between runs (caches, fill \
+                 level) or pause longer, and start anew"
             ),
-        )
-    } else {
-        Warning::new(
-            WarningId::OrderEffect,
-            format!(
-                "the arm that runs first changes the result (p = {p:.4}), but by at most \
-                 {percent:.2} %, too little to matter here"
-            ),
-        )
-    })
+        )),
+    }
 }
 
 /// Blocks need half of each order, or drift within a block counts for one arm.

@@ -55,6 +55,12 @@ impl Evidence {
         }
     }
 
+    /// Returns the intervals moved by `offset`.
+    pub(super) fn shifted(&self, offset: f64) -> Self {
+        let moved = |i: Interval| Interval { lo: i.lo + offset, hi: i.hi + offset };
+        Self { difference: moved(self.difference), equivalence: moved(self.equivalence) }
+    }
+
     /// Returns the side of zero the interval for differences lies on, if it does.
     fn side(&self) -> Option<bool> {
         (!self.difference.contains(0.0)).then_some(self.difference.lo > 0.0)

@@ -12,7 +12,7 @@ use crate::kendall::Kendall;
 /// "trend" at 10 % in 23 % (46 %) of cases, without any correction in 31 % (69 %), with this one
 /// in 12 % (18 %). The rest errs on the side of calling a run unsteady.
 #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
-pub fn mann_kendall(series: &[f64]) -> f64 {
+pub(super) fn mann_kendall(series: &[f64]) -> f64 {
     let time: Vec<f64> = (0..series.len()).map(|i| i as f64).collect();
     Kendall::new(&time, series).p(inflation(series))
 }

@@ -1,10 +1,10 @@
 //! Many comparisons at once.
 
 use drivelab_stats::{
-    Adjustment, Better, Criteria, Member, Pair, Role, Verdict, WarningId, compare_family, holm,
-    max_t, sign_flip,
+    Adjustment, Member, Pair, Role, Verdict, WarningId, compare_family, holm, max_t, sign_flip,
 };
 
+use crate::truth::experiment::criteria;
 use crate::truth::random::Random;
 
 const METRICS: usize = 12;
@@ -35,7 +35,7 @@ pub(crate) fn any_false_alarm(adjust: impl Fn(&[Vec<f64>]) -> Vec<f64>) -> f64 {
     let alarms = (0..FAMILIES)
         .filter(|_| adjust(&null_rows(&mut random)).iter().any(|p| *p <= 0.05))
         .count();
-    100.0 * f64::from(u32::try_from(alarms).unwrap()) / f64::from(FAMILIES)
+    100.0 * f64::from(u32::try_from(alarms).expect("hundreds")) / f64::from(FAMILIES)
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn member(role: Role, effect: f64, sd: f64, blocks: usize, random: &mut Random) 
         Pair::new(base, base * libm::exp(effect + sd * random.normal()))
     };
     let pairs = (0..blocks).map(|_| pair()).collect();
-    Member { role, pairs, criteria: Criteria::new(0.03, Better::More, 1).unwrap() }
+    Member { role, pairs, criteria: criteria() }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Reference values from SciPy and statsmodels; `tests/golden/make.py` says how they were made.
+//! Reference values from `SciPy` and statsmodels; `tests/golden/make.py` says how they were made.
 
 use drivelab_stats::distribution::{normal, signed_rank, student};
 use drivelab_stats::interval::{

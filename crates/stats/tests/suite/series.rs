@@ -1,8 +1,9 @@
 //! The layer within a run: what happens if its samples are taken for independent runs.
 
-use drivelab_stats::{Arm, Better, Criteria, Pair, Verdict, compare, steady_state};
+use drivelab_stats::{Arm, Pair, Verdict, compare, steady_state};
 
 use crate::mutation::welch_p;
+use crate::truth::experiment::criteria;
 use crate::truth::random::Random;
 
 const SECONDS: usize = 60;
@@ -27,14 +28,14 @@ fn run(behaviour: Behaviour, random: &mut Random) -> Vec<f64> {
     let mut wander = random.normal();
     let mut second = |s: usize| {
         wander = behaviour.correlation * wander + innovation * random.normal();
-        let stall = if behaviour.stalls && (s + phase) % 17 == 0 { 0.6 } else { 1.0 };
+        let stall = if behaviour.stalls && (s + phase).is_multiple_of(17) { 0.6 } else { 1.0 };
         level * stall * (1.0 + 0.02 * wander)
     };
     (0..SECONDS).map(&mut second).collect()
 }
 
 fn percent(hits: usize) -> f64 {
-    100.0 * f64::from(u32::try_from(hits).unwrap()) / f64::from(EXPERIMENTS)
+    100.0 * f64::from(u32::try_from(hits).expect("hundreds")) / f64::from(EXPERIMENTS)
 }
 
 /// One run per arm, its seconds taken for independent samples.
@@ -50,17 +51,16 @@ fn pooled_false_alarms(behaviour: Behaviour) -> f64 {
 /// Ten runs per arm, each one number: its mean after the warm-up.
 fn method_false_alarms(behaviour: Behaviour) -> f64 {
     let mut random = Random::new(22);
-    let criteria = Criteria::new(0.03, Better::More, 1).unwrap();
-    let mut value = |random: &mut Random| {
+    let value = |random: &mut Random| {
         steady_state(&run(behaviour, random), 0.03).mean.expect("60 finite values")
     };
     let alarm = |_: &u32| {
         let pair = |block: usize| {
-            let first = if block % 2 == 0 { Arm::A } else { Arm::B };
+            let first = if block.is_multiple_of(2) { Arm::A } else { Arm::B };
             Pair::new(value(&mut random), value(&mut random)).with_first(first)
         };
         let pairs: Vec<Pair> = (0..BLOCKS).map(pair).collect();
-        let verdict = compare(&pairs, &criteria).unwrap().verdict;
+        let verdict = compare(&pairs, &criteria()).expect("positive values").verdict;
         !matches!(verdict, Verdict::Inconclusive | Verdict::NoPracticalDifference)
     };
     percent((0..EXPERIMENTS).filter(alarm).count())
