@@ -36,8 +36,7 @@ mod steady;
 mod warning;
 
 pub use compare::{
-    BLOCKS_MAX, BLOCKS_MIN, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict,
-    compare, decide,
+    BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError};
 pub use family::{

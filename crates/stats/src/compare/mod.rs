@@ -20,9 +20,6 @@ use crate::warning::Warning;
 use order::OrderEffect;
 use sample::Sample;
 
-/// Below this many blocks no verdict is given: a two-sided signed-rank test cannot reach 5 %
-/// with five (2/32), it can with six (2/64).
-pub const BLOCKS_MIN: usize = 6;
 /// More blocks than anybody runs; a limit so that a wrong file cannot eat the memory.
 pub const BLOCKS_MAX: usize = 100_000;
 
@@ -65,7 +62,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompareError {
     /// No blocks were given.
-    #[error("there are no blocks to compare: run every arm at least once in each of 6 blocks")]
+    #[error("there are no blocks to compare: run every arm once in each of at least 6 blocks")]
     NoBlocks,
     /// More blocks than [`BLOCKS_MAX`].
     #[error(
@@ -100,6 +97,11 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
         Some(OrderEffect::Decisive) => Verdict::Inconclusive,
         _ => decision.verdict,
     };
+    let runs_needed = match effect {
+        // Started anew, the experiment needs what its variation asks for, not more than this one.
+        Some(OrderEffect::Decisive) => power::runs_needed(sample.sd, criteria),
+        _ => runs_to_settle(&sample, verdict, criteria),
+    };
     let warnings = remark::remarks(&remark::Facts {
         pairs: &kept,
         copies,
@@ -108,7 +110,17 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
         decision,
         criteria,
     });
-    Ok(estimates.report(&sample, verdict, criteria, order, warnings))
+    let conclusion = Conclusion { verdict, runs_needed, order, warnings };
+    Ok(estimates.report(&sample, conclusion))
+}
+
+/// What follows from the estimates.
+struct Conclusion {
+    /// In canonical orientation.
+    verdict: Verdict,
+    runs_needed: Option<u32>,
+    order: Option<OrderTest>,
+    warnings: Vec<Warning>,
 }
 
 /// Everything estimated from the log ratios, still in canonical orientation.
@@ -159,14 +171,8 @@ impl Estimates {
         OrderEffect::new(test, robust, criteria)
     }
 
-    fn report(
-        &self,
-        sample: &Sample,
-        verdict: Verdict,
-        criteria: &Criteria,
-        order: Option<OrderTest>,
-        warnings: Vec<Warning>,
-    ) -> Comparison {
+    fn report(&self, sample: &Sample, conclusion: Conclusion) -> Comparison {
+        let Conclusion { verdict, runs_needed, order, warnings } = conclusion;
         let limits = |i: Interval| sample.oriented(i).ratios();
         Comparison {
             n: sample.sorted.len(),
@@ -178,7 +184,7 @@ impl Estimates {
             tost_ci90: self.student.map(|e| limits(e.equivalence)),
             p: self.p,
             verdict: if sample.mirrored { mirror(verdict) } else { verdict },
-            runs_needed: runs_needed(sample, verdict, criteria),
+            runs_needed,
             sd_log: (sample.sorted.len() > 1).then_some(sample.sd),
             order,
             warnings,
@@ -194,7 +200,7 @@ fn mirror(verdict: Verdict) -> Verdict {
     }
 }
 
-fn runs_needed(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
+fn runs_to_settle(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
     match verdict {
         Verdict::Faster | Verdict::Slower | Verdict::NoPracticalDifference => None,
         Verdict::Different | Verdict::Inconclusive => {

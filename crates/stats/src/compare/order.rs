@@ -25,7 +25,7 @@ pub struct OrderTest {
 /// What follows from the order test for the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OrderEffect {
-    /// No sign of an effect.
+    /// No sign of an effect, or a trace.
     None,
     /// An effect that leaves the verdict as it is.
     Harmless,
@@ -40,12 +40,15 @@ const CLEAR: f64 = 0.01;
 /// a run may drift and still be steady. Runs without chance (a simulation) make any trace of
 /// order significant, so size counts too.
 const TOLERABLE: f64 = 0.25;
+/// Fraction of the minimum effect of interest below which an effect is not worth a word.
+const TRACE: f64 = 0.01;
 
 impl OrderEffect {
     /// `robust` says that the verdict stays the same if the result is off by the whole bias.
     pub(super) fn new(test: &OrderTest, robust: bool, criteria: &Criteria) -> Self {
         let large = test.bias_max > ratio(TOLERABLE * criteria.bound());
-        if test.p > criteria.alpha {
+        let trace = test.bias_max <= ratio(TRACE * criteria.bound());
+        if trace || test.p > criteria.alpha {
             Self::None
         } else if large && (test.p <= CLEAR || !robust) {
             Self::Decisive

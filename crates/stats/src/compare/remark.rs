@@ -1,6 +1,5 @@
 //! When a result needs a remark, and what it says.
 
-use super::BLOCKS_MIN;
 use super::order::{OrderEffect, OrderTest};
 use super::sample::Sample;
 use super::verdict::{Decision, Verdict};
@@ -39,13 +38,14 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Warning> {
 }
 
 fn few_blocks(facts: &Facts) -> Option<Warning> {
-    let n = facts.pairs.len();
-    (n < BLOCKS_MIN).then(|| {
+    let (n, least) = (facts.pairs.len(), facts.criteria.blocks_min());
+    let percent = 100.0 * facts.criteria.alpha;
+    (n < least as usize).then(|| {
         Warning::new(
             WarningId::FewBlocks,
             format!(
-                "{n} of at least {BLOCKS_MIN} blocks: chance alone gives as clear a result more \
-                 often than 5 % of the time; run each arm {BLOCKS_MIN} times or more"
+                "{n} of at least {least} blocks: chance alone gives as clear a result more than \
+                 {percent} % of the time; run each arm {least} times or more"
             ),
         )
     })

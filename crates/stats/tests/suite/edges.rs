@@ -53,6 +53,16 @@ fn two_to_five_blocks_are_inconclusive_however_clear() {
 }
 
 #[test]
+fn a_stricter_level_takes_more_blocks() {
+    let strict = criteria().with_alpha(0.01).unwrap();
+    let clear: Vec<Pair> = (0..8).map(|i| Pair::new(100.0, 150.0 + f64::from(i * i % 5))).collect();
+    let seven = compare(&clear[..7], &strict).unwrap();
+    assert_eq!((seven.verdict, seven.runs_needed), (Verdict::Inconclusive, Some(8)));
+    assert!(seven.warnings[0].advice.starts_with("7 of at least 8 blocks"), "{seven:?}");
+    assert_eq!(compare(&clear, &strict).unwrap().verdict, Verdict::Faster);
+}
+
+#[test]
 fn few_noisy_blocks_need_more_than_the_minimum() {
     let result = judge(&pairs(&[(100.0, 110.0), (100.5, 90.0), (99.0, 105.0)]));
     assert!(result.runs_needed.unwrap() > 100, "{:?}", result.runs_needed);
@@ -75,6 +85,15 @@ fn runs_without_variation_are_judged_by_their_value() {
     check_constant(100.0, 101.0, Verdict::NoPracticalDifference);
     check_constant(100.0, 150.0, Verdict::Faster);
     check_constant(100.0, 60.0, Verdict::Slower);
+}
+
+#[test]
+fn variation_by_rounding_alone_is_none() {
+    let scaled: Vec<Pair> =
+        (1..9).map(|i| 0.1 * f64::from(i)).map(|s| Pair::new(3.0 * s, 4.2 * s)).collect();
+    let result = judge(&scaled);
+    assert_eq!((result.verdict, result.sd_log), (Verdict::Faster, Some(0.0)));
+    assert_eq!(ids(&result), [WarningId::NoVariation]);
 }
 
 #[test]
@@ -164,6 +183,26 @@ fn carry_over_withholds_the_verdict() {
 }
 
 #[test]
+fn an_order_effect_by_chance_spares_a_verdict_it_cannot_change() {
+    // Significant at 5 %, not at 1 %, and larger than tolerable: 10 % faster stays, equality not.
+    let noise = [1.9, -0.8, 2.1, 0.9, 0.1, -1.9, 0.8, -0.3, 1.2, -2.0];
+    let blocks = |effect: f64| -> Vec<Pair> {
+        let pair = |(i, n): (usize, f64)| {
+            let first = if i % 2 == 0 { Arm::A } else { Arm::B };
+            Pair::new(100.0 - 0.5 * n, (100.0 + 0.5 * n) * effect).with_first(first)
+        };
+        noise.into_iter().enumerate().map(pair).collect()
+    };
+    let clear = judge(&blocks(1.10));
+    let p = clear.order.as_ref().unwrap().p;
+    assert!(p > 0.01 && p < 0.05, "p = {p}");
+    assert_eq!((clear.verdict, ids(&clear)), (Verdict::Faster, vec![WarningId::OrderEffect]));
+    let close = judge(&blocks(1.04));
+    assert_eq!((close.verdict, ids(&close)), (Verdict::Inconclusive, vec![WarningId::CarryOver]));
+    assert_eq!(close.runs_needed, drivelab_stats::runs_needed(close.sd_log.unwrap(), &criteria()));
+}
+
+#[test]
 fn a_trace_of_carry_over_is_only_remarked_on() {
     let result = judge(&carried_over(0.10, 0.012));
     assert_eq!(result.verdict, Verdict::Faster);
@@ -172,6 +211,8 @@ fn a_trace_of_carry_over_is_only_remarked_on() {
 
 #[test]
 fn no_carry_over_no_remark() {
+    let small = judge(&carried_over(0.10, 0.0001));
+    assert_eq!((small.verdict, ids(&small)), (Verdict::Faster, vec![]));
     let result = judge(&carried_over(0.10, 0.0));
     assert_eq!((result.verdict, ids(&result)), (Verdict::Faster, vec![]));
 }

@@ -103,8 +103,7 @@ fn a_host_that_tells_an_arm_from_itself_is_biased() {
 #[test]
 fn few_blocks_give_no_noise_floor() {
     let aa = [1.0, 1.01, 0.99, 1.0, 1.02].map(|r| Pair::new(100.0, 100.0 * r));
-    // Two of the five pairs are equal and count once.
-    assert_eq!(noise_floor(&aa, &criteria()), Err(NoiseFloorError::TooFew(5)));
+    assert_eq!(noise_floor(&aa, &criteria()), Err(NoiseFloorError::TooFew { blocks: 5, least: 6 }));
     let none = NoiseFloorError::Compare(CompareError::NoBlocks);
     assert_eq!(noise_floor(&[], &criteria()), Err(none));
 }
