@@ -1,47 +1,19 @@
 //! Many comparisons at once.
 
 use drivelab_stats::{
-    Adjustment, Member, Pair, Role, Verdict, WarningId, compare_family, holm, max_t, sign_flip,
+    Adjustment, Member, Pair, Role, Verdict, WarningId, compare_family, max_t, sign_flip,
 };
 
 use crate::truth::experiment::criteria;
+use crate::truth::family;
 use crate::truth::random::Random;
-
-const METRICS: usize = 12;
-const BLOCKS: usize = 10;
-const FAMILIES: u32 = 600;
-/// 5 % and three standard errors at 600 families.
-pub(crate) const FALSE_ALARM_LIMIT: f64 = 5.0 + 2.7;
-
-/// Log ratios of correlated metrics (0.36) without any difference.
-fn null_rows(random: &mut Random) -> Vec<Vec<f64>> {
-    let common: Vec<f64> = (0..BLOCKS).map(|_| random.normal()).collect();
-    let mut row = || common.iter().map(|c| 0.6 * c + 0.8 * random.normal()).collect();
-    (0..METRICS).map(|_| row()).collect()
-}
-
-fn raw(rows: &[Vec<f64>]) -> Vec<f64> {
-    rows.iter().map(|d| sign_flip::p_value(d, 1)).collect()
-}
-
-/// The mutant: every metric on its own.
-pub(crate) fn no_adjustment(rows: &[Vec<f64>]) -> Vec<f64> {
-    raw(rows)
-}
-
-/// Returns the percentage of families with any p value of at most 5 %.
-pub(crate) fn any_false_alarm(adjust: impl Fn(&[Vec<f64>]) -> Vec<f64>) -> f64 {
-    let mut random = Random::new(12);
-    let alarms = (0..FAMILIES)
-        .filter(|_| adjust(&null_rows(&mut random)).iter().any(|p| *p <= 0.05))
-        .count();
-    100.0 * f64::from(u32::try_from(alarms).expect("hundreds")) / f64::from(FAMILIES)
-}
 
 #[test]
 fn holm_and_max_t_keep_the_family_error() {
-    for share in [any_false_alarm(|rows| holm(&raw(rows))), any_false_alarm(|r| max_t(r, 1))] {
-        assert!(share <= FALSE_ALARM_LIMIT, "{share} % of families, limit {FALSE_ALARM_LIMIT} %");
+    for adjust in [family::holm, family::max_t] {
+        let share = family::any_false_alarm(600, adjust);
+        // 5 % and three standard errors.
+        assert!(share <= 5.0 + 2.7, "{share} % of families");
     }
 }
 

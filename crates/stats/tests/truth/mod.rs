@@ -2,6 +2,7 @@
 
 pub(crate) mod drift;
 pub(crate) mod experiment;
+pub(crate) mod family;
 pub(crate) mod noise;
 pub(crate) mod random;
 pub(crate) mod rates;
