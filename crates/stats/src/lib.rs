@@ -1,1 +1,51 @@
 //! Numbers in, verdict with uncertainty out.
+//!
+//! The unit of statistics is a run. A *block* holds one run of each arm in random order; its
+//! [`Pair`] of values gives one log ratio. [`compare`] turns the log ratios of all blocks into a
+//! [`Comparison`]: ratio, two intervals, an exact test and a [`Verdict`] that never says more than
+//! all of them support.
+//!
+//! ```
+//! use drivelab_stats::{Better, Criteria, Pair, Verdict, compare};
+//!
+//! let iops = [(75.1, 151.0), (74.2, 149.3), (75.9, 150.2), (74.8, 152.6), (75.3, 148.8),
+//!     (75.0, 150.9)];
+//! let pairs: Vec<Pair> = iops.iter().map(|&(ide, ahci)| Pair::new(ide, ahci)).collect();
+//! let result = compare(&pairs, &Criteria::new(0.03, Better::More, 1)?)?;
+//! assert_eq!(result.verdict, Verdict::Faster);
+//! assert!(result.ratio > 1.9 && result.ratio < 2.1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Same input and seed give the same bytes on any machine: no clock, no I/O, and transcendental
+//! functions from `libm` only.
+
+pub mod distribution;
+pub mod interval;
+pub mod sign_flip;
+
+mod compare;
+mod criteria;
+mod family;
+mod noise;
+mod pair;
+mod power;
+mod quantile;
+mod steady;
+mod warning;
+
+pub use compare::{
+    BLOCKS_MAX, BLOCKS_MIN, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict,
+    compare, decide,
+};
+pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError};
+pub use family::{
+    Adjusted, Adjustment, Family, FamilyError, Member, Role, benjamini_hochberg, compare_family,
+    holm, max_t,
+};
+pub use noise::{NoiseFloor, NoiseFloorError, effective_mei, noise_floor};
+pub use pair::{Arm, NotPositive, Pair};
+pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
+pub use quantile::quantile_reportable;
+pub use steady::{Steadiness, SteadyReason, SteadyState, drift, mser, snia, steady_state, trend};
+pub use warning::{NotAWarning, Warning, WarningId};

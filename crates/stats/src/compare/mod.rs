@@ -1,0 +1,186 @@
+//! The comparison of two arms, from pairs to verdict.
+
+mod duplicate;
+mod order;
+mod remark;
+mod sample;
+mod verdict;
+
+use serde::{Deserialize, Serialize};
+
+pub use order::OrderTest;
+pub use verdict::{Decision, Evidence, Verdict, decide};
+
+use crate::criteria::{Criteria, CriteriaError};
+use crate::interval::{Interval, hodges_lehmann, hodges_lehmann_interval, ratio, student_interval};
+use crate::pair::{self, NotPositive, Pair};
+use crate::power;
+use crate::sign_flip;
+use crate::warning::Warning;
+use sample::Sample;
+
+/// Below this many blocks no verdict is given: a two-sided signed-rank test cannot reach 5 %
+/// with five (2/32), it can with six (2/64).
+pub const BLOCKS_MIN: usize = 6;
+/// More blocks than anybody runs; a limit so that a wrong file cannot eat the memory.
+pub const BLOCKS_MAX: usize = 100_000;
+
+/// What one metric says about arm B against the baseline A.
+///
+/// All ratios are above 1 where B is better.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Blocks used; copies are not counted.
+    pub n: usize,
+    /// Ratio of the geometric means.
+    pub ratio: f64,
+    /// Paired-t interval of `ratio` with confidence 1 - alpha; needs two blocks.
+    pub ci95: Option<[f64; 2]>,
+    /// Hodges-Lehmann estimate of the ratio, robust against outliers.
+    pub hl_ratio: f64,
+    /// Exact signed-rank limits of `hl_ratio`; need six blocks at 95 %.
+    pub hl_ci95: Option<[f64; 2]>,
+    /// Confidence that `hl_ci95` really has, at least 1 - alpha.
+    pub hl_confidence: Option<f64>,
+    /// Paired-t interval with confidence 1 - 2 alpha: equivalence holds if it is within the
+    /// minimum effect of interest (two one-sided tests).
+    pub tost_ci90: Option<[f64; 2]>,
+    /// Two-sided p value of the sign-flip test: exact up to 16 blocks, then 20,000 random flips.
+    pub p: f64,
+    /// What may be concluded.
+    pub verdict: Verdict,
+    /// Blocks a new experiment needs to settle it with 80 % power; none if it is settled, or if
+    /// no feasible number would do.
+    pub runs_needed: Option<u32>,
+    /// Standard deviation of the log ratios; needs two blocks.
+    pub sd_log: Option<f64>,
+    /// Order test, if the order of at least two blocks each way is known.
+    pub order: Option<OrderTest>,
+    /// What a reader must know besides.
+    pub warnings: Vec<Warning>,
+}
+
+/// A comparison that cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CompareError {
+    /// No blocks were given.
+    #[error("there are no blocks to compare: run every arm at least once in each of 6 blocks")]
+    NoBlocks,
+    /// More blocks than [`BLOCKS_MAX`].
+    #[error(
+        "there are {0} blocks, more than {BLOCKS_MAX}: a block is one run of each arm, not one \
+         request or one second; give one value per run"
+    )]
+    TooManyBlocks(usize),
+    /// A value has no logarithm.
+    #[error(transparent)]
+    NotPositive(#[from] NotPositive),
+    /// The criteria are out of range.
+    #[error(transparent)]
+    Criteria(#[from] CriteriaError),
+}
+
+/// Compares arm B with the baseline A.
+pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, CompareError> {
+    criteria.check()?;
+    pair::check(pairs)?;
+    match pairs.len() {
+        0 => return Err(CompareError::NoBlocks),
+        n if n > BLOCKS_MAX => return Err(CompareError::TooManyBlocks(n)),
+        _ => {}
+    }
+    let (kept, copies) = duplicate::without_copies(pairs);
+    let sample = Sample::new(&kept, criteria.better);
+    let order = order::test(&kept, criteria.better);
+    let estimates = Estimates::new(&sample, criteria);
+    let decision = estimates.decide(criteria);
+    let mut verdict = decision.verdict;
+    if order.as_ref().is_some_and(|o| remark::carries_over(o, criteria)) {
+        verdict = Verdict::Inconclusive;
+    }
+    let warnings = remark::remarks(&remark::Facts {
+        pairs: &kept,
+        copies,
+        sample: &sample,
+        order: order.as_ref(),
+        decision,
+        criteria,
+    });
+    Ok(estimates.report(&sample, verdict, criteria, order, warnings))
+}
+
+/// Everything estimated from the log ratios, still in canonical orientation.
+struct Estimates {
+    student: Option<Evidence>,
+    rank: Option<Evidence>,
+    rank_confidence: Option<f64>,
+    p: f64,
+}
+
+impl Estimates {
+    fn new(sample: &Sample, criteria: &Criteria) -> Self {
+        let d = &sample.sorted;
+        let (main, equivalence) = (1.0 - criteria.alpha, 1.0 - 2.0 * criteria.alpha);
+        let student = student_interval(d, main)
+            .zip(student_interval(d, equivalence))
+            .map(|(difference, equivalence)| Evidence { difference, equivalence });
+        let wide = hodges_lehmann_interval(d, main);
+        let rank = wide
+            .zip(hodges_lehmann_interval(d, equivalence))
+            .map(|(w, n)| Evidence { difference: w.interval, equivalence: n.interval });
+        let rank_confidence = rank.and(wide).map(|w| w.confidence);
+        Self { student, rank, rank_confidence, p: sign_flip::p_value(d, criteria.seed) }
+    }
+
+    fn decide(&self, criteria: &Criteria) -> Decision {
+        match (&self.student, &self.rank) {
+            (Some(student), Some(rank)) => {
+                decide(student, rank, criteria.bound(), self.p <= criteria.alpha)
+            }
+            _ => Decision { verdict: Verdict::Inconclusive, disputed: false },
+        }
+    }
+
+    fn report(
+        &self,
+        sample: &Sample,
+        verdict: Verdict,
+        criteria: &Criteria,
+        order: Option<OrderTest>,
+        warnings: Vec<Warning>,
+    ) -> Comparison {
+        let limits = |i: Interval| sample.oriented(i).ratios();
+        Comparison {
+            n: sample.sorted.len(),
+            ratio: ratio(sample.sign() * sample.mean),
+            ci95: self.student.map(|e| limits(e.difference)),
+            hl_ratio: ratio(sample.sign() * hodges_lehmann(&sample.sorted)),
+            hl_ci95: self.rank.map(|e| limits(e.difference)),
+            hl_confidence: self.rank_confidence,
+            tost_ci90: self.student.map(|e| limits(e.equivalence)),
+            p: self.p,
+            verdict: if sample.mirrored { mirror(verdict) } else { verdict },
+            runs_needed: runs_needed(sample, verdict, criteria),
+            sd_log: (sample.sorted.len() > 1).then_some(sample.sd),
+            order,
+            warnings,
+        }
+    }
+}
+
+fn mirror(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Faster => Verdict::Slower,
+        Verdict::Slower => Verdict::Faster,
+        other => other,
+    }
+}
+
+fn runs_needed(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
+    match verdict {
+        Verdict::Faster | Verdict::Slower | Verdict::NoPracticalDifference => None,
+        Verdict::Different | Verdict::Inconclusive => {
+            power::runs_to_settle(sample.mean, sample.sd, sample.sorted.len(), criteria)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Does the arm that runs first change what the other one measures?
+
+use serde::{Deserialize, Serialize};
+
+use crate::criteria::Better;
+use crate::distribution::student;
+use crate::interval::{mean, ratio, standard_deviation};
+use crate::pair::{Arm, Pair};
+
+/// Result of the order test: blocks with A first against blocks with B first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrderTest {
+    /// Blocks in which the baseline ran first.
+    pub a_first: usize,
+    /// Blocks in which the other arm ran first.
+    pub b_first: usize,
+    /// Ratio B/A when A ran first, divided by the ratio when B ran first; 1 without an effect.
+    pub ratio: f64,
+    /// Two-sided p value of "the order makes no difference" (two-sample t test).
+    pub p: f64,
+    /// At worst the comparison is off by this factor: all of the effect comes from one arm.
+    pub bias_max: f64,
+}
+
+/// Compares the log ratios of the two orders; `None` without at least two blocks of each.
+///
+/// The effect sought lasts from one run to the next (a cache left dirty, a warm drive). Each order
+/// carries it with opposite sign or only one carries it: in both cases the log ratios differ, and
+/// the mean is off by at most half the difference.
+#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
+pub(super) fn test(pairs: &[Pair], better: Better) -> Option<OrderTest> {
+    let of = |arm: Arm| -> Vec<f64> {
+        let chosen = pairs.iter().filter(|p| p.first == Some(arm));
+        chosen.map(|p| p.log_ratio(better)).collect()
+    };
+    let (a, b) = (of(Arm::A), of(Arm::B));
+    if a.len() < 2 || b.len() < 2 {
+        return None;
+    }
+    let (n_a, n_b) = (a.len() as f64, b.len() as f64);
+    let df = n_a + n_b - 2.0;
+    let squares = |d: &[f64], n: f64| standard_deviation(d).powi(2) * (n - 1.0);
+    let pooled = (squares(&a, n_a) + squares(&b, n_b)) / df;
+    let error = (pooled * (1.0 / n_a + 1.0 / n_b)).sqrt();
+    let effect = mean(&a) - mean(&b);
+    let p = match (effect.abs() > 0.0, error > 0.0) {
+        (false, _) => 1.0,
+        // Runs without any variation: a difference, however small, is not chance.
+        (true, false) => 0.0,
+        (true, true) => student::two_sided(effect / error, df),
+    };
+    Some(OrderTest {
+        a_first: a.len(),
+        b_first: b.len(),
+        ratio: ratio(effect),
+        p,
+        bias_max: ratio(0.5 * effect.abs()),
+    })
+}

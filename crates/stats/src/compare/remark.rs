@@ -1,0 +1,199 @@
+//! When a result needs a remark, and what it says.
+
+use super::BLOCKS_MIN;
+use super::order::OrderTest;
+use super::sample::Sample;
+use super::verdict::{Decision, Verdict};
+use crate::criteria::Criteria;
+use crate::interval::ratio;
+use crate::pair::{Arm, Pair};
+use crate::steady::trend;
+use crate::warning::{Warning, WarningId};
+
+/// Level of the test for a difference in spread: a remark, so it should be rarely wrong.
+const SHAPE_LEVEL: f64 = 0.01;
+/// Blocks from which the spread can be judged.
+const SHAPE_BLOCKS_MIN: usize = 10;
+/// Fraction of the minimum effect of interest that a nuisance may amount to before it counts; the
+/// same quarter that a run may drift and still be steady.
+const TOLERABLE: f64 = 0.25;
+
+/// What the remarks are about.
+pub(super) struct Facts<'a> {
+    pub(super) pairs: &'a [Pair],
+    pub(super) copies: usize,
+    pub(super) sample: &'a Sample,
+    pub(super) order: Option<&'a OrderTest>,
+    pub(super) decision: Decision,
+    pub(super) criteria: &'a Criteria,
+}
+
+/// Says whether the order changes the result by enough to withhold the verdict.
+///
+/// Runs without chance (a simulation) make any trace of order significant, so size counts too.
+pub(super) fn carries_over(order: &OrderTest, criteria: &Criteria) -> bool {
+    is_significant(order, criteria) && order.bias_max > ratio(TOLERABLE * criteria.bound())
+}
+
+fn is_significant(order: &OrderTest, criteria: &Criteria) -> bool {
+    order.p <= criteria.alpha
+}
+
+pub(super) fn remarks(facts: &Facts) -> Vec<Warning> {
+    let all = [
+        few_blocks(facts),
+        duplicates(facts),
+        no_variation(facts),
+        ties(facts),
+        disagreement(facts),
+        shape(facts),
+        order_effect(facts),
+        order_balance(facts),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn few_blocks(facts: &Facts) -> Option<Warning> {
+    let n = facts.pairs.len();
+    (n < BLOCKS_MIN).then(|| {
+        Warning::new(
+            WarningId::FewBlocks,
+            format!(
+                "{n} of at least {BLOCKS_MIN} blocks: chance alone gives as clear a result more \
+                 often than 5 % of the time; run each arm {BLOCKS_MIN} times or more"
+            ),
+        )
+    })
+}
+
+fn duplicates(facts: &Facts) -> Option<Warning> {
+    let (kept, copies) = (facts.pairs.len(), facts.copies);
+    (copies > 0).then(|| {
+        Warning::new(
+            WarningId::DuplicateBlocks,
+            format!(
+                "{copies} of {} blocks repeat both values of another block exactly and were left \
+                 out; copies carry no information: check how the file was made",
+                kept + copies
+            ),
+        )
+    })
+}
+
+fn no_variation(facts: &Facts) -> Option<Warning> {
+    let n = facts.pairs.len();
+    (n > 1 && !facts.sample.has_variation()).then(|| {
+        Warning::new(
+            WarningId::NoVariation,
+            format!(
+                "all {n} blocks gave the same ratio, so the interval has no width: right for a \
+                 simulation with fixed seed; on hardware check that the runs are separate ones"
+            ),
+        )
+    })
+}
+
+fn ties(facts: &Facts) -> Option<Warning> {
+    let (n, distinct) = (facts.pairs.len(), facts.sample.distinct());
+    (facts.sample.has_variation() && 2 * distinct <= n).then(|| {
+        Warning::new(
+            WarningId::TiedValues,
+            format!(
+                "only {distinct} different ratios in {n} blocks: the metric is counted in coarse \
+                 steps; run longer or use a finer unit"
+            ),
+        )
+    })
+}
+
+fn disagreement(facts: &Facts) -> Option<Warning> {
+    facts.decision.disputed.then(|| {
+        let what = match facts.decision.verdict {
+            Verdict::Inconclusive => "so nothing is concluded",
+            _ => "so only what they share is concluded",
+        };
+        Warning::new(
+            WarningId::Skew,
+            format!(
+                "mean (paired t), Hodges-Lehmann and sign-flip test do not support the same \
+                 claim, {what}: look at the plot for outliers or two modes, then run more blocks"
+            ),
+        )
+    })
+}
+
+/// Spread differs if the log ratio of a block goes with its size: the correlation of difference
+/// and sum of two variables is zero exactly if their variances are equal (Pitman 1939, Morgan
+/// 1939), here by ranks because of outliers.
+fn shape(facts: &Facts) -> Option<Warning> {
+    if facts.pairs.len() < SHAPE_BLOCKS_MIN || !facts.sample.has_variation() {
+        return None;
+    }
+    let better = facts.criteria.better;
+    let mut blocks: Vec<(f64, f64)> = facts
+        .pairs
+        .iter()
+        .map(|p| (libm::log(p.a) + libm::log(p.b), p.log_ratio(better)))
+        .collect();
+    blocks.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1)));
+    let ratios: Vec<f64> = blocks.into_iter().map(|b| b.1).collect();
+    (trend::mann_kendall(&ratios).p < SHAPE_LEVEL).then(|| {
+        Warning::new(
+            WarningId::ShapeDiffers,
+            "the arms differ in spread, not only in level: one ratio does not describe them; \
+             look at the quantiles side by side",
+        )
+    })
+}
+
+fn order_effect(facts: &Facts) -> Option<Warning> {
+    let order = facts.order.filter(|o| is_significant(o, facts.criteria))?;
+    let percent = 100.0 * (order.bias_max - 1.0);
+    let p = order.p;
+    Some(if carries_over(order, facts.criteria) {
+        Warning::new(
+            WarningId::CarryOver,
+            format!(
+                "the arm that runs first changes the result (p = {p:.4}) by up to {percent:.2} %, \
+                 so the verdict is withheld: reset the drive between runs (caches, fill level) or \
+                 pause longer, and start anew"
+            ),
+        )
+    } else {
+        Warning::new(
+            WarningId::OrderEffect,
+            format!(
+                "the arm that runs first changes the result (p = {p:.4}), but by at most \
+                 {percent:.2} %, too little to matter here"
+            ),
+        )
+    })
+}
+
+/// Blocks need half of each order, or drift within a block counts for one arm.
+fn order_balance(facts: &Facts) -> Option<Warning> {
+    let count = |arm: Arm| facts.pairs.iter().filter(|p| p.first == Some(arm)).count();
+    let (a, b) = (count(Arm::A), count(Arm::B));
+    let (fewer, more) = (a.min(b), a.max(b));
+    if more < 2 {
+        return None;
+    }
+    if fewer == 0 {
+        return Some(Warning::new(
+            WarningId::OrderConfounded,
+            format!(
+                "the same arm ran first in all {more} blocks: whatever depends on order (drift, \
+                 warm-up) looks like a difference between the arms; alternate the order"
+            ),
+        ));
+    }
+    (more > 2 * fewer).then(|| {
+        Warning::new(
+            WarningId::OrderUnbalanced,
+            format!(
+                "one arm ran first in {more} blocks, the other in {fewer}: drift within blocks \
+                 does not cancel; balance the order"
+            ),
+        )
+    })
+}

@@ -1,0 +1,81 @@
+//! What is decided before looking at the data.
+
+use serde::{Deserialize, Serialize};
+
+/// Significance level unless another is asked for.
+pub const ALPHA_DEFAULT: f64 = 0.05;
+
+/// Which direction of a metric is an improvement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Throughput: more is better.
+    More,
+    /// Latency: less is better.
+    Less,
+}
+
+/// The rules of one comparison, fixed before the data are seen.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Criteria {
+    /// Minimum effect of interest as a fraction: 0.03 is 3 %. Above 0, at most 1.
+    pub mei: f64,
+    /// Which direction is an improvement.
+    pub better: Better,
+    /// Two-sided significance level, 0.0001 to 0.2; the main interval has confidence 1 - alpha.
+    pub alpha: f64,
+    /// Seed of the random sign flips (used above 16 blocks only).
+    pub seed: u64,
+}
+
+/// Criteria nobody can decide by.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum CriteriaError {
+    /// The minimum effect of interest is not in (0, 1].
+    #[error(
+        "the minimum effect of interest is {0}, but must be above 0 and at most 1 (100 %): give \
+         the smallest change worth acting on, for example 0.03 for 3 %"
+    )]
+    Mei(f64),
+    /// The significance level is not in [0.0001, 0.2].
+    #[error(
+        "the significance level alpha is {0}, but must be between 0.0001 and 0.2: 0.05 is usual"
+    )]
+    Alpha(f64),
+}
+
+impl Criteria {
+    /// Builds criteria at the usual level of 5 %.
+    pub fn new(mei: f64, better: Better, seed: u64) -> Result<Self, CriteriaError> {
+        let criteria = Self { mei, better, alpha: ALPHA_DEFAULT, seed };
+        criteria.check()?;
+        Ok(criteria)
+    }
+
+    /// Replaces the significance level.
+    pub fn with_alpha(self, alpha: f64) -> Result<Self, CriteriaError> {
+        let criteria = Self { alpha, ..self };
+        criteria.check()?;
+        Ok(criteria)
+    }
+
+    /// Says whether the fields are in range; `compare` asks again, because they are public.
+    pub fn check(&self) -> Result<(), CriteriaError> {
+        // Written so that a NaN fails.
+        if !(self.mei > 0.0 && self.mei <= 1.0) {
+            return Err(CriteriaError::Mei(self.mei));
+        }
+        if !(0.0001..=0.2).contains(&self.alpha) {
+            return Err(CriteriaError::Alpha(self.alpha));
+        }
+        Ok(())
+    }
+
+    /// Returns the equivalence bound on the log scale, ln(1 + mei).
+    ///
+    /// The bounds are symmetric in the logarithm, 1/(1 + mei) to 1 + mei as a ratio, so that
+    /// swapping the arms mirrors the verdict exactly.
+    pub fn bound(&self) -> f64 {
+        libm::log1p(self.mei)
+    }
+}

@@ -1,0 +1,153 @@
+//! Many comparisons from one experiment: several metrics, or several arms against a baseline.
+
+mod adjust;
+mod max_t;
+
+use serde::{Deserialize, Serialize};
+
+pub use adjust::{benjamini_hochberg, holm};
+pub use max_t::max_t;
+
+use crate::compare::{CompareError, Comparison, Verdict, compare};
+use crate::criteria::Criteria;
+use crate::pair::Pair;
+use crate::power;
+use crate::warning::{Warning, WarningId};
+
+/// The part a comparison plays, declared before looking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The primary metric, which decides. One needs no adjustment; of several (one per arm, say)
+    /// each is adjusted for the others.
+    Gate,
+    /// Everything else, adjusted among itself.
+    Other,
+}
+
+/// One comparison of a family: a metric, or an arm against the baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// Its part.
+    pub role: Role,
+    /// Its blocks; members with equal numbers of blocks list the same blocks in the same order.
+    pub pairs: Vec<Pair>,
+    /// Its criteria; alpha and seed of the first member hold for the family.
+    pub criteria: Criteria,
+}
+
+/// How p values were adjusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adjustment {
+    /// The only one of its role: nothing to adjust for.
+    None,
+    /// Step-down max-T with sign flips: all members of the role share their blocks.
+    MaxT,
+    /// Holm: the members have different blocks.
+    Holm,
+}
+
+/// A comparison seen as one of many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Adjusted {
+    /// The comparison; its verdict takes the adjustment into account, its interval does not.
+    pub comparison: Comparison,
+    /// Its part.
+    pub role: Role,
+    /// P value adjusted for the other members of the same role.
+    pub p_adjusted: f64,
+    /// How.
+    pub adjustment: Adjustment,
+}
+
+/// All comparisons of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Family {
+    /// In the order given.
+    pub members: Vec<Adjusted>,
+    /// All members show no practical difference. Needs no adjustment: demanding all is stricter
+    /// than demanding any (intersection-union test).
+    pub all_equivalent: bool,
+}
+
+/// A family that cannot be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("comparison {index} of the family (from 0) cannot be made")]
+pub struct FamilyError {
+    /// Which member.
+    pub index: usize,
+    /// Why.
+    pub source: CompareError,
+}
+
+/// Compares all members and adjusts for their number.
+pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
+    let mut adjusted = Vec::with_capacity(members.len());
+    for (index, member) in members.iter().enumerate() {
+        let comparison = compare(&member.pairs, &member.criteria)
+            .map_err(|source| FamilyError { index, source })?;
+        adjusted.push(Adjusted {
+            p_adjusted: comparison.p,
+            comparison,
+            role: member.role,
+            adjustment: Adjustment::None,
+        });
+    }
+    for role in [Role::Gate, Role::Other] {
+        adjust_role(members, &mut adjusted, role);
+    }
+    let equivalent = |a: &Adjusted| a.comparison.verdict == Verdict::NoPracticalDifference;
+    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);
+    Ok(Family { members: adjusted, all_equivalent })
+}
+
+fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
+    let indices: Vec<usize> = (0..members.len()).filter(|&i| members[i].role == role).collect();
+    let Some(&first) = indices.first().filter(|_| indices.len() > 1) else { return };
+    let rules = members[first].criteria;
+    let blocks = members[first].pairs.len();
+    // Copies of blocks are left out member by member; then the rest no longer matches.
+    let shared = indices
+        .iter()
+        .all(|&i| members[i].pairs.len() == blocks && adjusted[i].comparison.n == blocks);
+    let (p, adjustment) = if shared {
+        let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
+        (max_t(&rows, rules.seed), Adjustment::MaxT)
+    } else {
+        let raw: Vec<f64> = indices.iter().map(|&i| adjusted[i].comparison.p).collect();
+        (holm(&raw), Adjustment::Holm)
+    };
+    for (&i, p) in indices.iter().zip(p) {
+        // A random sample of flips may put the adjusted value below the raw one by chance.
+        adjusted[i].p_adjusted = p.max(adjusted[i].comparison.p);
+        adjusted[i].adjustment = adjustment;
+        if adjusted[i].p_adjusted > rules.alpha {
+            withdraw_difference(&mut adjusted[i], &members[i], indices.len());
+        }
+    }
+}
+
+fn log_ratios(member: &Member) -> Vec<f64> {
+    member.pairs.iter().map(|p| p.log_ratio(member.criteria.better)).collect()
+}
+
+/// Takes back a difference that one of so many comparisons shows by chance.
+fn withdraw_difference(adjusted: &mut Adjusted, member: &Member, among: usize) {
+    let comparison = &mut adjusted.comparison;
+    if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different) {
+        return;
+    }
+    let sd = comparison.sd_log.unwrap_or(0.0);
+    let mean = libm::log(comparison.ratio);
+    comparison.verdict = Verdict::Inconclusive;
+    comparison.runs_needed = power::runs_to_settle(mean, sd, comparison.n, &member.criteria);
+    comparison.warnings.push(Warning::new(
+        WarningId::Multiplicity,
+        format!(
+            "alone this would be a difference, but among {among} comparisons chance shows one like \
+             it with p = {:.3}; to decide by this metric, declare it primary and run again",
+            adjusted.p_adjusted
+        ),
+    ));
+}

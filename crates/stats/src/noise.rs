@@ -1,0 +1,58 @@
+//! The noise floor of a host: what a comparison of an arm with itself shows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::compare::{BLOCKS_MIN, CompareError, Verdict, compare};
+use crate::criteria::Criteria;
+use crate::pair::Pair;
+
+/// What an A/A experiment found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseFloor {
+    /// Blocks used.
+    pub n: usize,
+    /// Smallest effect this host can vouch for, as a fraction (0.02 is 2 %).
+    pub mei: f64,
+    /// Ratio of the arm to itself.
+    pub ratio: f64,
+    /// Its interval.
+    pub ci95: [f64; 2],
+    /// The host finds a difference where there is none: find out why before comparing anything.
+    pub biased: bool,
+}
+
+/// An A/A experiment that says nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoiseFloorError {
+    /// Fewer blocks than a verdict needs.
+    #[error("{0} different A/A blocks are too few for a noise floor: run {BLOCKS_MIN} or more")]
+    TooFew(usize),
+    /// The blocks cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+}
+
+/// Returns the noise floor from pairs in which both values are of the same arm.
+///
+/// The floor is the farther limit of the interval of the ratio: any smaller difference may be
+/// this host's own.
+pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, NoiseFloorError> {
+    let result = compare(aa, criteria)?;
+    let [lo, hi] = match result.ci95 {
+        Some(limits) if result.n >= BLOCKS_MIN => limits,
+        _ => return Err(NoiseFloorError::TooFew(result.n)),
+    };
+    let biased = matches!(result.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different);
+    Ok(NoiseFloor {
+        n: result.n,
+        mei: hi.max(1.0 / lo) - 1.0,
+        ratio: result.ratio,
+        ci95: [lo, hi],
+        biased,
+    })
+}
+
+/// Returns the minimum effect to decide by: the user's, but not below the host's noise floor.
+pub fn effective_mei(user: f64, floor: &NoiseFloor) -> f64 {
+    user.max(floor.mei)
+}

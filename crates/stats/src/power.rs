@@ -1,0 +1,139 @@
+//! How many blocks an experiment needs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::compare::BLOCKS_MIN;
+use crate::criteria::Criteria;
+use crate::distribution::student;
+use crate::interval::standard_deviation;
+use crate::pair::{self, NotPositive, Pair};
+
+/// Probability of a verdict if the planning assumptions hold.
+pub const POWER: f64 = 0.8;
+/// Above this no number is given: no one runs so many, and another design is needed.
+pub const RUNS_MAX: u32 = 100_000;
+
+/// Returns the blocks needed to settle the minimum effect of interest with 80 % power.
+///
+/// `sd_log` is the standard deviation of the log ratios of the blocks. The number serves both
+/// ends: to show equivalence if there is no difference, and to detect a difference of exactly the
+/// minimum effect. At least 6; `None` above [`RUNS_MAX`].
+pub fn runs_needed(sd_log: f64, criteria: &Criteria) -> Option<u32> {
+    let bound = criteria.bound();
+    let equivalence = runs_for(bound, sd_log, equivalence_tails(criteria, true));
+    let difference = runs_for(bound, sd_log, difference_tails(criteria));
+    Some(equivalence?.max(difference?))
+}
+
+/// Returns the blocks needed to settle what `n` blocks with this mean and deviation did not.
+///
+/// If the plan was too small, that is the plan to follow. If not, the effect lies where the plan
+/// has less power, between the claims: then it takes the number that settles, with 80 % power, an
+/// effect as large as the one seen.
+pub(crate) fn runs_to_settle(mean: f64, sd: f64, n: usize, criteria: &Criteria) -> Option<u32> {
+    let planned = runs_needed(sd, criteria)?;
+    if planned as usize > n {
+        return Some(planned);
+    }
+    let (effect, bound) = (mean.abs(), criteria.bound());
+    let shown_different = runs_for(effect, sd, difference_tails(criteria));
+    let shown_small = runs_for(bound - effect, sd, equivalence_tails(criteria, false));
+    let needed = [shown_different, shown_small].into_iter().flatten().min()?;
+    let more = u32::try_from(n).map_or(RUNS_MAX, |n| n.saturating_add(1));
+    Some(needed.max(more)).filter(|runs| *runs <= RUNS_MAX)
+}
+
+/// Tail probabilities of the test and of missing the effect.
+#[derive(Clone, Copy)]
+struct Tails {
+    alpha: f64,
+    beta: f64,
+}
+
+fn difference_tails(criteria: &Criteria) -> Tails {
+    Tails { alpha: 0.5 * criteria.alpha, beta: 1.0 - POWER }
+}
+
+/// A true effect of zero can miss either bound: the error is shared between them.
+fn equivalence_tails(criteria: &Criteria, centred: bool) -> Tails {
+    let beta = 1.0 - POWER;
+    Tails { alpha: criteria.alpha, beta: if centred { 0.5 * beta } else { beta } }
+}
+
+/// Returns the smallest n for which a standard error fits `gap` as often as the tails ask.
+///
+/// The usual approximation with two quantiles of Student's t for the noncentral t distribution
+/// (Julious 2004, Statistics in Medicine 23:1921, sections 3 and 5), good to a block or so.
+fn runs_for(gap: f64, sd: f64, tails: Tails) -> Option<u32> {
+    if gap <= 0.0 {
+        return None;
+    }
+    let enough = |n: u32| {
+        let df = f64::from(n - 1);
+        let reach =
+            student::quantile(1.0 - tails.alpha, df) + student::quantile(1.0 - tails.beta, df);
+        f64::from(n).sqrt() * gap >= reach * sd
+    };
+    let (mut lo, mut hi) = (FLOOR, RUNS_MAX);
+    if !enough(hi) {
+        return None;
+    }
+    while lo < hi {
+        let middle = lo.midpoint(hi);
+        if enough(middle) {
+            hi = middle;
+        } else {
+            lo = middle + 1;
+        }
+    }
+    Some(lo)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "BLOCKS_MIN is 6")]
+const FLOOR: u32 = BLOCKS_MIN as u32;
+
+/// A plan from a few blocks run beforehand, which then stay out of the test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pilot {
+    /// Estimated standard deviation of the log ratios.
+    pub sd_log: f64,
+    /// Blocks needed for 80 % power; `None` above [`RUNS_MAX`].
+    pub runs_needed: Option<u32>,
+    /// Blocks to run: the number needed, or what the budget allows.
+    pub runs_planned: u32,
+}
+
+/// A pilot that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PilotError {
+    /// Fewer than two blocks.
+    #[error("a pilot of {0} blocks says nothing about variation: run 3")]
+    TooFew(usize),
+    /// A value has no logarithm.
+    #[error(transparent)]
+    NotPositive(#[from] NotPositive),
+}
+
+/// Plans an experiment from pilot blocks, of which three are usual.
+///
+/// `runs_max` is what the time allows; the floor of 6 holds regardless, because fewer blocks
+/// cannot give a verdict.
+pub fn pilot(pairs: &[Pair], criteria: &Criteria, runs_max: u32) -> Result<Pilot, PilotError> {
+    if pairs.len() < 2 {
+        return Err(PilotError::TooFew(pairs.len()));
+    }
+    pair::check(pairs)?;
+    let d: Vec<f64> = pairs.iter().map(|p| p.log_ratio(criteria.better)).collect();
+    let sd_log = standard_deviation(&d) / shrinkage(d.len());
+    let runs_needed = runs_needed(sd_log, criteria);
+    let runs_planned = runs_needed.unwrap_or(RUNS_MAX).min(runs_max).max(FLOOR);
+    Ok(Pilot { sd_log, runs_needed, runs_planned })
+}
+
+/// Returns by how much the standard deviation of `n` normal values is too small on average
+/// (the constant c4 of quality control: 0.886 for three).
+#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
+fn shrinkage(n: usize) -> f64 {
+    let n = n as f64;
+    (2.0 / (n - 1.0)).sqrt() * libm::exp(libm::lgamma(0.5 * n) - libm::lgamma(0.5 * (n - 1.0)))
+}

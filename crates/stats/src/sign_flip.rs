@@ -1,0 +1,93 @@
+//! The sign-flip permutation test.
+//!
+//! Without a difference, which arm of a block gave the larger value is a coin toss. The test
+//! compares the sum seen with the sums under all, or very many, other tosses.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Up to here all 2^n tosses are tried.
+pub const EXACT_MAX: usize = 16;
+/// Random tosses above: a p of 5 % is then known to 0.3 points (two standard errors).
+pub const RANDOM_FLIPS: u32 = 20_000;
+/// Sums that differ by less than this fraction of the largest possible sum are equal: rounding.
+pub(crate) const TIE: f64 = 1e-12;
+
+/// Returns the two-sided p value of "the centre of `d` is zero".
+pub fn p_value(d: &[f64], seed: u64) -> f64 {
+    let table = SignTable::new(d);
+    let largest: f64 = d.iter().map(|v| v.abs()).sum();
+    let observed = d.iter().sum::<f64>().abs() - TIE * largest;
+    let mut as_large = 0_u32;
+    let flips = for_each_flip(d.len(), seed, |mask| {
+        as_large += u32::from(table.sum(mask).abs() >= observed);
+    });
+    flips.p_value(as_large)
+}
+
+/// How many flips were tried, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Flips {
+    /// All of them (half: the other half mirrors them).
+    All(u32),
+    /// A random sample.
+    Sample(u32),
+}
+
+impl Flips {
+    pub(crate) fn p_value(self, as_large: u32) -> f64 {
+        match self {
+            Self::All(count) => f64::from(as_large) / f64::from(count),
+            // The sample seen counts as one of the tosses: p is never zero and never too small.
+            Self::Sample(count) => f64::from(as_large + 1) / f64::from(count + 1),
+        }
+    }
+}
+
+/// Calls `visit` with the signs of each flip, eight blocks to a byte.
+pub(crate) fn for_each_flip(blocks: usize, seed: u64, mut visit: impl FnMut(&[u8])) -> Flips {
+    if blocks <= EXACT_MAX {
+        // Turning all signs mirrors the sum, so the sign of the last block can stay.
+        let count = 1_u32 << blocks.saturating_sub(1);
+        for mask in 0..count {
+            visit(&mask.to_le_bytes()[..blocks.div_ceil(8)]);
+        }
+        return Flips::All(count);
+    }
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut mask = vec![0_u8; blocks.div_ceil(8)];
+    for _ in 0..RANDOM_FLIPS {
+        for chunk in mask.chunks_mut(8) {
+            chunk.copy_from_slice(&rng.next_u64().to_le_bytes()[..chunk.len()]);
+        }
+        visit(&mask);
+    }
+    Flips::Sample(RANDOM_FLIPS)
+}
+
+/// Sums of signed values, eight at a time: a flip costs n / 8 look-ups.
+#[derive(Debug)]
+pub(crate) struct SignTable {
+    groups: Vec<[f64; 256]>,
+}
+
+impl SignTable {
+    pub(crate) fn new(d: &[f64]) -> Self {
+        Self { groups: d.chunks(8).map(group).collect() }
+    }
+
+    pub(crate) fn sum(&self, mask: &[u8]) -> f64 {
+        self.groups.iter().zip(mask).map(|(group, byte)| group[usize::from(*byte)]).sum()
+    }
+}
+
+/// Returns the sum for every choice of signs; a set bit is a minus.
+fn group(values: &[f64]) -> [f64; 256] {
+    let mut sums = [0.0; 256];
+    for (bits, sum) in sums.iter_mut().enumerate() {
+        for (position, value) in values.iter().enumerate() {
+            *sum += if bits >> position & 1 == 0 { *value } else { -value };
+        }
+    }
+    sums
+}

@@ -1,0 +1,96 @@
+//! What a reader must know besides the numbers.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A remark on a result: a stable id for scripts, and advice for people.
+///
+/// In JSON it is one string, `few-blocks: 3 blocks ...`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Warning {
+    /// What kind of remark.
+    pub id: WarningId,
+    /// What was found, what it means and what to do.
+    pub advice: String,
+}
+
+/// Declares the ids with their spelling in one place.
+macro_rules! ids {
+    ($($(#[$doc:meta])+ $name:ident = $text:literal,)+) => {
+        /// The kinds of remarks, written in kebab case.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum WarningId { $($(#[$doc])+ $name,)+ }
+
+        impl WarningId {
+            /// All ids.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// Returns the id as scripts see it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+        }
+    };
+}
+
+ids! {
+    /// Fewer blocks than any verdict needs.
+    FewBlocks = "few-blocks",
+    /// Blocks that are copies of each other.
+    DuplicateBlocks = "duplicate-blocks",
+    /// All blocks gave the same ratio.
+    NoVariation = "no-variation",
+    /// Many blocks share one log ratio: a coarse unit.
+    TiedValues = "tied-values",
+    /// The two intervals, or the test, do not lead to the same conclusion.
+    Skew = "skew",
+    /// The arms differ in spread, not only in level.
+    ShapeDiffers = "shape-differs",
+    /// What ran first changes the result: the verdict is withheld.
+    CarryOver = "carry-over",
+    /// What ran first changes the result, but by too little to matter.
+    OrderEffect = "order-effect",
+    /// One arm always ran first: arm and order cannot be told apart.
+    OrderConfounded = "order-confounded",
+    /// One arm ran first clearly more often.
+    OrderUnbalanced = "order-unbalanced",
+    /// A difference of one metric among many that chance explains.
+    Multiplicity = "multiplicity",
+}
+
+impl Warning {
+    pub(crate) fn new(id: WarningId, advice: impl Into<String>) -> Self {
+        Self { id, advice: advice.into() }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.advice)
+    }
+}
+
+impl From<Warning> for String {
+    fn from(warning: Warning) -> Self {
+        format!("{}: {}", warning.id.as_str(), warning.advice)
+    }
+}
+
+/// A string that no version of this crate wrote as a warning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a warning: expected `id: advice` with a known id")]
+pub struct NotAWarning(String);
+
+impl TryFrom<String> for Warning {
+    type Error = NotAWarning;
+
+    fn try_from(text: String) -> Result<Self, NotAWarning> {
+        let known = |id: &str| WarningId::ALL.iter().find(|w| w.as_str() == id).copied();
+        match text.split_once(": ").and_then(|(id, advice)| Some((known(id)?, advice))) {
+            Some((id, advice)) => Ok(Self::new(id, advice)),
+            None => Err(NotAWarning(text)),
+        }
+    }
+}
