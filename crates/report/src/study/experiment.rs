@@ -23,6 +23,8 @@ pub struct Experiment {
     pub mei: f64,
     /// The configurations compared; the first is the baseline.
     pub arms: Vec<ArmInfo>,
+    /// The arm that the overall verdict is about, by place; the last where none is declared.
+    pub candidate: Option<usize>,
     /// What each arm was asked to do.
     pub workloads: Vec<WorkloadInfo>,
     /// Pairs of arms that isolate one cause.
