@@ -11,7 +11,7 @@ const SLOPE_MAX: f64 = 0.10;
 ///
 /// It is known from many reports and lenient: a drift of 10 % passes.
 #[expect(clippy::cast_precision_loss, reason = "there are five rounds")]
-pub fn is_steady(rounds: &[f64]) -> bool {
+pub(super) fn is_steady(rounds: &[f64]) -> bool {
     let Some(window) = rounds.last_chunk::<ROUNDS>() else { return false };
     let mean = window.iter().sum::<f64>() / ROUNDS as f64;
     let highest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,0 +1,140 @@
+//! Curves for the page: latency distributions and IOPS against depth.
+
+use drivelab_core::histogram::Histogram;
+
+use super::{CurvePoint, Experiment};
+use crate::outcome::geometric_mean;
+
+/// Points kept of a distribution: as many as a plot of a few hundred pixels can show.
+const POINTS_MAX: usize = 160;
+/// Where the lines of a distribution end: beyond, single requests draw the curve.
+const SHARE_STEP: f64 = 1.0 / 120.0;
+
+/// The latency distribution of one workload in one arm, runs of all blocks together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencyCurve {
+    /// The workload, by place.
+    pub workload: usize,
+    /// The arm, by place.
+    pub arm: usize,
+    /// Requests counted.
+    pub n: u64,
+    /// Latency in nanoseconds, and the share of requests at most as slow: both ascending, the
+    /// last share is 1.
+    pub points: Vec<(u64, f64)>,
+}
+
+/// IOPS against depth in one arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DepthCurve {
+    /// The arm, by place.
+    pub arm: usize,
+    /// One point a depth, ascending.
+    pub points: Vec<DepthPoint>,
+}
+
+/// One depth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DepthPoint {
+    /// Requests outstanding.
+    pub iodepth: u32,
+    /// Geometric mean over the blocks.
+    pub iops: f64,
+    /// The lowest block.
+    pub least: f64,
+    /// The highest block.
+    pub greatest: f64,
+}
+
+/// The distributions of every workload and arm that ran.
+pub(super) fn latency(experiment: &Experiment, used: &[u32]) -> Vec<LatencyCurve> {
+    let mut curves = Vec::new();
+    for workload in 0..experiment.workloads.len() {
+        for arm in 0..experiment.arms.len() {
+            let mut merged = Histogram::new();
+            let runs = experiment.runs.iter();
+            for run in runs.filter(|r| r.workload == workload && r.arm == arm) {
+                if used.contains(&run.block) {
+                    merged.merge(&run.latency);
+                }
+            }
+            if merged.n() > 0 {
+                let points = thinned(&merged);
+                curves.push(LatencyCurve { workload, arm, n: merged.n(), points });
+            }
+        }
+    }
+    curves
+}
+
+/// The cumulative distribution, thinned to where it moves: equal steps of share in the body, and
+/// in the tail steps that halve what is left.
+#[expect(clippy::cast_precision_loss, reason = "a share for a picture")]
+fn thinned(histogram: &Histogram) -> Vec<(u64, f64)> {
+    let n = histogram.n() as f64;
+    let mut points: Vec<(u64, f64)> = Vec::new();
+    let mut passed = 0_u64;
+    for (upper, count) in histogram.buckets() {
+        passed += count;
+        let share = passed as f64 / n;
+        let last = points.last().map_or(0.0, |point| point.1);
+        let step = SHARE_STEP.min(0.2 * (1.0 - last));
+        let is_end = points.is_empty() || passed == histogram.n();
+        if is_end || (share - last >= step && points.len() < POINTS_MAX) {
+            points.push((upper.ns(), share));
+        }
+    }
+    points
+}
+
+/// The curves of every arm for which points were measured.
+pub(super) fn depth(experiment: &Experiment) -> Vec<DepthCurve> {
+    let of_arm = |arm: usize| {
+        let points: Vec<&CurvePoint> = experiment.curves.iter().filter(|p| p.arm == arm).collect();
+        let mut depths: Vec<u32> = points.iter().map(|p| p.iodepth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        let points = depths.iter().filter_map(|depth| depth_point(*depth, &points)).collect();
+        DepthCurve { arm, points }
+    };
+    let curves = (0..experiment.arms.len()).map(of_arm);
+    curves.filter(|curve| !curve.points.is_empty()).collect()
+}
+
+fn depth_point(iodepth: u32, points: &[&CurvePoint]) -> Option<DepthPoint> {
+    let at_depth = points.iter().filter(|p| p.iodepth == iodepth);
+    let iops: Vec<f64> = at_depth.map(|p| p.iops).filter(|v| v.is_finite() && *v > 0.0).collect();
+    let least = iops.iter().copied().min_by(f64::total_cmp)?;
+    let greatest = iops.iter().copied().max_by(f64::total_cmp)?;
+    Some(DepthPoint { iodepth, iops: geometric_mean(&iops), least, greatest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivelab_core::units::Span;
+
+    #[test]
+    fn a_distribution_keeps_its_ends_and_stays_small() {
+        let mut histogram = Histogram::new();
+        for i in 0..100_000_u64 {
+            histogram.record(Span::from_ns(1_000_000 + i * i));
+        }
+        let points = thinned(&histogram);
+        assert!(points.len() <= POINTS_MAX + 1, "{}", points.len());
+        assert!(points.len() > 80, "{}", points.len());
+        let last = points.last().unwrap();
+        assert_eq!(last.0, histogram.max().unwrap().ns());
+        assert!((last.1 - 1.0).abs() < 1e-12);
+        assert!(points.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1));
+        // No step of the body is wider than two of those asked for.
+        assert!(points.windows(2).all(|w| w[1].1 - w[0].1 < 2.0 * SHARE_STEP));
+    }
+
+    #[test]
+    fn equal_latencies_are_one_point() {
+        let mut histogram = Histogram::new();
+        (0..10).for_each(|_| histogram.record(Span::from_ns(5_000_000)));
+        assert_eq!(thinned(&histogram), [(5_000_000, 1.0)]);
+    }
+}

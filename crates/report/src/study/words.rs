@@ -1,0 +1,226 @@
+//! The answer in words: what a reader should know who reads nothing else.
+
+use drivelab_stats::{Better, Verdict};
+
+use super::result::StudyResult;
+use crate::figures;
+use crate::metric;
+use crate::outcome::{Outcome, Series};
+
+/// A statement that opens with the words that matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// `No practical difference:`
+    pub lead: String,
+    /// The rest.
+    pub body: String,
+    /// What it concludes, where it is about one verdict.
+    pub verdict: Option<Verdict>,
+}
+
+impl Sentence {
+    fn new(lead: &str, body: String, verdict: Option<Verdict>) -> Self {
+        Self { lead: lead.to_owned(), body, verdict }
+    }
+}
+
+/// The answer first, then what else follows from the study, most important first.
+pub fn words(result: &StudyResult) -> Vec<Sentence> {
+    let mut sentences = vec![answer(result)];
+    sentences.extend(shares(result));
+    sentences.extend(other_arms(result));
+    sentences.extend(other_workloads(result));
+    sentences.extend(price(result));
+    let risks = result.risks.iter();
+    sentences.extend(risks.map(|risk| Sentence::new("Risk:", risk.clone(), None)));
+    sentences
+}
+
+fn answer(result: &StudyResult) -> Sentence {
+    let outcome = result.primary();
+    let verdict = outcome.verdict();
+    let lead = match (verdict, is_asking_for_gain(&result.title)) {
+        (Verdict::Faster, true) => "Yes,",
+        (Verdict::Slower, true) => "No, it is slower",
+        (Verdict::Faster, false) => "Faster",
+        (Verdict::Slower, false) => "Slower",
+        (Verdict::NoPracticalDifference, true) => "No, there is no practical difference",
+        (Verdict::NoPracticalDifference, false) => "No practical difference",
+        (Verdict::Different, _) => "A difference, but perhaps too small to matter,",
+        (Verdict::Inconclusive, _) => "Nothing can be concluded yet",
+    };
+    let workload = &result.workloads[result.series_of(outcome).workload].summary;
+    let body = format!("for {workload}: {}.", claim(result, outcome));
+    Sentence::new(lead, body, Some(verdict))
+}
+
+/// Whether the title asks for a gain, so that "yes" and "no" answer it. Of any other question
+/// ("does it cost anything?", "this or that?") "yes" might say the opposite of what is meant.
+fn is_asking_for_gain(title: &str) -> bool {
+    let title = title.to_ascii_lowercase();
+    let has = |words: &[&str]| {
+        title.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
+    };
+    let gain = ["worth", "faster", "help", "helps", "pay", "pays", "better", "gain", "improve"];
+    let doubt = ["or", "not", "slower", "worse", "cost", "hurt", "lose", "without", "disabling"];
+    title.ends_with('?') && has(&gain) && !has(&doubt)
+}
+
+/// What the numbers of an outcome say, in one clause.
+fn claim(result: &StudyResult, outcome: &Outcome) -> String {
+    let series = result.series_of(outcome);
+    let comparison = &outcome.adjusted.comparison;
+    let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
+    let matters = figures::percent(series.mei);
+    let size = size(outcome, series);
+    let interval = comparison.ci95.map_or_else(
+        || "one block, so no interval".to_owned(),
+        |limits| format!("95 % interval {}", figures::range(limits)),
+    );
+    let more = match comparison.runs_needed {
+        Some(runs) => format!("; about {runs} blocks would settle it"),
+        None => String::new(),
+    };
+    match outcome.verdict() {
+        Verdict::Faster | Verdict::Slower => match series.better {
+            Better::More => format!("`{to}` gives {size} of `{from}` ({interval})"),
+            Better::Less => format!("`{to}` is better by {size} than `{from}` ({interval})"),
+        },
+        Verdict::NoPracticalDifference => {
+            format!("`{to}` and `{from}` are within the {matters} that matter ({size}; {interval})")
+        }
+        Verdict::Different => {
+            format!(
+                "`{to}` against `{from}` is {size} ({interval}), and {matters} is what \
+                     matters{more}"
+            )
+        }
+        Verdict::Inconclusive => format!("`{to}` against `{from}` is {size} ({interval}){more}"),
+    }
+}
+
+/// The ratio with the name of what it is a ratio of.
+fn size(outcome: &Outcome, series: &Series) -> String {
+    let times = figures::times(outcome.adjusted.comparison.ratio);
+    match series.better {
+        Better::More => format!("{times} the {}", metric::label(&series.metric)),
+        Better::Less => format!("{times} in {}", metric::label(&series.metric)),
+    }
+}
+
+/// `x1.53, 1.48 to 1.58`.
+fn figures_of(outcome: &Outcome) -> String {
+    let comparison = &outcome.adjusted.comparison;
+    let times = figures::times(comparison.ratio);
+    match comparison.ci95 {
+        Some(limits) => format!("{times}, {}", figures::range(limits)),
+        None => times,
+    }
+}
+
+/// What single causes contribute to the primary metric's workload.
+fn shares(result: &StudyResult) -> Option<Sentence> {
+    let workload = result.series_of(result.primary()).workload;
+    let shares: Vec<String> = result
+        .contrasts
+        .iter()
+        .filter_map(|contrast| {
+            let outcomes = contrast.outcomes.iter();
+            let outcome = outcomes.clone().find(|o| result.series_of(o).workload == workload)?;
+            let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
+            let what = match outcome.verdict() {
+                Verdict::Faster | Verdict::Slower => "gives ".to_owned(),
+                verdict => format!("{verdict}, "),
+            };
+            let name = &contrast.name;
+            Some(format!("{name} alone {what}{} (`{to}` against `{from}`)", figures_of(outcome)))
+        })
+        .collect();
+    (!shares.is_empty()).then(|| Sentence::new("Of this,", format!("{}.", join(&shares)), None))
+}
+
+/// The arms that neither the answer nor a share speaks of.
+fn other_arms(result: &StudyResult) -> Option<Sentence> {
+    let gate = result.primary().series;
+    let told = |arm: usize| {
+        arm == result.candidate || result.contrasts.iter().any(|c| c.from == 0 && c.to == arm)
+    };
+    let others = result.outcomes.iter().filter(|o| o.series == gate && !told(o.to));
+    let others: Vec<String> = others
+        .map(|o| format!("`{}` {} ({})", result.arms[o.to].name, o.verdict(), figures_of(o)))
+        .collect();
+    (!others.is_empty())
+        .then(|| Sentence::new("The other arms:", format!("{}.", join(&others)), None))
+}
+
+/// The candidate in every other workload, by verdict.
+fn other_workloads(result: &StudyResult) -> Vec<Sentence> {
+    let primary = result.series_of(result.primary()).workload;
+    let others = (0..result.workloads.len()).filter(|workload| *workload != primary);
+    let outcomes: Vec<&Outcome> =
+        others.filter_map(|workload| result.headline(workload, result.candidate)).collect();
+    let leads = [
+        (Verdict::Faster, "Faster:"),
+        (Verdict::Slower, "Slower:"),
+        (Verdict::NoPracticalDifference, "No practical difference:"),
+        (Verdict::Different, "Different, but perhaps not enough to matter:"),
+        (Verdict::Inconclusive, "Not settled:"),
+    ];
+    let sentence = |(verdict, lead): (Verdict, &str)| {
+        let of_verdict = outcomes.iter().filter(|o| o.verdict() == verdict);
+        let named: Vec<String> = of_verdict
+            .map(|o| {
+                let workload = &result.workloads[result.series_of(o).workload];
+                format!("{} ({})", workload.summary, figures_of(o))
+            })
+            .collect();
+        let also = verdict == result.verdict() && verdict == Verdict::Faster;
+        let lead = if also { "Faster too:" } else { lead };
+        (!named.is_empty())
+            .then(|| Sentence::new(lead, format!("{}.", join(&named)), Some(verdict)))
+    };
+    leads.into_iter().filter_map(sentence).collect()
+}
+
+/// Metrics that got worse though the headline of their workload did not.
+fn price(result: &StudyResult) -> Option<Sentence> {
+    let worse = result.outcomes.iter().filter(|outcome| {
+        let series = result.series_of(outcome);
+        let headline = result.headline(series.workload, outcome.to).map(Outcome::verdict);
+        outcome.to == result.candidate
+            && outcome.verdict() == Verdict::Slower
+            && headline != Some(Verdict::Slower)
+    });
+    let worse: Vec<String> = worse
+        .map(|outcome| {
+            let series = result.series_of(outcome);
+            let workload = &result.workloads[series.workload].summary;
+            let label = metric::label(&series.metric);
+            format!("{label} for {workload} ({})", figures_of(outcome))
+        })
+        .collect();
+    (!worse.is_empty())
+        .then(|| Sentence::new("But worse:", format!("{}.", join(&worse)), Some(Verdict::Slower)))
+}
+
+fn join(parts: &[String]) -> String {
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_asking_for_gain;
+
+    #[test]
+    fn yes_and_no_answer_only_questions_for_a_gain() {
+        let check = |title, expected| assert_eq!(is_asking_for_gain(title), expected, "{title}");
+        check("Is it worth enabling AHCI?", true);
+        check("Does NCQ help a mail server?", true);
+        check("Is AHCI faster?", true);
+        check("Does enabling AHCI cost performance?", false);
+        check("Is it worth running without a write cache?", false);
+        check("Is buffered or direct I/O faster?", false);
+        check("Which is better", false);
+        check("AHCI against IDE", false);
+    }
+}
