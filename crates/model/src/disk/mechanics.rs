@@ -90,7 +90,7 @@ impl Mechanics {
         loop {
             let arm = Target::from(place).arm;
             let piece = left.min(place.left_on_track);
-            at += self.spindle.time_for(u128::from(piece) * u128::from(place.sector));
+            at += self.pass(at, place, piece);
             left -= piece;
             if left == 0 {
                 return Ended { at, arm };
@@ -99,6 +99,14 @@ impl Mechanics {
             place = self.geometry.place(lba);
             at = self.arrive(at, arm, place.into(), false);
         }
+    }
+
+    /// The time for `sectors` sectors of one track to pass the head, which is at `place` at `at`.
+    #[inline]
+    fn pass(&self, at: Time, place: Place, sectors: u64) -> Span {
+        let past = self.spindle.past(self.spindle.angle_at(at), place.angle);
+        let whole = u128::from(sectors) * u128::from(place.sector);
+        self.spindle.time_for(whole.saturating_sub(u128::from(past)))
     }
 
     /// How far `stream` has come at `now`, without passing `limit`.
@@ -121,7 +129,7 @@ impl Mechanics {
             if passed < place.left_on_track || lba + Sectors::new(place.left_on_track) >= limit {
                 return Reached { lba: limit.min(lba + Sectors::new(passed)), arm };
             }
-            at += self.spindle.time_for(u128::from(place.left_on_track) * u128::from(place.sector));
+            at += self.pass(at, place, place.left_on_track);
             lba = lba + Sectors::new(place.left_on_track);
             place = self.geometry.place(lba);
             at = self.arrive(at, arm, place.into(), false);

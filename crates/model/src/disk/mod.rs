@@ -260,18 +260,20 @@ impl Disk {
     }
 
     /// Something may have become ready while the medium was idle.
+    ///
+    /// An idle drive takes what comes first: it commits before it can know what else will come.
     pub(crate) fn wake(&mut self, now: Time, events: &mut EventQueue<Event>) {
         if self.access.is_none() {
-            self.commit(now, events);
+            self.commit(now, Order::Fifo, events);
         }
     }
 
     /// Commits the medium to the best of the accesses that are ready, if there is one.
-    fn commit(&mut self, now: Time, events: &mut EventQueue<Event>) {
+    fn commit(&mut self, now: Time, order: Order, events: &mut EventQueue<Event>) {
         loop {
             let ahead = self.head_of_read_ahead(now);
             let heads = Heads { now, arm: self.arm, next: self.next_lba, ahead };
-            let Some((work, cached)) = self.choose(heads) else {
+            let Some((work, cached)) = self.choose(heads, order) else {
                 self.sleep_until_ready(now, events);
                 return;
             };
@@ -284,12 +286,12 @@ impl Disk {
     }
 
     /// Takes the best access out of the queue or the write cache; says whether it was cached.
-    fn choose(&mut self, heads: Heads) -> Option<(Candidate, bool)> {
-        let mut choosing = Choosing::new(&self.parts.mechanics, self.parts.order, heads);
+    fn choose(&mut self, heads: Heads, order: Order) -> Option<(Candidate, bool)> {
+        let mut choosing = Choosing::new(&self.parts.mechanics, order, heads);
         let queued = choosing.best_of(&self.queue);
         if self.destages(heads.now, queued.is_some()) {
             let cache = self.writes.as_mut().expect("only a cache destages");
-            if let Some(index) = choosing.best_of(cache.runs()) {
+            if let Some(index) = choosing.best_of_cached(cache.runs()) {
                 return Some((cache.begin(index), true));
             }
         }
@@ -341,6 +343,7 @@ impl Disk {
         reads_on: bool,
         events: &mut EventQueue<Event>,
     ) {
+        assert!(self.access.is_none(), "the medium serves one access at a time");
         let mechanics = &self.parts.mechanics;
         let (streaming_since, ended) = match self.ahead.filter(|_| reads_on) {
             // Read-ahead is on its way already: what is buffered need not be read again.
@@ -393,7 +396,7 @@ impl Disk {
             self.read_on(now, buffered, end);
         }
         self.finish_flushes(now, events);
-        self.commit(now, events);
+        self.commit(now, self.parts.order, events);
         self.next_lba = None;
     }
 
@@ -402,7 +405,10 @@ impl Disk {
         let last = Lba::ZERO + self.capacity();
         let limit = (end + self.parts.read_ahead).min(last);
         if limit > end && self.parts.read_segments > 0 {
-            self.ahead = Some(ReadAhead { stream: Stream { lba: end, at: now }, buffered, limit });
+            // Nothing to wait for on the same track; on the next one there is the skew.
+            let mechanics = &self.parts.mechanics;
+            let at = mechanics.arrive(now, self.arm, mechanics.geometry.place(end).into(), false);
+            self.ahead = Some(ReadAhead { stream: Stream { lba: end, at }, buffered, limit });
         }
     }
 

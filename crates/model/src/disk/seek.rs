@@ -213,7 +213,8 @@ mod tests {
         let points =
             [(1, Span::from_us(900)), (11, Span::from_us(1900)), (111, Span::from_us(2900))];
         let table = SeekTable::interpolated(&points, 200);
-        let check = |distance, us| assert_eq!(table.time(distance).ns(), us * 1000, "{distance}");
+        let check =
+            |distance, us| assert_eq!(table.time(distance), Span::from_us(us), "{distance}");
         check(0, 0);
         check(1, 900);
         check(6, 1400);

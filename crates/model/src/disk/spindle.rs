@@ -64,7 +64,17 @@ impl Spindle {
         self.time_for(u128::from(target.wrapping_sub(from)))
     }
 
-    /// The same wait to within a nanosecond, without the tolerance: for choosing among many.
+    /// How far a head that has just reached `target` at `angle` is past it.
+    ///
+    /// Rounding up to whole nanoseconds makes it late by less than one; what follows has to take
+    /// that off, or a stream of many pieces would drift against the platter.
+    #[inline]
+    pub(crate) fn past(&self, angle: Angle, target: Angle) -> Angle {
+        let past = angle.wrapping_sub(target);
+        if past <= self.tolerance { past } else { 0 }
+    }
+
+    /// The wait to within a nanosecond, without the tolerance: for choosing among many.
     #[inline]
     pub(crate) fn wait_about(&self, from: Angle, target: Angle) -> u64 {
         let period = low64(self.revolution >> 32);

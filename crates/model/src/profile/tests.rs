@@ -63,7 +63,7 @@ fn bases_come_from_files_too_but_not_in_circles() {
 fn slips_are_found_with_line_and_suggestion() {
     let start = "base = \"generic-5400\"\n";
     let check = |line: &str, expected: &str| check_error(&format!("{start}{line}\n"), expected);
-    check("rmp = 7200", "mine.toml:2:1: unknown key `rmp` in the file; did you mean `rpm`?");
+    check("gaurd = 1", "mine.toml:2:1: unknown key `gaurd` in the file; did you mean `guard`?");
     check("[geometry]\nhaeds = 2", "mine.toml:3:1: unknown key `haeds`");
     check("rpm = 0", "not a speed from 100 to 100000 rpm");
     check("heads = 1000", "not a whole number from 1 to 64");
