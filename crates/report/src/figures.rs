@@ -22,6 +22,12 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// A number as it was written: whole where it is, else as short as it is exact.
+pub fn plain(value: f64) -> String {
+    let text = format!("{value}");
+    if text.len() <= 16 { text } else { significant(value) }
+}
+
 /// A ratio: near one, where a percent counts, to three decimals; else to three digits.
 pub fn ratio(value: f64) -> String {
     if (0.9..1.1).contains(&value) { format!("{value:.3}") } else { significant(value) }

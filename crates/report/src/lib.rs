@@ -4,13 +4,14 @@
 #![forbid(unsafe_code)]
 
 pub mod figures;
+pub mod foreign;
 pub mod metric;
 pub mod outcome;
+pub mod pairs;
+pub mod parse;
 pub mod study;
 pub mod text;
 
-mod json;
-mod remarks;
 mod suggest;
 
 /// The version that made a result, as it stands in every result.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::result::StudyResult;
-use crate::json::{MetricJson, document};
+use crate::outcome::{MetricJson, document};
 
 /// The schema that this version writes.
 pub const STUDY_SCHEMA: &str = "drivelab.study/1";
@@ -64,7 +64,7 @@ struct DepthJson<'a> {
 
 /// The result as one JSON document: the same result, the same bytes.
 pub fn json(result: &StudyResult) -> String {
-    let names: Vec<&str> = result.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let names = result.names();
     let metric = |outcome| MetricJson::new(outcome, result.series_of(outcome), &names);
     let contrasts = result.contrasts.iter().map(|contrast| ContrastJson {
         name: &contrast.name,

@@ -19,4 +19,4 @@ pub use experiment::{
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{Contrast, StudyResult};
 pub use text::text;
-pub use words::{Sentence, words};
+pub use words::words;

@@ -64,6 +64,11 @@ pub struct Contrast {
 }
 
 impl StudyResult {
+    /// The arms' names.
+    pub fn names(&self) -> Vec<&str> {
+        self.arms.iter().map(|arm| arm.name.as_str()).collect()
+    }
+
     /// The comparison that decides.
     pub fn primary(&self) -> &Outcome {
         &self.outcomes[self.primary]

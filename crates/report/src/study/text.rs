@@ -7,8 +7,7 @@ use super::result::StudyResult;
 use super::words::words;
 use crate::figures;
 use crate::metric;
-use crate::outcome::Outcome;
-use crate::remarks;
+use crate::outcome::{Outcome, gather, ratio_and_range};
 use crate::text::{Align, BOLD, DIM, Look, Table, style};
 
 /// The result as text.
@@ -17,10 +16,7 @@ pub fn text(result: &StudyResult, look: Look) -> String {
     text += &look.paint(&look.wrap(&result.title, 0), BOLD);
     text += "\n\n";
     for sentence in words(result) {
-        let style = sentence.verdict.map_or(BOLD, style);
-        let style = if style.is_plain() { BOLD } else { style };
-        text += &look.led(&sentence.lead, style, &sentence.body, 2);
-        text.push('\n');
+        text += &sentence.text(look);
     }
     text.push('\n');
     text += &headlines(result).render(look);
@@ -88,12 +84,7 @@ fn causes(result: &StudyResult) -> Option<Table> {
 
 /// The size of what there is, in one cell.
 fn effect(outcome: &Outcome) -> String {
-    let comparison = &outcome.adjusted.comparison;
-    let size = figures::times(comparison.ratio);
-    let size = match comparison.ci95 {
-        Some(limits) => format!("{size}, {}", figures::range(limits)),
-        None => size,
-    };
+    let size = ratio_and_range(outcome);
     match outcome.verdict() {
         Verdict::Faster | Verdict::Slower => size,
         Verdict::NoPracticalDifference => "no practical difference".to_owned(),
@@ -121,7 +112,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     let mut text = String::new();
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
     let named = outcomes.map(|o| (result.series_of(o).name.as_str(), o));
-    for remark in remarks::gather(named) {
+    for remark in gather(named) {
         text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
         text.push('\n');
     }

@@ -1,28 +1,10 @@
 //! The answer in words: what a reader should know who reads nothing else.
 
-use drivelab_stats::{Better, Verdict};
+use drivelab_stats::Verdict;
 
 use super::result::StudyResult;
-use crate::figures;
 use crate::metric;
-use crate::outcome::{Outcome, Series};
-
-/// A statement that opens with the words that matter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sentence {
-    /// `No practical difference:`
-    pub lead: String,
-    /// The rest.
-    pub body: String,
-    /// What it concludes, where it is about one verdict.
-    pub verdict: Option<Verdict>,
-}
-
-impl Sentence {
-    fn new(lead: &str, body: String, verdict: Option<Verdict>) -> Self {
-        Self { lead: lead.to_owned(), body, verdict }
-    }
-}
+use crate::outcome::{Outcome, Sentence, claim, join, lead, ratio_and_range};
 
 /// The answer first, then what else follows from the study, most important first.
 pub fn words(result: &StudyResult) -> Vec<Sentence> {
@@ -39,18 +21,10 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
 fn answer(result: &StudyResult) -> Sentence {
     let outcome = result.primary();
     let verdict = outcome.verdict();
-    let lead = match (verdict, is_asking_for_gain(&result.title)) {
-        (Verdict::Faster, true) => "Yes,",
-        (Verdict::Slower, true) => "No, it is slower",
-        (Verdict::Faster, false) => "Faster",
-        (Verdict::Slower, false) => "Slower",
-        (Verdict::NoPracticalDifference, true) => "No, there is no practical difference",
-        (Verdict::NoPracticalDifference, false) => "No practical difference",
-        (Verdict::Different, _) => "A difference, but perhaps too small to matter,",
-        (Verdict::Inconclusive, _) => "Nothing can be concluded yet",
-    };
+    let lead = lead(verdict, is_asking_for_gain(&result.title));
     let workload = &result.workloads[result.series_of(outcome).workload].summary;
-    let body = format!("for {workload}: {}.", claim(result, outcome));
+    let body =
+        format!("for {workload}: {}.", claim(outcome, result.series_of(outcome), &result.names()));
     Sentence::new(lead, body, Some(verdict))
 }
 
@@ -64,58 +38,6 @@ fn is_asking_for_gain(title: &str) -> bool {
     let gain = ["worth", "faster", "help", "helps", "pay", "pays", "better", "gain", "improve"];
     let doubt = ["or", "not", "slower", "worse", "cost", "hurt", "lose", "without", "disabling"];
     title.ends_with('?') && has(&gain) && !has(&doubt)
-}
-
-/// What the numbers of an outcome say, in one clause.
-fn claim(result: &StudyResult, outcome: &Outcome) -> String {
-    let series = result.series_of(outcome);
-    let comparison = &outcome.adjusted.comparison;
-    let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
-    let matters = figures::percent(series.mei);
-    let size = size(outcome, series);
-    let interval = comparison.ci95.map_or_else(
-        || "one block, so no interval".to_owned(),
-        |limits| format!("95 % interval {}", figures::range(limits)),
-    );
-    let more = match comparison.runs_needed {
-        Some(runs) => format!("; about {runs} blocks would settle it"),
-        None => String::new(),
-    };
-    match outcome.verdict() {
-        Verdict::Faster | Verdict::Slower => match series.better {
-            Better::More => format!("`{to}` gives {size} of `{from}` ({interval})"),
-            Better::Less => format!("`{to}` is better by {size} than `{from}` ({interval})"),
-        },
-        Verdict::NoPracticalDifference => {
-            format!("`{to}` and `{from}` are within the {matters} that matter ({size}; {interval})")
-        }
-        Verdict::Different => {
-            format!(
-                "`{to}` against `{from}` is {size} ({interval}), and {matters} is what \
-                     matters{more}"
-            )
-        }
-        Verdict::Inconclusive => format!("`{to}` against `{from}` is {size} ({interval}){more}"),
-    }
-}
-
-/// The ratio with the name of what it is a ratio of.
-fn size(outcome: &Outcome, series: &Series) -> String {
-    let times = figures::times(outcome.adjusted.comparison.ratio);
-    match series.better {
-        Better::More => format!("{times} the {}", metric::label(&series.metric)),
-        Better::Less => format!("{times} in {}", metric::label(&series.metric)),
-    }
-}
-
-/// `x1.53, 1.48 to 1.58`.
-fn figures_of(outcome: &Outcome) -> String {
-    let comparison = &outcome.adjusted.comparison;
-    let times = figures::times(comparison.ratio);
-    match comparison.ci95 {
-        Some(limits) => format!("{times}, {}", figures::range(limits)),
-        None => times,
-    }
 }
 
 /// What single causes contribute to the primary metric's workload.
@@ -133,7 +55,10 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
                 verdict => format!("{verdict}, "),
             };
             let name = &contrast.name;
-            Some(format!("{name} alone {what}{} (`{to}` against `{from}`)", figures_of(outcome)))
+            Some(format!(
+                "{name} alone {what}{} (`{to}` against `{from}`)",
+                ratio_and_range(outcome)
+            ))
         })
         .collect();
     (!shares.is_empty()).then(|| Sentence::new("Of this,", format!("{}.", join(&shares)), None))
@@ -147,7 +72,7 @@ fn other_arms(result: &StudyResult) -> Option<Sentence> {
     };
     let others = result.outcomes.iter().filter(|o| o.series == gate && !told(o.to));
     let others: Vec<String> = others
-        .map(|o| format!("`{}` {} ({})", result.arms[o.to].name, o.verdict(), figures_of(o)))
+        .map(|o| format!("`{}` {} ({})", result.arms[o.to].name, o.verdict(), ratio_and_range(o)))
         .collect();
     (!others.is_empty())
         .then(|| Sentence::new("The other arms:", format!("{}.", join(&others)), None))
@@ -171,7 +96,7 @@ fn other_workloads(result: &StudyResult) -> Vec<Sentence> {
         let named: Vec<String> = of_verdict
             .map(|o| {
                 let workload = &result.workloads[result.series_of(o).workload];
-                format!("{} ({})", workload.summary, figures_of(o))
+                format!("{} ({})", workload.summary, ratio_and_range(o))
             })
             .collect();
         let also = verdict == result.verdict() && verdict == Verdict::Faster;
@@ -196,15 +121,11 @@ fn price(result: &StudyResult) -> Option<Sentence> {
             let series = result.series_of(outcome);
             let workload = &result.workloads[series.workload].summary;
             let label = metric::label(&series.metric);
-            format!("{label} for {workload} ({})", figures_of(outcome))
+            format!("{label} for {workload} ({})", ratio_and_range(outcome))
         })
         .collect();
     (!worse.is_empty())
         .then(|| Sentence::new("But worse:", format!("{}.", join(&worse)), Some(Verdict::Slower)))
-}
-
-fn join(parts: &[String]) -> String {
-    parts.join("; ")
 }
 
 #[cfg(test)]

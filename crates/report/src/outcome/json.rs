@@ -3,7 +3,7 @@
 use drivelab_stats::{Adjustment, Comparison, OrderTest, Role, Verdict, Warning};
 use serde::Serialize;
 
-use crate::outcome::{Outcome, Series};
+use super::{Outcome, Series};
 
 /// One metric of one arm against another.
 #[derive(Debug, Serialize)]

@@ -1,5 +1,16 @@
 //! A metric over arms and blocks, and what the statistics say about two of its arms.
 
+mod claim;
+mod json;
+mod remarks;
+mod sentence;
+
+pub(crate) use claim::{claim, lead, ratio_and_range};
+pub(crate) use json::{MetricJson, document};
+pub(crate) use remarks::gather;
+pub use sentence::Sentence;
+pub(crate) use sentence::join;
+
 use drivelab_stats::{
     Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Role,
     Verdict, compare_family,

@@ -1,6 +1,6 @@
 //! Warnings of many comparisons, each told once.
 
-use crate::outcome::Outcome;
+use super::Outcome;
 
 /// Names listed before the rest is only counted.
 const NAMES_MAX: usize = 3;
