@@ -16,7 +16,8 @@ pub const RUNS_MAX: u32 = 100_000;
 ///
 /// `sd_log` is the standard deviation of the log ratios of the blocks. The number serves both
 /// ends: to show equivalence if there is no difference, and to detect a difference of exactly the
-/// minimum effect. At least 6; `None` above [`RUNS_MAX`].
+/// minimum effect. At least 6; `None` above [`RUNS_MAX`]. The power is that of the paired t alone:
+/// asking a second interval as well costs up to ten points of it (docs/internals/known-truth.md).
 pub fn runs_needed(sd_log: f64, criteria: &Criteria) -> Option<u32> {
     let bound = criteria.bound();
     let equivalence = runs_for(bound, sd_log, equivalence_tails(criteria, true));

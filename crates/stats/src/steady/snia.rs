@@ -20,3 +20,24 @@ pub(super) fn is_steady(rounds: &[f64]) -> bool {
     let slope = (-2..=2).zip(window).map(|(t, y)| f64::from(t) * y).sum::<f64>() / 10.0;
     highest - lowest <= EXCURSION_MAX * mean && 4.0 * slope.abs() <= SLOPE_MAX * mean
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_steady;
+
+    #[track_caller]
+    fn check(rounds: &[f64], expected: bool) {
+        assert_eq!(is_steady(rounds), expected, "{rounds:?}");
+    }
+
+    #[test]
+    fn excursion_and_slope_are_limited() {
+        check(&[100.0, 100.0, 100.0, 100.0], false);
+        check(&[100.0; 5], true);
+        check(&[500.0, 109.0, 91.0, 100.0, 109.0, 91.0], true);
+        check(&[111.0, 89.0, 100.0, 111.0, 89.0], false);
+        // A straight rise by 9 % and by 12 % of the mean.
+        check(&[95.5, 97.75, 100.0, 102.25, 104.5], true);
+        check(&[94.0, 97.0, 100.0, 103.0, 106.0], false);
+    }
+}

@@ -134,6 +134,23 @@ fn one_outlier_leads_to_no_claim() {
 }
 
 #[test]
+fn no_difference_is_claimed_against_the_permutation_test() {
+    // Both intervals exclude 1 (paired t: p = 0.047), the sign flips give 26/512 (SciPy).
+    let percent = [0.9, -1.0, 1.5, -0.6, 1.1, 3.3, 1.4, 0.7, 1.6];
+    let blocks = percent.map(|d| Pair::new(100.0, 100.0 * libm::exp(d / 100.0)));
+    let result = compare(&blocks, &Criteria { mei: 0.001, ..criteria() }).unwrap();
+    assert!(result.ci95.unwrap()[0] > 1.0 && result.hl_ci95.unwrap()[0] > 1.0);
+    assert!((result.p - 26.0 / 512.0).abs() < 1e-12, "p = {}", result.p);
+    assert_eq!((result.verdict, ids(&result)), (Verdict::Inconclusive, vec![WarningId::Skew]));
+}
+
+#[test]
+fn a_sampled_p_value_is_never_zero() {
+    let clear: Vec<Pair> = (0..30).map(|i| Pair::new(100.0, 200.0 + f64::from(i))).collect();
+    assert!((judge(&clear).p - 1.0 / 20_001.0).abs() < 1e-12);
+}
+
+#[test]
 fn values_without_logarithm_are_named() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, -0.0] {
         let mut blocks = pairs(&[(1.0, 1.0); 6]);

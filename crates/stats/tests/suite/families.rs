@@ -89,6 +89,18 @@ fn a_difference_that_chance_explains_is_withdrawn() {
 }
 
 #[test]
+fn adjustment_never_helps() {
+    // Above 16 blocks both p values are sampled, and chance must not turn them round.
+    let mut random = Random::new(2);
+    for _ in 0..10 {
+        let members = [0.3, 0.2].map(|e| member(Role::Gate, 0.1 * e, 0.05, 20, &mut random));
+        for adjusted in compare_family(&members).unwrap().members {
+            assert!(adjusted.p_adjusted >= adjusted.comparison.p, "{adjusted:?}");
+        }
+    }
+}
+
+#[test]
 fn members_with_other_blocks_are_adjusted_by_holm() {
     let mut random = Random::new(6);
     let members = [10, 12].map(|n| member(Role::Gate, 0.2, 0.01, n, &mut random));

@@ -147,6 +147,15 @@ fn runs_needed_for_a_difference() {
 }
 
 #[test]
+fn runs_needed_for_equivalence() {
+    for row in rows(&golden()["equivalence_runs"]) {
+        let criteria = Criteria::new(0.03, Better::More, 1).unwrap();
+        let ours = f64::from(runs_needed(row[0], &criteria).unwrap());
+        assert!((ours - row[1]).abs() <= 2.0, "{ours} instead of {}", row[1]);
+    }
+}
+
+#[test]
 fn rank_correlation_with_time() {
     for case in golden()["kendall"].as_array().expect("a list") {
         let (x, y) = (numbers(&case["x"]), numbers(&case["y"]));
