@@ -71,6 +71,18 @@ impl Criteria {
         Ok(())
     }
 
+    /// Returns the fewest blocks that can give a verdict.
+    ///
+    /// Six at 5 %: a two-sided signed-rank test of n values cannot go below 2 / 2^n, which is
+    /// 2/32 with five and 2/64 with six. A stricter level takes more, a laxer one no fewer.
+    pub fn blocks_min(&self) -> u32 {
+        let mut blocks = 6;
+        while libm::ldexp(2.0, -blocks) > self.alpha {
+            blocks += 1;
+        }
+        blocks.unsigned_abs()
+    }
+
     /// Returns the equivalence bound on the log scale, ln(1 + mei).
     ///
     /// The bounds are symmetric in the logarithm, 1/(1 + mei) to 1 + mei as a ratio, so that
