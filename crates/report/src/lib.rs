@@ -8,6 +8,7 @@ pub mod figures;
 pub mod foreign;
 pub mod metric;
 pub mod outcome;
+pub mod page;
 pub mod pairs;
 pub mod parse;
 pub mod run;
