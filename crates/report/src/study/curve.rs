@@ -1,6 +1,8 @@
 //! Curves for the page: latency distributions and IOPS against depth.
 
 use drivelab_core::histogram::Histogram;
+use drivelab_core::units::Ratio;
+use drivelab_stats::quantile_reportable;
 
 use super::{CurvePoint, Experiment};
 use crate::outcome::geometric_mean;
@@ -19,6 +21,9 @@ pub struct LatencyCurve {
     pub arm: usize,
     /// Requests counted.
     pub n: u64,
+    /// p50, p90, p99, p99.9 and the longest, in nanoseconds; a quantile only where enough
+    /// requests lie beyond it.
+    pub quantiles: [Option<f64>; 5],
     /// Latency in nanoseconds, and the share of requests at most as slow: both ascending, the
     /// last share is 1.
     pub points: Vec<(u64, f64)>,
@@ -59,12 +64,33 @@ pub(super) fn latency(experiment: &Experiment, used: &[u32]) -> Vec<LatencyCurve
                 }
             }
             if merged.n() > 0 {
-                let points = thinned(&merged);
-                curves.push(LatencyCurve { workload, arm, n: merged.n(), points });
+                curves.push(LatencyCurve {
+                    workload,
+                    arm,
+                    n: merged.n(),
+                    quantiles: quantiles(&merged),
+                    points: thinned(&merged),
+                });
             }
         }
     }
     curves
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+fn quantiles(histogram: &Histogram) -> [Option<f64>; 5] {
+    let quantile = |billionths: u64| {
+        let share = Ratio::from_billionths(billionths);
+        let span = histogram.quantile(share);
+        span.filter(|_| quantile_reportable(share.to_f64(), histogram.n())).map(|s| s.ns() as f64)
+    };
+    [
+        quantile(500_000_000),
+        quantile(900_000_000),
+        quantile(990_000_000),
+        quantile(999_000_000),
+        histogram.max().map(|span| span.ns() as f64),
+    ]
 }
 
 /// The cumulative distribution, thinned to where it moves: equal steps of share in the body, and
