@@ -100,6 +100,11 @@ impl Geometry {
         Sectors::new(self.capacity)
     }
 
+    /// The sector after the last.
+    pub(crate) fn end(&self) -> Lba {
+        Lba::new(self.capacity)
+    }
+
     /// Cylinders that hold addressable sectors.
     pub(crate) fn cylinders(&self) -> u32 {
         self.place(Lba::new(self.capacity - 1)).cylinder + 1

@@ -39,6 +39,8 @@ pub(crate) struct Reached {
     /// The first sector that has not passed the head completely.
     pub(crate) lba: Lba,
     pub(crate) arm: Arm,
+    /// The same stream from the track it is on now.
+    pub(crate) stream: Stream,
 }
 
 /// The end of a transfer.
@@ -127,7 +129,8 @@ impl Mechanics {
                 }
             };
             if passed < place.left_on_track || lba + Sectors::new(place.left_on_track) >= limit {
-                return Reached { lba: limit.min(lba + Sectors::new(passed)), arm };
+                let stream = Stream { lba, at };
+                return Reached { lba: limit.min(lba + Sectors::new(passed)), arm, stream };
             }
             at += self.pass(at, place, place.left_on_track);
             lba = lba + Sectors::new(place.left_on_track);
