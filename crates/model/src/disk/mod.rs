@@ -11,13 +11,15 @@ pub(crate) mod spindle;
 mod write_cache;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use drivelab_core::{Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
 use crate::drive::Counters;
 use crate::drive::stack::Event;
 use crate::event::EventQueue;
-use mechanics::{Arm, Stream};
+use geometry::Arm;
+use mechanics::{Ended, Stream};
 use parts::{Parts, Retries};
 use queue::{Candidate, Choosing, Heads, Order};
 use read_ahead::ReadAhead;
@@ -36,7 +38,7 @@ struct Access {
     cached: bool,
     /// When the first sector was under the head.
     streaming_since: Time,
-    arm: Arm,
+    ended: Ended,
 }
 
 /// A flush that waits until the data that came before it is on the medium.
@@ -117,7 +119,7 @@ impl Disk {
         Candidate {
             lba: request.lba,
             sectors: request.sectors,
-            target: self.parts.mechanics.geometry.place(request.lba).into(),
+            place: self.parts.mechanics.geometry.place(request.lba),
             write: request.op == Op::Write,
             tag,
             ready: now,
@@ -314,13 +316,14 @@ impl Disk {
             assert!(ended.at >= now, "what is buffered is answered from the buffer");
             (now, ended)
         } else {
-            let at = self.parts.mechanics.arrive(now, self.arm, work.target, work.write);
-            let stream = Stream { lba: work.lba, at: at + self.lost_to_retries() };
+            let at = self.parts.mechanics.arrive(now, self.arm, work.place, work.write);
+            let stream =
+                Stream { lba: work.lba, place: work.place, at: at + self.lost_to_retries() };
             (at, self.parts.mechanics.transfer(stream, work.sectors))
         };
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
-        self.access = Some(Access { work, cached, streaming_since, arm: ended.arm });
+        self.access = Some(Access { work, cached, streaming_since, ended });
         events.push(ended.at, Event::MediumFree);
     }
 
@@ -337,7 +340,7 @@ impl Disk {
         let access = self.access.take().expect("the medium was busy");
         let Access { work, .. } = access;
         let end = work.lba + work.sectors;
-        self.arm = access.arm;
+        self.arm = access.ended.arm;
         self.next_lba = Some(end);
         if access.cached {
             self.writes.as_mut().expect("it gave the run").finish();
@@ -354,7 +357,7 @@ impl Disk {
             let port = &mut self.parts.port;
             let done = port.send_streamed(access.streaming_since, now, work.sectors);
             events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
-            self.read_on(now, buffered, end);
+            self.read_on(access.ended, buffered..end);
         }
         self.finish_flushes(now, events);
         self.commit(now, self.parts.order, events);
@@ -362,11 +365,10 @@ impl Disk {
     }
 
     /// After a read the head stays with the stream until something else is to be done.
-    fn read_on(&mut self, now: Time, buffered: Lba, end: Lba) {
+    fn read_on(&mut self, ended: Ended, read: Range<Lba>) {
         if self.parts.read_segments > 0 {
             let size = self.parts.read_ahead;
-            self.ahead =
-                ReadAhead::after(&self.parts.mechanics, self.arm, now, buffered..end, size);
+            self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);
         }
     }
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use drivelab_core::{Lba, Sectors, Time};
 
-use super::mechanics::{Arm, Ended, Mechanics, Stream};
+use super::geometry::Arm;
+use super::mechanics::{Ended, Mechanics, Stream};
 use super::read_cache::ReadCache;
 
 /// The head follows the sectors after the last read until the limit, then stands by.
@@ -20,12 +21,11 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Goes on after a read that ended at `now` with the arm at `arm`; `read` is what the buffer
-    /// holds of it. `None` where there is nothing to read on for.
+    /// Goes on after a read that `ended`; `read` is what the buffer holds of it. `None` where there
+    /// is nothing to read on for.
     pub(super) fn after(
         mechanics: &Mechanics,
-        arm: Arm,
-        now: Time,
+        ended: Ended,
         read: Range<Lba>,
         size: Sectors,
     ) -> Option<Self> {
@@ -33,10 +33,10 @@ impl ReadAhead {
         if limit <= read.end {
             return None;
         }
-        // Nothing to wait for on the same track; on the next one there is the skew.
-        let target = mechanics.geometry.place(read.end).into();
-        let at = mechanics.arrive(now, arm, target, false);
-        let stream = Stream { lba: read.end, at };
+        let stream = match ended.next {
+            Some(place) => Stream { lba: read.end, place, at: ended.at },
+            None => mechanics.stream_from(ended.at, ended.arm, read.end),
+        };
         Some(Self { stream, buffered: read.start, reached: read.end, limit })
     }
 
@@ -53,7 +53,7 @@ impl ReadAhead {
             self.buffered = buffer.fill(self.reached, reached.lba);
             self.reached = reached.lba;
         }
-        reached.arm
+        reached.stream.place.arm
     }
 
     /// From where to where the buffer holds the stream, if the head is still following it.
@@ -78,9 +78,7 @@ impl ReadAhead {
         }
         if self.reached >= self.limit {
             // The head has stood by: it waits until the next sector comes round again.
-            let target = mechanics.geometry.place(self.limit).into();
-            let at = mechanics.arrive(now, arm, target, false);
-            self.stream = Stream { lba: self.limit, at };
+            self.stream = mechanics.stream_from(now, arm, self.limit);
         }
         self.limit = limit;
     }

@@ -95,7 +95,7 @@ impl MeanStroke {
             let sector = u128::from(geometry.capacity().get()) * u128::from(2 * index + 1_u64)
                 / u128::from(2 * GRID);
             let lba = Lba::new(u64::try_from(sector).expect("below the capacity"));
-            geometry.place(lba).cylinder
+            geometry.place(lba).arm.cylinder
         };
         let places: Vec<u32> = (0..GRID).map(share).collect();
         let (mut root, mut line) = (0.0, 0.0);
@@ -184,7 +184,7 @@ mod tests {
             let table = curve.table(geometry.cylinders());
             let mut rng = drivelab_core::Rng::new(1);
             let mut draw =
-                || geometry.place(Lba::new(rng.below(geometry.capacity().get()))).cylinder;
+                || geometry.place(Lba::new(rng.below(geometry.capacity().get()))).arm.cylinder;
             let pairs = 400_000;
             let total: u64 = (0..pairs).map(|_| table.time(draw().abs_diff(draw())).ns()).sum();
             let mean = total / pairs;
