@@ -4,8 +4,9 @@ use drivelab_core::dispatch::Dispatch;
 use drivelab_core::{Device as _, Span};
 
 use crate::controller::{Controller, Port, Wire};
+use crate::disk::Disk;
+use crate::disk::parts::{Parts, Retries};
 use crate::disk::queue::Order;
-use crate::disk::{Disk, Parts, Retries};
 use crate::drive::{About, Attached, Body, Drive, Fixed, Stack};
 use crate::host::{Host, Scheduler};
 use crate::profile::{self, HddProfile, Interface, Profile};

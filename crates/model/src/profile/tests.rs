@@ -54,7 +54,8 @@ fn bases_come_from_files_too_but_not_in_circles() {
         };
         Some(BaseText { file: name.into(), text: text.into() })
     };
-    assert!(Profile::parse("x.toml", "base = \"a.toml\"\n", &resolve).is_ok());
+    let profile = Profile::parse("x.toml", "base = \"a.toml\"\n", &resolve).unwrap();
+    assert_eq!(profile.model, "generic 5400 rpm laptop drive");
     let error = Profile::parse("x.toml", "base = \"round.toml\"\n", &resolve).unwrap_err();
     assert!(matches!(error, ProfileError::TooDeep { .. }), "{error}");
 }
