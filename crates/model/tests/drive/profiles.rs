@@ -52,7 +52,7 @@ fn sequential_rates_are_those_published() {
     }
     let middle = sequential_mb_per_s("seagate-st31000333as", 50);
     assert!((95.0..100.0).contains(&middle), "{middle}");
-    // 143 MB/s with 1 MiB blocks over a nearly full volume of the 2 TB drive: the mean of its zones.
+    // 143 MB/s with 1 MiB blocks over a nearly full 2 TB volume: the mean of its zones.
     let mean = (0..10).map(|tenth| sequential_mb_per_s("seagate-st2000dm006", tenth * 10 + 5));
     let mean = mean.sum::<f64>() / 10.0;
     assert!((mean / 143.0 - 1.0).abs() < 0.04, "{mean}");
