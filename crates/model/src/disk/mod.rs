@@ -139,7 +139,9 @@ impl Disk {
         let hit = if self.writes.as_ref().is_some_and(|cache| cache.holds(start, end)) {
             Some(ServedBy::DriveWriteCache)
         } else {
-            self.buffer_read_ahead(now);
+            if self.ahead.is_some_and(|ahead| ahead.overlaps(start, end)) {
+                self.buffer_read_ahead(now);
+            }
             self.reads.holds(start, end).then_some(ServedBy::DriveReadCache)
         };
         if let Some(served_by) = hit {
@@ -162,11 +164,11 @@ impl Disk {
         request: &Request,
         events: &mut EventQueue<Event>,
     ) {
-        self.buffer_read_ahead(now);
-        self.reads.forget(request.lba, request.end());
         if self.ahead.is_some_and(|ahead| ahead.overlaps(request.lba, request.end())) {
+            self.buffer_read_ahead(now);
             self.ahead = None;
         }
+        self.reads.forget(request.lba, request.end());
         let candidate = self.candidate(now, tag, request);
         match &self.writes {
             Some(cache) if !request.fua && cache.can_ever_hold(request.sectors) => {

@@ -13,4 +13,5 @@ mod controllers;
 mod depth;
 mod invariants;
 mod load;
+mod profiles;
 mod writes;
