@@ -5,7 +5,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   // As in the style sheet: arms differ in colour and in kind of line.
-  const dashes = [[], [8, 5], [2, 4], [], [8, 5], [2, 4]];
+  const dashes = [[], [8, 5], [2, 4], [], [10, 3, 2, 3], [4, 4]];
   const plots = [];
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -29,7 +29,11 @@
       labelFont: font(12),
       grid: { stroke: colour("--line"), width: 1 },
       ticks: { stroke: colour("--line"), width: 1, size: 5 },
-      labelSize: 20,
+      labelSize: 18,
+      labelGap: 0,
+      gap: 4,
+      // Logarithmic axes would otherwise drop all labels but the decades.
+      filter: (plot, ticks) => ticks,
       ...extra,
     };
   }
@@ -39,7 +43,8 @@
     return {
       label: data.arms[arm],
       stroke: colour(`--arm-${style}`),
-      width: 2,
+      // The baseline is broad and lies below: it is seen even where another runs along it.
+      width: arm === 0 ? 5 : 2,
       dash: dashes[style],
       ...extra,
     };
@@ -58,7 +63,8 @@
   function timeTicks(plot, which, least, greatest) {
     const room = plot.bbox.width / (window.devicePixelRatio || 1) / 70;
     const decades = Math.log10(greatest / least);
-    const mantissas = decades * 3 <= room ? [1, 2, 5] : [1];
+    const choices = [[1, 2, 3, 4, 5, 6, 8], [1, 2, 5], [1, 3]];
+    const mantissas = choices.find((choice) => decades * choice.length <= room) ?? [1];
     const every = Math.max(1, Math.ceil(decades / room));
     const ticks = [];
     const first = Math.floor(Math.log10(least));
@@ -94,7 +100,12 @@
           y: { range: [0, 100] },
         },
         axes: [
-          axis({ splits: timeTicks, values: (plot, ticks) => ticks.map(plainTime), label: "latency" }),
+          axis({
+            size: 30,
+            splits: timeTicks,
+            values: (plot, ticks) => ticks.map(plainTime),
+            label: "latency (logarithmic)",
+          }),
           axis({ label: "requests done (%)", size: 42, incrs: [25] }),
         ],
         series: [{}, ...arms.map(({ arm }) => line(arm, { points: { show: false } }))],
@@ -143,7 +154,12 @@
           y: { range: [0, greatest * 1.08] },
         },
         axes: [
-          axis({ splits: () => x, values: (plot, ticks) => ticks.map(String), label: "requests outstanding (depth)", filter: (plot, ticks) => ticks }),
+          axis({
+            size: 30,
+            splits: () => x,
+            values: (plot, ticks) => ticks.map(String),
+            label: "requests outstanding (depth)",
+          }),
           axis({
             label: "IOPS",
             size: 52,
@@ -177,6 +193,7 @@
       width: place.clientWidth,
       height: place.clientHeight,
       legend: { show: false },
+      pxAlign: 0,
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
       padding: [8, 14, 0, 0],
     };

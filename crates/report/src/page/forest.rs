@@ -37,10 +37,10 @@ pub(super) fn ratios(result: &StudyResult) -> String {
     section(
         "How much better",
         &format!(
-            "Each arm against <code>{}</code>: the ratio of the headline metric with its 95 % \
-             interval. In the grey band ({} either way) a difference would not matter.",
+            "Each arm against <code>{}</code>: the ratio of the headline metric with its \
+             95&nbsp;% interval. In the grey band ({} either way) a difference would not matter.",
             escape(&result.arms[0].name),
-            figures::percent(result.mei)
+            super::html::inline(&figures::percent(result.mei))
         ),
         scale,
         &groups.collect::<String>(),

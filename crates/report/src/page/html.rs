@@ -37,7 +37,7 @@ pub(super) fn inline(text: &str) -> String {
     html
 }
 
-/// `x1.53` as people write it.
+/// `x1.53` as people write it, and `3 %` kept on one line.
 fn factors(text: &str) -> String {
     let mut factors = String::with_capacity(text.len());
     let mut before = ' ';
@@ -45,7 +45,12 @@ fn factors(text: &str) -> String {
     while let Some(c) = rest.next() {
         let opens = before == ' ' || before == '(';
         let is_factor = c == 'x' && opens && rest.peek().is_some_and(char::is_ascii_digit);
-        factors.push(if is_factor { '\u{d7}' } else { c });
+        let binds = c == ' ' && before.is_ascii_digit() && rest.peek() == Some(&'%');
+        factors.push(match c {
+            _ if is_factor => '\u{d7}',
+            _ if binds => '\u{a0}',
+            _ => c,
+        });
         before = c;
     }
     factors
@@ -84,6 +89,7 @@ mod tests {
         let check = |text, expected: &str| assert_eq!(inline(text), expected);
         check("`a<b` gives x1.53", "<code>a&lt;b</code> gives \u{d7}1.53");
         check("(x1.5, 1 to 2)", "(\u{d7}1.5, 1 to 2)");
+        check("the 3 % that", "the 3\u{a0}% that");
         check("0x10 and xylophone x", "0x10 and xylophone x");
         check("a ` alone", "a ` alone");
     }
