@@ -45,7 +45,7 @@ pub(crate) fn experiment(
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         risks: bench.risks(),
-        notes: bench.notes(),
+        notes: bench.notes().into_iter().chain(study.notes.clone()).collect(),
         reproduce,
     }
 }

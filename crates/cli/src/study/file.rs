@@ -56,6 +56,8 @@ pub(crate) struct StudyFile {
     pub(crate) arms: Vec<Arm>,
     pub(crate) workloads: Vec<NamedWorkload>,
     pub(crate) contrasts: Vec<Contrast>,
+    /// What a reader of the result must know.
+    pub(crate) notes: Vec<String>,
     pub(crate) curve: Option<Curve>,
 }
 
@@ -135,6 +137,7 @@ impl StudyFile {
             base,
             workloads: workloads(&mut top)?,
             contrasts: contrasts(&mut top, &arms)?,
+            notes: top.list("notes")?.unwrap_or_default(),
             curve: curve(&mut top)?,
             arms,
         };
