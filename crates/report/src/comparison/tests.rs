@@ -224,7 +224,7 @@ fn a_metric_that_is_not_everywhere_is_left_out() {
     assert_eq!(result.notes, [expected]);
 }
 
-fn record(latency_us: u64, host: &str) -> RunRecord {
+pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
     let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
     tally.ios = 1_000_000 / latency_us;
     tally.bytes = tally.ios * 4096;
