@@ -227,7 +227,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn merging_equals_counting_together(one: Vec<u32>, two: Vec<u32>) {
-            let wide = |spans: &[u32]| -> Vec<u64> { spans.iter().map(|s| u64::from(*s)).collect() };
+            let wide = |spans: &[u32]| -> Vec<u64> {
+                spans.iter().map(|span| u64::from(*span)).collect()
+            };
             let mut merged = of(&wide(&one));
             merged.merge(&of(&wide(&two)));
             assert_eq!(merged, of(&wide(&[one, two].concat())));

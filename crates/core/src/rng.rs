@@ -22,8 +22,8 @@ impl Rng {
     /// Parts keep their randomness when others are added or left out, which pairs runs: a block's
     /// arms draw the same addresses whatever else the study holds.
     pub fn for_part(seed: u64, index: u64) -> Self {
-        // An odd multiplier (2^64 over the golden ratio) spreads neighbouring indices; the library's
-        // SplitMix64 then mixes the sum.
+        // An odd multiplier (2^64 over the golden ratio) spreads neighbouring indices; the
+        // SplitMix64 of the library then mixes the sum.
         Self::new(seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 

@@ -1,1 +1,20 @@
 //! Answers requests in virtual time: disks, links, controllers, schedulers.
+//!
+//! A drive is built from a [`profile::Profile`], which holds what is known about one model, and
+//! [`spec::Options`], which say how it is attached. What comes out is a [`Drive`], a
+//! [`drivelab_core::Device`] that is told the time and never asks for it: same seed, same bytes.
+#![forbid(unsafe_code)]
+
+mod build;
+mod controller;
+mod disk;
+mod drive;
+mod event;
+mod host;
+pub mod profile;
+pub mod spec;
+
+pub use build::{BuildError, build};
+pub use controller::Controller;
+pub use drive::{About, Attached, Counters, Drive};
+pub use host::Scheduler;

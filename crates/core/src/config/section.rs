@@ -102,8 +102,20 @@ impl Section {
     /// # Errors
     /// The value is not what the type reads.
     pub fn take<T: Value>(&mut self, key: &'static str) -> Result<Option<T>, ConfigError> {
+        self.take_with(key, T::read)
+    }
+
+    /// Takes the value of `key` by a reader of the caller's own, or `None` where it is absent.
+    ///
+    /// # Errors
+    /// The reader refuses the value.
+    pub fn take_with<T>(
+        &mut self,
+        key: &'static str,
+        reader: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ConfigError> {
         let Some(item) = self.remove(key) else { return Ok(None) };
-        self.read(key, &item).map(Some)
+        read(&self.source, key, &item, reader).map(Some)
     }
 
     /// Takes the value of a key that must be there.
@@ -122,9 +134,10 @@ impl Section {
         match self.remove(key) {
             None => Ok(None),
             Some(Item::Array { items, .. }) => {
-                items.iter().map(|item| self.read(key, item)).collect::<Result<_, _>>().map(Some)
+                let read = |item| read(&self.source, key, item, T::read);
+                items.iter().map(read).collect::<Result<_, _>>().map(Some)
             }
-            Some(item) => Ok(Some(vec![self.read(key, &item)?])),
+            Some(item) => Ok(Some(vec![read(&self.source, key, &item, T::read)?])),
         }
     }
 
@@ -237,10 +250,6 @@ impl Section {
         Self { source: Rc::clone(&self.source), name, at, left, asked: Vec::new() }
     }
 
-    fn read<T: Value>(&self, key: &str, item: &Item) -> Result<T, ConfigError> {
-        read(&self.source, key, item)
-    }
-
     fn wrong_kind(&self, key: &str, item: &Item, wanted: &str) -> ConfigError {
         self.error_at(item.at(), format!("`{key}` is {}, not {wanted}", item.kind()), None)
     }
@@ -276,7 +285,7 @@ impl Row {
     /// The row is too short, or the value is not what the type reads.
     pub fn get<T: Value>(&self, index: usize) -> Result<T, ConfigError> {
         match self.items.get(index) {
-            Some(item) => read(&self.source, self.key, item),
+            Some(item) => read(&self.source, self.key, item, T::read),
             None => Err(self.error(format!(
                 "this row of `{}` has {} values, one more is needed",
                 self.key,
@@ -291,12 +300,17 @@ impl Row {
     }
 }
 
-fn read<T: Value>(source: &Source, key: &str, item: &Item) -> Result<T, ConfigError> {
+fn read<T>(
+    source: &Source,
+    key: &str,
+    item: &Item,
+    reader: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, ConfigError> {
     let Item::Scalar { text, at } = item else {
         let message = format!("`{key}` is {}, not a single value", item.kind());
         return Err(source.error(item.at(), message, None));
     };
-    T::read(text).map_err(|wrong| source.error(*at, format!("`{key}`: {wrong}"), None))
+    reader(text).map_err(|wrong| source.error(*at, format!("`{key}`: {wrong}"), None))
 }
 
 #[cfg(test)]

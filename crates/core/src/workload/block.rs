@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::rng::Rng;
 use crate::units::{Bytes, SECTOR_BYTES, Sectors};
 
-/// One block size, or several with their weights, written `4k` or `4k/60:64k/40` as fio's `bssplit`.
+/// One block size, or several with their weights: `4k` or `4k/60:64k/40`, as fio's `bssplit`.
 ///
 /// Never empty; every size is a multiple of 512 bytes, at most 1 GiB, and the weights are not all
 /// zero.
@@ -54,6 +54,11 @@ impl BlockSizes {
     /// The largest size, which is also the alignment of addresses where sizes differ.
     pub fn largest(&self) -> Bytes {
         self.sizes.iter().map(|(size, _)| *size).max().unwrap_or(Bytes::ZERO)
+    }
+
+    /// Every size that is used or given, in the order they were written.
+    pub fn sizes(&self) -> impl Iterator<Item = Bytes> + '_ {
+        self.sizes.iter().map(|(size, _)| *size)
     }
 
     /// The smallest size.

@@ -141,7 +141,8 @@ fn depth(result: &StudyResult) -> String {
          block; compared nowhere, shown to explain.</p>\n{}\
          <div class=\"plot tall\" id=\"depth\" tabindex=\"0\" role=\"img\" \
          aria-label=\"IOPS against depth, one line an arm; the figures are in the table below\">\
-         </div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n{}</section>\n",
+         </div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n{}\
+         </section>\n",
         legend(result),
         details::depth(result),
     )

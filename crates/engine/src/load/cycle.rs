@@ -1,0 +1,195 @@
+//! The loop itself.
+
+use drivelab_core::record::{Stamp, Tally};
+use drivelab_core::request::Completion;
+use drivelab_core::target::{Rejected, TargetError};
+use drivelab_core::units::{Span, Time};
+use drivelab_core::workload::Requests;
+use drivelab_core::{Request, Target};
+
+use super::measure::Meter;
+use super::pace::Pacer;
+use super::slots::{Sent, Slots};
+use super::{End, Job, LoadError, Loaded, Phase, Progress, Watch};
+
+/// How often the watch is told how far the run is, in the target's time.
+const TICK: Span = Span::from_ms(100);
+
+/// One job under way: sends what is due, waits, counts, again.
+pub(super) struct Cycle<'a, T, P, W> {
+    target: &'a mut T,
+    pacer: P,
+    requests: Requests,
+    /// A request that the target gave back because its queue was full.
+    held: Option<Request>,
+    slots: Slots,
+    meter: Meter,
+    watch: &'a mut W,
+    completed: Vec<Completion>,
+    stamp: Stamp,
+    number_ios: u64,
+    /// The latest moment known; asked for only where no completion told it.
+    clock: Time,
+    /// When the loop next has to look up from its work: a tick, a phase, the end.
+    alarm: Time,
+    phase: Phase,
+    start: Time,
+}
+
+impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
+    /// Reserves everything that the loop will need, for a run from `start` on.
+    pub(super) fn new(
+        target: &'a mut T,
+        job: Job<'_>,
+        (pacer, start): (P, Time),
+        watch: &'a mut W,
+    ) -> Result<Self, LoadError> {
+        let requests = Requests::new(job.workload, target.capacity(), job.seed)?;
+        let depth = job.workload.pace.iodepth();
+        Ok(Self {
+            target,
+            pacer,
+            requests,
+            held: None,
+            slots: Slots::new(depth),
+            meter: Meter::new(job.workload, start),
+            watch,
+            completed: Vec::with_capacity(depth as usize),
+            stamp: job.stamp,
+            number_ios: job.workload.number_ios.unwrap_or(u64::MAX),
+            clock: start,
+            alarm: start,
+            phase: Phase::Ramp,
+            start,
+        })
+    }
+
+    /// Runs to the end and drains.
+    pub(super) fn run(mut self) -> Result<Loaded, LoadError> {
+        self.watch.enter(Phase::Ramp);
+        let end = self.send_until_end()?;
+        if end == End::Stopped {
+            self.meter.cut(self.clock);
+        }
+        self.set_phase(Phase::Drain);
+        while self.slots.in_use() > 0 {
+            self.wait(self.clock + TICK)?;
+            self.tick();
+        }
+        if end == End::NumberIos {
+            self.meter.cut_at_last();
+        }
+        let mut tally = self.meter.finish(self.clock);
+        tally.stamp = self.stamp;
+        Ok(Loaded { tally, end })
+    }
+
+    fn send_until_end(&mut self) -> Result<End, TargetError> {
+        loop {
+            if self.clock >= self.alarm {
+                self.look_up();
+            }
+            if self.watch.stop() {
+                self.clock = self.clock.max(self.target.now());
+                return Ok(End::Stopped);
+            }
+            if self.clock >= self.meter.end() {
+                return Ok(End::Runtime);
+            }
+            if self.meter.done() >= self.number_ios {
+                return Ok(End::NumberIos);
+            }
+            let wake = self.send_due()?;
+            self.wait(wake.min(self.alarm))?;
+        }
+    }
+
+    /// Sends everything that is due and fits; says when there is more to send.
+    #[inline]
+    fn send_due(&mut self) -> Result<Time, TargetError> {
+        let mut stamped = None;
+        while let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due()) {
+            // A number of requests is met exactly: what is outstanding will be counted too.
+            if self.meter.done() + self.slots.in_use() as u64 >= self.number_ios {
+                return Ok(Time::MAX);
+            }
+            let now = match (self.stamp, stamped) {
+                (Stamp::Batch, Some(now)) => now,
+                _ => self.target.now(),
+            };
+            stamped = Some(now);
+            if due > now {
+                return Ok(due);
+            }
+            if now >= self.meter.end() {
+                self.clock = now;
+                return Ok(now);
+            }
+            let request = match self.held.take() {
+                Some(held) => Request { id, ..held },
+                None => self.requests.next(id),
+            };
+            let bytes = request.sectors.bytes();
+            match self.target.submit(request) {
+                Ok(()) => {}
+                Err(Rejected::Broken(error)) => return Err(error),
+                Err(Rejected::Full(request)) => {
+                    let waiting = self.slots.in_use();
+                    assert!(waiting > 0, "a target with nothing in flight takes a request");
+                    self.held = Some(request);
+                    return Ok(Time::MAX);
+                }
+            }
+            self.slots.take(Sent { intended: due, issued: now, op: request.op, bytes });
+            self.pacer.sent();
+        }
+        Ok(Time::MAX)
+    }
+
+    /// Waits until something completes or the clock reads `until`, and counts.
+    #[inline]
+    fn wait(&mut self, until: Time) -> Result<(), TargetError> {
+        self.target.wait(until, &mut self.completed)?;
+        match self.completed.last() {
+            Some(last) => self.clock = self.clock.max(last.at),
+            None => self.clock = self.clock.max(self.target.now()),
+        }
+        for done in self.completed.drain(..) {
+            let sent = self.slots.release(done.id);
+            self.meter.count(&sent, &done);
+            self.pacer.freed(done.at);
+        }
+        Ok(())
+    }
+
+    /// Everything that need not be looked at between any two requests.
+    #[cold]
+    fn look_up(&mut self) {
+        if self.phase == Phase::Ramp && self.clock >= self.meter.from() {
+            self.set_phase(Phase::Measure);
+        }
+        self.tick();
+        let next = match self.phase {
+            Phase::Ramp => self.meter.from(),
+            _ => self.meter.end(),
+        };
+        self.alarm = next.min(self.clock + TICK);
+    }
+
+    fn set_phase(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.watch.enter(phase);
+    }
+
+    fn tick(&mut self) {
+        let (elapsed, whole) = match self.phase {
+            Phase::Ramp => {
+                (self.clock.since(self.start), Some(self.meter.from().since(self.start)))
+            }
+            _ => self.meter.elapsed(self.clock),
+        };
+        let Tally { ios, bytes, errors, .. } = self.meter.tally;
+        let phase = self.phase;
+        self.watch.tick(&Progress { phase, elapsed, whole, ios, bytes, errors });
+    }
+}

@@ -1,0 +1,141 @@
+//! Counting what was done in the measured time.
+
+use drivelab_core::record::{Second, Tally};
+use drivelab_core::request::{Completion, Op, ServedBy};
+use drivelab_core::units::{Span, Time};
+use drivelab_core::workload::Workload;
+
+use super::slots::Sent;
+
+/// The per-second series holds the first day of a run: 86,400 entries, 2.6 MiB, are the most that
+/// is ever reserved, and nothing is allocated while measuring however long a run lasts.
+const SECONDS_MAX: u64 = 86_400;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Counts completions into a [`Tally`].
+#[derive(Debug)]
+pub(super) struct Meter {
+    pub(super) tally: Tally,
+    /// The measured time: after `from`, up to and including `end`.
+    from: Time,
+    end: Time,
+    /// Without a ramp nothing precedes the measured time, so its first moment belongs to it.
+    from_start: bool,
+    /// When the last measured request completed.
+    last: Time,
+    seconds_max: usize,
+}
+
+impl Meter {
+    /// Measures as `workload` says, on a run that begins at `start`.
+    pub(super) fn new(workload: &Workload, start: Time) -> Self {
+        let from = start + workload.ramp_time;
+        let end = if workload.runtime.is_zero() { Time::MAX } else { from + workload.runtime };
+        let seconds = end.since(from).ns().div_ceil(NS_PER_S).min(SECONDS_MAX);
+        let seconds_max = usize::try_from(seconds).expect("at most SECONDS_MAX");
+        Self {
+            tally: Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() },
+            from,
+            end,
+            from_start: workload.ramp_time.is_zero(),
+            last: from,
+            seconds_max,
+        }
+    }
+
+    /// When measuring begins.
+    pub(super) fn from(&self) -> Time {
+        self.from
+    }
+
+    /// When measuring ends; far away where only the number of requests ends it.
+    pub(super) fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Requests that completed in the measured time, failed ones too.
+    #[inline]
+    pub(super) fn done(&self) -> u64 {
+        self.tally.ios + self.tally.errors
+    }
+
+    /// Ends the measured time at `now`, earlier than planned.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.end = self.end.min(now).max(self.from);
+    }
+
+    /// Ends the measured time with the last completion in it.
+    pub(super) fn cut_at_last(&mut self) {
+        self.cut(self.last);
+    }
+
+    /// Counts one completion.
+    #[inline]
+    pub(super) fn count(&mut self, sent: &Sent, done: &Completion) {
+        let within = (done.at > self.from || self.from_start) && done.at <= self.end;
+        let meant = sent.intended >= self.from && sent.intended < self.end;
+        if done.result.is_err() {
+            // A failure is counted wherever it shows: the drain must not hide it.
+            self.tally.errors += u64::from(within || meant);
+        } else {
+            if meant {
+                self.tally.lat.record(done.at.since(sent.intended));
+                self.tally.service.record(done.at.since(sent.issued));
+                self.tally.late.record(sent.issued.since(sent.intended));
+            }
+            if within {
+                self.count_throughput(sent, done);
+            }
+        }
+        if within {
+            self.last = self.last.max(done.at);
+        }
+    }
+
+    #[inline]
+    fn count_throughput(&mut self, sent: &Sent, done: &Completion) {
+        let tally = &mut self.tally;
+        tally.ios += 1;
+        tally.reads += u64::from(sent.op == Op::Read);
+        tally.bytes += sent.bytes.get();
+        let cached = matches!(done.served_by, ServedBy::DriveReadCache | ServedBy::DriveWriteCache);
+        tally.from_drive_cache += u64::from(cached);
+        let latency = done.at.since(sent.intended).ns();
+        if let Some(second) = self.second(done.at) {
+            second.ios += 1;
+            second.bytes += sent.bytes.get();
+            second.lat_sum_ns = second.lat_sum_ns.saturating_add(latency);
+            second.lat_max_ns = second.lat_max_ns.max(latency);
+        }
+    }
+
+    /// The entry of the second that holds `at`; `None` beyond the first day.
+    #[inline]
+    fn second(&mut self, at: Time) -> Option<&mut Second> {
+        // The measured time includes its end but not its beginning, and so does each second.
+        let index = at.since(self.from).ns().saturating_sub(1) / NS_PER_S;
+        let index = usize::try_from(index).expect("within the measured time");
+        let seconds = &mut self.tally.seconds;
+        if index >= seconds.len() && index < self.seconds_max {
+            seconds.resize(index + 1, Second::default());
+        }
+        seconds.get_mut(index)
+    }
+
+    /// The counts, once everything is drained.
+    pub(super) fn finish(mut self, now: Time) -> Tally {
+        self.cut(now);
+        self.tally.elapsed = self.end.since(self.from);
+        // Seconds in which nothing completed are part of the series.
+        let whole = self.tally.elapsed.ns().div_ceil(NS_PER_S);
+        let whole = usize::try_from(whole).unwrap_or(usize::MAX).min(self.seconds_max);
+        self.tally.seconds.resize(whole, Second::default());
+        self.tally
+    }
+
+    /// Time since measuring began, and how long it lasts.
+    pub(super) fn elapsed(&self, now: Time) -> (Span, Option<Span>) {
+        let whole = (self.end < Time::MAX).then(|| self.end.since(self.from));
+        (now.since(self.from), whole)
+    }
+}

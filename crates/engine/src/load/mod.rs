@@ -1,0 +1,96 @@
+//! The load loop: written once, over any [`Target`].
+//!
+//! What is simulated is what ships: in virtual time the loop is tested to the nanosecond, on a
+//! ring it measures a disk. It is compiled anew for each target and each kind of pace, so nothing
+//! is called through a pointer between two requests, and it allocates only before the first one.
+//!
+//! Three moments belong to a request: when it was *meant* to be sent, when it *was* sent (stamped
+//! before it is handed over, so submission is part of its latency) and when it was done. A closed
+//! loop means to send a request as soon as a slot falls free, think time added; an open loop when
+//! the arrival process says so, however late the target keeps it.
+
+mod cycle;
+mod measure;
+mod pace;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+pub use watch::{Control, Phase, Progress, Watch};
+
+use drivelab_core::Target;
+use drivelab_core::record::{Stamp, Tally};
+use drivelab_core::target::TargetError;
+use drivelab_core::workload::{Arrivals, Workload, WorkloadError};
+
+use cycle::Cycle;
+use pace::{Closed, Open};
+
+/// What one job does.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// Requests and their pace.
+    pub workload: &'a Workload,
+    /// Seed of everything random in it.
+    pub seed: u64,
+    /// How often the moment of sending is stamped.
+    pub stamp: Stamp,
+}
+
+/// What one job left.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its counts.
+    pub tally: Tally,
+    /// Why it ended.
+    pub end: End,
+}
+
+/// Why a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Its time was up.
+    Runtime,
+    /// It made the number of requests it was asked for.
+    NumberIos,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// Why a job could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The workload does not fit the target.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The target broke; nothing more would have completed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// Runs `job` against `target` until its time is up, its requests are made, or `watch` stops it,
+/// then waits for what is outstanding.
+///
+/// Throughput is what completes within the measured time, whenever it was sent: neither the
+/// requests that fill the queue at the start nor those that drain it at the end bias it. Latency
+/// is that of every request *meant* for the measured time, drained ones included, so a stall at
+/// the very end is not cut off. With `number_ios` the measured time ends at the last completion.
+///
+/// # Errors
+/// The workload does not fit the target, or the target breaks. Failed requests are no error: they
+/// are counted.
+pub fn run<T: Target, W: Watch>(
+    target: &mut T,
+    job: Job<'_>,
+    watch: &mut W,
+) -> Result<Loaded, LoadError> {
+    let start = target.now();
+    let pace = job.workload.pace;
+    match Arrivals::new(pace, job.seed) {
+        Some(arrivals) => {
+            Cycle::new(target, job, (Open::new(arrivals, start), start), watch)?.run()
+        }
+        None => Cycle::new(target, job, (Closed::new(pace, start), start), watch)?.run(),
+    }
+}

@@ -1,0 +1,90 @@
+//! When the next request is meant to be sent.
+
+use std::collections::VecDeque;
+
+use drivelab_core::units::{Span, Time};
+use drivelab_core::workload::{Arrivals, Pace};
+
+/// Says when requests are meant to be sent.
+pub(super) trait Pacer {
+    /// The intended moment of the next request; `None` until another completes.
+    fn due(&self) -> Option<Time>;
+
+    /// The request that was due has been handed over.
+    fn sent(&mut self);
+
+    /// A request completed at `at` and left its slot free.
+    fn freed(&mut self, at: Time);
+}
+
+/// A closed loop: a request is due when a slot falls free, think time added.
+#[derive(Debug)]
+pub(super) struct Closed {
+    /// One entry for each free slot, ascending because completions arrive in order of time and the
+    /// think time is always the same. Never longer than the depth, so it never grows.
+    due: VecDeque<Time>,
+    think_time: Span,
+}
+
+impl Closed {
+    /// The loop of `pace`: as many requests as its depth are due at `start`.
+    pub(super) fn new(pace: Pace, start: Time) -> Self {
+        let think_time = match pace {
+            Pace::Closed { think_time, .. } => think_time,
+            Pace::Fixed { .. } | Pace::Poisson { .. } => Span::ZERO,
+        };
+        Self { due: (0..pace.iodepth()).map(|_| start).collect(), think_time }
+    }
+}
+
+impl Pacer for Closed {
+    #[inline]
+    fn due(&self) -> Option<Time> {
+        self.due.front().copied()
+    }
+
+    #[inline]
+    fn sent(&mut self) {
+        self.due.pop_front();
+    }
+
+    #[inline]
+    fn freed(&mut self, at: Time) {
+        self.due.push_back(at + self.think_time);
+    }
+}
+
+/// An open loop: requests are due when the arrival process says so, whatever completes.
+#[derive(Debug)]
+pub(super) struct Open {
+    arrivals: Arrivals,
+    start: Time,
+    next: Time,
+}
+
+impl Open {
+    /// The loop of `arrivals`, which count from `start`.
+    pub(super) fn new(mut arrivals: Arrivals, start: Time) -> Self {
+        let next = after(start, arrivals.next_at());
+        Self { arrivals, start, next }
+    }
+}
+
+impl Pacer for Open {
+    #[inline]
+    fn due(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    #[inline]
+    fn sent(&mut self) {
+        self.next = after(self.start, self.arrivals.next_at());
+    }
+
+    #[inline]
+    fn freed(&mut self, _: Time) {}
+}
+
+fn after(start: Time, arrival: Time) -> Time {
+    start + arrival.since(Time::ZERO)
+}

@@ -1,0 +1,202 @@
+//! Where a sector lies: zone, cylinder, head and angle.
+
+use drivelab_core::{Lba, Sectors};
+
+use super::spindle::Angle;
+
+/// A band of cylinders with the same number of sectors on every track.
+#[derive(Debug, Clone)]
+pub(crate) struct Zone {
+    /// Its first sector.
+    pub(crate) first: u64,
+    /// The sector after its last.
+    pub(crate) end: u64,
+    /// Its first cylinder.
+    pub(crate) first_cylinder: u32,
+    /// Sectors on each of its tracks.
+    pub(crate) per_track: u64,
+    /// Where the first sector of its first track lies.
+    origin: Angle,
+    /// The width of one sector.
+    pub(crate) sector: Angle,
+    /// How far the first sector moves on from one head to the next.
+    track_skew: Angle,
+    /// How far it moves on from the last head of a cylinder to the first of the next.
+    cylinder_skew: Angle,
+}
+
+impl Zone {
+    fn track_start(&self, cylinder: u64, head: u64, heads: u64) -> Angle {
+        let switches = cylinder * (heads - 1) + head;
+        self.origin
+            .wrapping_add(switches.wrapping_mul(self.track_skew))
+            .wrapping_add(cylinder.wrapping_mul(self.cylinder_skew))
+    }
+}
+
+/// What a zone is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ZoneShape {
+    pub(crate) cylinders: u32,
+    pub(crate) per_track: u32,
+    /// In sectors of this zone.
+    pub(crate) track_skew: u32,
+    /// In sectors of this zone.
+    pub(crate) cylinder_skew: u32,
+}
+
+/// Where the heads are: one arm, one head in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Arm {
+    pub(crate) cylinder: u32,
+    pub(crate) head: u32,
+}
+
+/// The place of one sector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) arm: Arm,
+    /// The angle at which its first bit passes the head.
+    pub(crate) angle: Angle,
+    /// Sectors from here to the end of the track, this one included.
+    pub(crate) left_on_track: u64,
+    /// The width of one sector here.
+    pub(crate) sector: Angle,
+}
+
+impl Place {
+    /// The place `sectors` further on; `None` where that is no longer on this track.
+    #[inline]
+    pub(crate) fn after(self, sectors: u64) -> Option<Self> {
+        let left_on_track = self.left_on_track.checked_sub(sectors).filter(|left| *left > 0)?;
+        let angle = self.angle.wrapping_add(sectors.wrapping_mul(self.sector));
+        Some(Self { angle, left_on_track, ..self })
+    }
+}
+
+/// The layout of a whole drive: cylinder by cylinder from the outside in, head by head.
+#[derive(Debug, Clone)]
+pub(crate) struct Geometry {
+    zones: Vec<Zone>,
+    heads: u64,
+    capacity: u64,
+}
+
+impl Geometry {
+    /// Lays out `zones`; the caller has checked that they hold `capacity`.
+    pub(crate) fn new(heads: u32, capacity: Sectors, shapes: &[ZoneShape]) -> Self {
+        let heads = u64::from(heads);
+        let mut zones: Vec<Zone> = Vec::with_capacity(shapes.len());
+        let (mut first, mut first_cylinder, mut origin) = (0, 0, 0);
+        for shape in shapes {
+            let per_track = u64::from(shape.per_track);
+            // Rounding down by less than 2^-64 of a revolution per sector moves nothing by a
+            // nanosecond.
+            let sector = u64::MAX / per_track;
+            let zone = Zone {
+                first,
+                end: first + u64::from(shape.cylinders) * heads * per_track,
+                first_cylinder,
+                per_track,
+                origin,
+                sector,
+                track_skew: sector.wrapping_mul(u64::from(shape.track_skew)),
+                cylinder_skew: sector.wrapping_mul(u64::from(shape.cylinder_skew)),
+            };
+            first = zone.end;
+            first_cylinder += shape.cylinders;
+            origin = zone.track_start(u64::from(shape.cylinders), 0, heads);
+            zones.push(zone);
+        }
+        Self { zones, heads, capacity: capacity.get() }
+    }
+
+    /// Addressable sectors.
+    pub(crate) fn capacity(&self) -> Sectors {
+        Sectors::new(self.capacity)
+    }
+
+    /// The sector after the last.
+    pub(crate) fn end(&self) -> Lba {
+        Lba::new(self.capacity)
+    }
+
+    /// Cylinders that hold addressable sectors.
+    pub(crate) fn cylinders(&self) -> u32 {
+        self.place(Lba::new(self.capacity - 1)).arm.cylinder + 1
+    }
+
+    /// Where the sector `lba` lies; it is below the capacity.
+    #[inline]
+    pub(crate) fn place(&self, lba: Lba) -> Place {
+        let zone = self.zone(lba.get());
+        let offset = lba.get() - zone.first;
+        let (track, sector) = (offset / zone.per_track, offset % zone.per_track);
+        let (cylinder, head) = (track / self.heads, track % self.heads);
+        let start = zone.track_start(cylinder, head, self.heads);
+        Place {
+            arm: Arm { cylinder: zone.first_cylinder + narrow(cylinder), head: narrow(head) },
+            angle: start.wrapping_add(sector.wrapping_mul(zone.sector)),
+            left_on_track: zone.per_track - sector,
+            sector: zone.sector,
+        }
+    }
+
+    #[inline]
+    fn zone(&self, lba: u64) -> &Zone {
+        let index = self.zones.partition_point(|zone| zone.end <= lba);
+        &self.zones[index]
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "profiles hold at most 2^22 cylinders")]
+fn narrow(number: u64) -> u32 {
+    debug_assert!(u32::try_from(number).is_ok());
+    number as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_zones() -> Geometry {
+        let zone = |cylinders, per_track| ZoneShape {
+            cylinders,
+            per_track,
+            track_skew: per_track / 8,
+            cylinder_skew: per_track / 4,
+        };
+        Geometry::new(2, Sectors::new(2 * 3 * 64 + 2 * 5 * 32), &[zone(3, 64), zone(5, 32)])
+    }
+
+    fn eighths(angle: Angle) -> u64 {
+        (angle.wrapping_add(1 << 50) >> 61) % 8
+    }
+
+    #[test]
+    fn sectors_lie_cylinder_by_cylinder_and_head_by_head() {
+        let geometry = two_zones();
+        let check = |lba, cylinder, head, left| {
+            let place = geometry.place(Lba::new(lba));
+            assert_eq!(place.arm, Arm { cylinder, head });
+            assert_eq!(place.left_on_track, left);
+        };
+        check(0, 0, 0, 64);
+        check(63, 0, 0, 1);
+        check(64, 0, 1, 64);
+        check(128, 1, 0, 64);
+        check(384, 3, 0, 32);
+        check(703, 7, 1, 1);
+        assert_eq!(geometry.cylinders(), 8);
+    }
+
+    #[test]
+    fn each_track_starts_one_skew_later_across_zones_too() {
+        let geometry = two_zones();
+        let starts: Vec<u64> = [0, 64, 128, 192, 256, 320, 384, 416, 448]
+            .map(|lba| eighths(geometry.place(Lba::new(lba)).angle))
+            .into();
+        assert_eq!(starts, [0, 1, 3, 4, 6, 7, 1, 2, 4]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Moving the arm and passing sectors under the head.
+
+use drivelab_core::{Lba, Sectors, Span, Time};
+
+use super::geometry::{Arm, Geometry, Place};
+use super::seek::SeekTable;
+use super::spindle::Spindle;
+
+/// A head that follows the sectors from `lba` on; it was at the beginning of `lba` at `at`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stream {
+    pub(crate) lba: Lba,
+    pub(crate) place: Place,
+    pub(crate) at: Time,
+}
+
+/// How far a [`Stream`] has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// The first sector that has not passed the head completely.
+    pub(crate) lba: Lba,
+    /// The same stream from the track it is on now.
+    pub(crate) stream: Stream,
+}
+
+/// The end of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) at: Time,
+    pub(crate) arm: Arm,
+    /// The place of the next sector, if it is on the same track.
+    pub(crate) next: Option<Place>,
+}
+
+/// Arm, heads and platter together.
+#[derive(Debug, Clone)]
+pub(crate) struct Mechanics {
+    pub(crate) spindle: Spindle,
+    pub(crate) geometry: Geometry,
+    pub(crate) seeks: SeekTable,
+    /// From one head to another of the same cylinder.
+    pub(crate) head_switch: Span,
+    /// What a write waits longer than a read after the arm or the head has changed.
+    pub(crate) write_settle: Span,
+}
+
+impl Mechanics {
+    /// The time until the head may use the track of `to`.
+    #[inline]
+    pub(crate) fn reach(&self, from: Arm, to: Arm, write: bool) -> Span {
+        if from == to {
+            return Span::ZERO;
+        }
+        let seek = self.seeks.time(from.cylinder.abs_diff(to.cylinder));
+        // The head is selected while the arm moves.
+        let switch = if from.head == to.head { Span::ZERO } else { self.head_switch };
+        let settle = if write { self.write_settle } else { Span::ZERO };
+        seek.max(switch) + settle
+    }
+
+    /// When the head can begin the access at `place`, leaving from `arm` at `now`.
+    #[inline]
+    pub(crate) fn arrive(&self, now: Time, arm: Arm, place: Place, write: bool) -> Time {
+        let on_track = now + self.reach(arm, place.arm, write);
+        on_track + self.spindle.wait(self.spindle.angle_at(on_track), place.angle)
+    }
+
+    /// The stream that begins at `lba` after the switch from `arm` at `now`.
+    pub(crate) fn stream_from(&self, now: Time, arm: Arm, lba: Lba) -> Stream {
+        let place = self.geometry.place(lba);
+        Stream { lba, place, at: self.arrive(now, arm, place, false) }
+    }
+
+    /// Follows `stream` over `sectors` sectors.
+    ///
+    /// The skews of the layout leave room for the switch to the next track, for writes as for
+    /// reads: the extra settling of a write is a matter of arriving from elsewhere.
+    pub(crate) fn transfer(&self, mut stream: Stream, sectors: Sectors) -> Ended {
+        let mut left = sectors.get();
+        loop {
+            let arm = stream.place.arm;
+            let piece = left.min(stream.place.left_on_track);
+            let at = stream.at + self.pass(stream, piece);
+            left -= piece;
+            if left == 0 {
+                return Ended { at, arm, next: stream.place.after(piece) };
+            }
+            stream = self.stream_from(at, arm, stream.lba + Sectors::new(piece));
+        }
+    }
+
+    /// The time for `sectors` sectors of one track to pass the head of `stream`.
+    #[inline]
+    fn pass(&self, stream: Stream, sectors: u64) -> Span {
+        let past = self.spindle.past(self.spindle.angle_at(stream.at), stream.place.angle);
+        let whole = u128::from(sectors) * u128::from(stream.place.sector);
+        self.spindle.time_for(whole.saturating_sub(u128::from(past)))
+    }
+
+    /// How far `stream` has come at `now`, without passing `limit`.
+    pub(crate) fn reached(&self, mut stream: Stream, limit: Lba, now: Time) -> Reached {
+        loop {
+            let on_track = stream.place.left_on_track;
+            let elapsed = now.since(stream.at);
+            // Below a revolution, or the whole rest of the track.
+            let passed = if elapsed >= self.spindle.period() {
+                on_track
+            } else {
+                self.spindle.turned_in(elapsed) / stream.place.sector
+            };
+            if passed < on_track || stream.lba + Sectors::new(on_track) >= limit {
+                let lba = limit.min(stream.lba + Sectors::new(passed.min(on_track)));
+                return Reached { lba, stream };
+            }
+            let at = stream.at + self.pass(stream, on_track);
+            let next = stream.lba + Sectors::new(on_track);
+            stream = self.stream_from(at, stream.place.arm, next);
+        }
+    }
+}

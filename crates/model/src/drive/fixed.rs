@@ -1,0 +1,97 @@
+//! A drive whose service time is known exactly.
+
+use std::collections::VecDeque;
+
+use drivelab_core::{Completion, IoError, Lba, Request, Sectors, ServedBy, Span, Time};
+
+use super::Counters;
+use crate::event::EventQueue;
+
+/// Every request takes the same time, on one of several servers, first come, first served.
+///
+/// Queueing theory answers for it in closed form, which makes it the ruler that load loops and
+/// statistics are held against.
+#[derive(Debug)]
+pub(crate) struct Fixed {
+    capacity: Sectors,
+    service: Span,
+    servers: usize,
+    busy: usize,
+    waiting: VecDeque<Request>,
+    done: EventQueue<(Request, bool)>,
+    counters: Counters,
+    told: Time,
+}
+
+/// How many requests may wait: beyond it they are given back.
+const MAX_WAITING: usize = 1 << 16;
+
+impl Fixed {
+    pub(crate) fn new(capacity: Sectors, service: Span, servers: usize) -> Self {
+        Self {
+            capacity,
+            service,
+            servers,
+            busy: 0,
+            waiting: VecDeque::new(),
+            done: EventQueue::with_capacity(servers),
+            counters: Counters::default(),
+            told: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
+        assert!(now >= self.told, "time ran backwards");
+        assert!(self.done.next_time().is_none_or(|due| due >= now), "an event was passed over");
+        self.told = now;
+        let last = Lba::ZERO + self.capacity;
+        if request.op.transfers() && (request.lba > last || last - request.lba < request.sectors) {
+            self.done.push(now, (request, false));
+        } else if self.busy < self.servers {
+            self.serve(now, request);
+        } else if self.waiting.len() < MAX_WAITING {
+            self.waiting.push_back(request);
+        } else {
+            return Err(request);
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, now: Time, request: Request) {
+        self.busy += 1;
+        self.counters.commands += 1;
+        self.counters.max_tags_in_use = self.counters.max_tags_in_use.max(self.busy);
+        self.counters.medium_busy += self.service;
+        self.done.push(now + self.service, (request, true));
+    }
+
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        self.done.next_time()
+    }
+
+    pub(crate) fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
+        assert!(now >= self.told, "time ran backwards");
+        self.told = now;
+        while let Some((at, (request, in_range))) = self.done.pop_due(now) {
+            let id = request.id;
+            if !in_range {
+                let (result, served_by) = (Err(IoError::OutOfRange), ServedBy::Unknown);
+                completed.push(Completion { id, at, result, served_by });
+                continue;
+            }
+            completed.push(Completion { id, at, result: Ok(()), served_by: ServedBy::Medium });
+            self.busy -= 1;
+            if let Some(next) = self.waiting.pop_front() {
+                self.serve(at, next);
+            }
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+}

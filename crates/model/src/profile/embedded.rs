@@ -1,0 +1,29 @@
+//! The profiles that come with drivelab.
+
+macro_rules! profiles {
+    ($($name:literal),+ $(,)?) => {
+        const PROFILES: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../drives/", $name, ".toml"))),)+
+        ];
+    };
+}
+
+profiles![
+    "fixed",
+    "generic-10k",
+    "generic-5400",
+    "hitachi-hts542516k9sa00",
+    "seagate-st2000dm006",
+    "seagate-st250dm000",
+    "seagate-st31000333as",
+];
+
+/// Their names, sorted.
+pub fn names() -> Vec<&'static str> {
+    PROFILES.iter().map(|(name, _)| *name).collect()
+}
+
+/// The text of the profile called `name`, as it stands in `drives/`.
+pub fn text(name: &str) -> Option<&'static str> {
+    PROFILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

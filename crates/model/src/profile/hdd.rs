@@ -1,0 +1,275 @@
+//! From the keys of a hard disk's profile to its parts, with everything checked.
+
+use drivelab_core::{Ratio, Sectors, Span};
+
+use super::raw::Raw;
+use super::required;
+use super::values::{Interface, OrderName};
+use crate::disk::geometry::{Geometry, ZoneShape};
+use crate::disk::mechanics::Mechanics;
+use crate::disk::parts::Overheads;
+use crate::disk::queue::Order;
+use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
+use crate::disk::spindle::Spindle;
+use crate::spec::{Link, Switch};
+
+/// A hard disk, checked: whatever is in here can be built.
+#[derive(Debug, Clone)]
+pub(crate) struct HddProfile {
+    pub(crate) capacity: Sectors,
+    milli_rpm: u64,
+    heads: u32,
+    zones: Vec<ZoneShape>,
+    seek: Seek,
+    head_switch: Span,
+    write_settle: Span,
+    pub(crate) read_segments: usize,
+    pub(crate) segment_size: Sectors,
+    pub(crate) read_ahead: Sectors,
+    pub(crate) write_cache: Switch,
+    /// Size and number of runs.
+    pub(crate) write_cache_limits: (Sectors, usize),
+    pub(crate) queue_depth: usize,
+    pub(crate) order: Order,
+    pub(crate) overheads: Overheads,
+    pub(crate) retry_share: Ratio,
+    pub(crate) retry_revolutions: u64,
+    pub(crate) interface: Interface,
+    pub(crate) link: Link,
+    /// For SCSI, where the bus is not a SATA link: bytes per second, and time per command.
+    pub(crate) bus: (u64, Span),
+}
+
+#[derive(Debug, Clone)]
+enum Seek {
+    Curve(SeekCurve),
+    Table(Vec<(u32, Span)>),
+}
+
+/// No drive has as many; a bound on the seek table.
+const MAX_CYLINDERS: u64 = 4_000_000;
+
+impl HddProfile {
+    pub(super) fn assemble(raw: &Raw) -> Result<Self, String> {
+        let capacity = required(raw.capacity_bytes, "capacity_bytes")?.0;
+        let milli_rpm = required(raw.rpm, "rpm")?.0;
+        let heads = required(raw.heads, "heads")?.0;
+        let head_switch = required(raw.head_switch, "head_switch")?.0;
+        let write_settle = raw.write_settle.map_or(Span::ZERO, |span| span.0);
+        let spindle = Spindle::new(milli_rpm);
+        let step = track_step(raw)?;
+        let skews = Skews {
+            track: raw.track_skew.map_or(head_switch, |span| span.0),
+            cylinder: raw.cylinder_skew.map_or(step.max(head_switch), |span| span.0),
+        };
+        let zones = zones(raw, capacity, heads)?
+            .into_iter()
+            .map(|(cylinders, per_track)| skews.apply(&spindle, cylinders, per_track))
+            .collect::<Vec<_>>();
+        let geometry = Geometry::new(heads, capacity, &zones);
+        let seek = seek(raw, &geometry)?;
+        let read_segments = raw.read_segments.map_or(16, |count| count.0 as usize);
+        let memory = |value: Option<super::values::Memory>| value.map(|memory| memory.0);
+        Ok(Self {
+            capacity,
+            milli_rpm,
+            heads,
+            zones,
+            seek,
+            head_switch,
+            write_settle,
+            read_segments,
+            segment_size: memory(raw.segment_bytes).unwrap_or(Sectors::new(2048)),
+            read_ahead: memory(raw.read_ahead_bytes).unwrap_or(Sectors::new(512)),
+            write_cache: raw.write_cache.unwrap_or(Switch::On),
+            write_cache_limits: (
+                memory(raw.write_cache_bytes).unwrap_or(Sectors::new(16_384)),
+                raw.write_cache_runs.map_or(64, |count| count.0 as usize),
+            ),
+            queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
+            order: order(raw, &spindle)?,
+            overheads: overheads(raw)?,
+            retry_share: raw.retry_share.map_or(Ratio::ZERO, |share| share.0),
+            retry_revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
+            interface: raw.interface.unwrap_or(Interface::Sata),
+            link: raw.link.unwrap_or(Link::Sata2),
+            bus: (
+                raw.bus_mb_per_s.map_or(320, |rate| u64::from(rate.0)) * 1_000_000,
+                raw.bus_overhead.map_or(Span::from_us(10), |span| span.0),
+            ),
+        })
+    }
+
+    /// Arm, heads and platter as the profile says.
+    pub(crate) fn mechanics(&self) -> Mechanics {
+        let geometry = Geometry::new(self.heads, self.capacity, &self.zones);
+        let cylinders = geometry.cylinders();
+        let seeks = match &self.seek {
+            Seek::Curve(curve) => curve.table(cylinders),
+            Seek::Table(points) => SeekTable::interpolated(points, cylinders),
+        };
+        Mechanics {
+            spindle: Spindle::new(self.milli_rpm),
+            geometry,
+            seeks,
+            head_switch: self.head_switch,
+            write_settle: self.write_settle,
+        }
+    }
+}
+
+/// How long the switch to the next track takes, for which the layout leaves room.
+#[derive(Debug, Clone, Copy)]
+struct Skews {
+    track: Span,
+    cylinder: Span,
+}
+
+impl Skews {
+    /// The skews in whole sectors of a zone, rounded up so that the next track is not missed.
+    fn apply(self, spindle: &Spindle, cylinders: u32, per_track: u32) -> ZoneShape {
+        let sectors = |skew: Span| {
+            let revolution = u128::from(spindle.period().ns());
+            let count = (u128::from(skew.ns()) * u128::from(per_track)).div_ceil(revolution);
+            // More than a revolution of skew is that much less of the next one.
+            u32::try_from(count % u128::from(per_track)).expect("below the sectors of a track")
+        };
+        ZoneShape {
+            cylinders,
+            per_track,
+            track_skew: sectors(self.track),
+            cylinder_skew: sectors(self.cylinder),
+        }
+    }
+}
+
+/// The time to the next cylinder.
+fn track_step(raw: &Raw) -> Result<Span, String> {
+    match (&raw.seek_table, raw.seek_track) {
+        (Some(points), None) => Ok(points[0].1),
+        (None, Some(track)) => Ok(track.0),
+        (Some(_), Some(_)) => Err("give `seek_table` or the keys of a curve, not both".into()),
+        (None, None) => {
+            Err("no seek times: give `seek_table`, or `seek_track` with `seek_average`".into())
+        }
+    }
+}
+
+/// Cylinders and sectors per track of each zone.
+fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, String> {
+    let zones = match (&raw.zones, raw.sectors_per_track_outer, raw.sectors_per_track_inner) {
+        (Some(zones), None, None) => zones.clone(),
+        (None, Some(outer), Some(inner)) => {
+            let count = raw.zone_count.map_or(16, |count| count.0);
+            falling_zones(capacity, heads, count, outer.0, inner.0)?
+        }
+        _ => {
+            return Err("give `zones`, or both `sectors_per_track_outer` and \
+                        `sectors_per_track_inner`"
+                .into());
+        }
+    };
+    let cylinders: u64 = zones.iter().map(|(cylinders, _)| u64::from(*cylinders)).sum();
+    if cylinders > MAX_CYLINDERS {
+        return Err(format!(
+            "{cylinders} cylinders are more than any drive has ({MAX_CYLINDERS}): are the sectors \
+             per track or the heads too few for the capacity?"
+        ));
+    }
+    let held: u64 =
+        zones.iter().map(|(c, s)| u64::from(*c) * u64::from(*s) * u64::from(heads)).sum();
+    let wanted = capacity.get();
+    // A tenth more is room for spares; beyond it something is wrong.
+    if held < wanted || (raw.zones.is_some() && held > wanted + wanted / 10) {
+        return Err(format!(
+            "the zones hold {held} sectors, but `capacity_bytes` is {wanted} sectors"
+        ));
+    }
+    Ok(zones)
+}
+
+/// Zones of equally many cylinders whose density falls evenly from the outside in.
+fn falling_zones(
+    capacity: Sectors,
+    heads: u32,
+    count: u32,
+    outer: u32,
+    inner: u32,
+) -> Result<Vec<(u32, u32)>, String> {
+    if inner > outer {
+        return Err(format!(
+            "the inner tracks ({inner} sectors) hold more than the outer ones ({outer})"
+        ));
+    }
+    let density = |zone: u32| {
+        let fall = u64::from(outer - inner) * u64::from(zone);
+        outer - u32::try_from(fall / u64::from(count.max(2) - 1)).expect("below the outer density")
+    };
+    let all: u64 = (0..count).map(|zone| u64::from(density(zone)) * u64::from(heads)).sum();
+    let cylinders = capacity.get().div_ceil(all);
+    let cylinders = u32::try_from(cylinders)
+        .map_err(|_| "the capacity is far too large for so few sectors per track".to_owned())?;
+    Ok((0..count).map(|zone| (cylinders, density(zone))).collect())
+}
+
+fn seek(raw: &Raw, geometry: &Geometry) -> Result<Seek, String> {
+    if let Some(points) = &raw.seek_table {
+        return Ok(Seek::Table(points.clone()));
+    }
+    let track = required(raw.seek_track, "seek_track")?.0;
+    let (average, full) = (raw.seek_average.map(|span| span.0), raw.seek_full.map(|span| span.0));
+    let from = match (average, full, raw.seek_shape.map(|shape| shape.0)) {
+        (Some(average), Some(full), None) => CurveFrom::AverageAndFull { average, full },
+        (Some(average), None, Some(shape)) => CurveFrom::AverageAndShape { average, shape },
+        (None, Some(full), Some(shape)) => CurveFrom::FullAndShape { full, shape },
+        _ => {
+            return Err("give two of `seek_average`, `seek_full` and `seek_shape`: they fix the \
+                        third"
+                .into());
+        }
+    };
+    if full.is_some_and(|full| full < track) || average.is_some_and(|average| average < track) {
+        return Err(
+            "the seek to the next track takes longer than the average or the full one".into()
+        );
+    }
+    SeekCurve::fit(geometry, track, from).map(Seek::Curve).map_err(|(low, high)| {
+        format!(
+            "no seek curve through these points has that average; with this full stroke it lies \
+             between {low} and {high}"
+        )
+    })
+}
+
+fn order(raw: &Raw, spindle: &Spindle) -> Result<Order, String> {
+    match raw.order.unwrap_or(OrderName::Sptf) {
+        OrderName::Fifo => Ok(Order::Fifo),
+        OrderName::Sptf => {
+            let guard = raw.guard.map_or(Span::ZERO, |span| span.0);
+            if guard > spindle.period() {
+                return Err(format!(
+                    "the guard band of {guard} is longer than a revolution ({})",
+                    spindle.period()
+                ));
+            }
+            // Measured tails (p99 3.5 to 4.5 times the mean at depth 32, the longest wait 1.1 to
+            // 2.9 s) leave room for nothing stricter (depth.md, sections 1 and 2).
+            let age_limit = raw.age_limit.map_or(Span::from_secs(2), |span| span.0);
+            let ageing = raw.ageing.map_or(Ratio::ZERO, |share| share.0);
+            let scaled = u128::from(ageing.billionths()) << 20;
+            let ageing = u64::try_from(scaled / 1_000_000_000).expect("at most 2^20");
+            Ok(Order::ShortestPositioning { guard, ageing, age_limit })
+        }
+    }
+}
+
+fn overheads(raw: &Raw) -> Result<Overheads, String> {
+    let read_miss = required(raw.overhead_read_miss, "overhead_read_miss")?.0;
+    let read_hit = required(raw.overhead_read_hit, "overhead_read_hit")?.0;
+    Ok(Overheads {
+        read_miss,
+        read_hit,
+        write_miss: raw.overhead_write_miss.map_or(read_miss, |span| span.0),
+        write_hit: raw.overhead_write_hit.map_or(read_hit, |span| span.0),
+    })
+}

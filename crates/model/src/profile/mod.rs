@@ -1,0 +1,162 @@
+//! Drive profiles: what is known about one model of drive, as data with its sources.
+
+mod embedded;
+mod hdd;
+mod raw;
+mod values;
+
+pub use embedded::{names, text};
+pub use values::Interface;
+
+pub(crate) use hdd::HddProfile;
+
+use drivelab_core::config::ConfigError;
+use drivelab_core::{Sectors, Span};
+
+use raw::Raw;
+use values::Kind;
+
+/// A drive as its profile describes it, checked and ready to be built.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// The model, as its maker calls it.
+    pub model: String,
+    /// Where the numbers come from, as the profile says.
+    pub sources: Vec<String>,
+    /// What the profile knowingly leaves out.
+    pub leaves_out: Option<String>,
+    pub(crate) body: Body,
+}
+
+/// What a profile describes.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    Hdd(Box<HddProfile>),
+    Fixed { capacity: Sectors, service: Span, servers: usize },
+}
+
+/// A profile file that a `base` names: its name for messages, and its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseText {
+    /// The file, as messages should call it.
+    pub file: String,
+    /// Its contents.
+    pub text: String,
+}
+
+/// Why a profile cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The file says something that cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The `base` is not to be found.
+    #[error("{file}: there is no profile `{base}` to start from; {hint}")]
+    UnknownBase {
+        /// The file that names it.
+        file: String,
+        /// What it names.
+        base: String,
+        /// The nearest name, or what a base may be.
+        hint: String,
+    },
+    /// Profiles start from each other without end.
+    #[error("{file}: more than {MAX_DEPTH} profiles start from one another; is it a circle?")]
+    TooDeep {
+        /// The file at which it became too many.
+        file: String,
+    },
+    /// Each value could be, but not all of them together.
+    #[error("{file}: {message}")]
+    Inconsistent {
+        /// The file.
+        file: String,
+        /// What does not fit together, and what would.
+        message: String,
+    },
+}
+
+/// How many profiles may start from one another.
+const MAX_DEPTH: usize = 8;
+
+impl Profile {
+    /// Reads the profile `text` of `file`, whose name is used in messages only.
+    ///
+    /// A `base` is looked up among the profiles that come with drivelab, then through
+    /// `resolve_base`, which may read files.
+    ///
+    /// # Errors
+    /// Unknown keys, values out of bounds, and values that contradict each other, with file, line
+    /// and what would be accepted.
+    pub fn parse(
+        file: &str,
+        text: &str,
+        resolve_base: &dyn Fn(&str) -> Option<BaseText>,
+    ) -> Result<Self, ProfileError> {
+        let (mut raw, mut sources) = Raw::read(file, text)?;
+        let mut current = file.to_owned();
+        let mut depth = 0;
+        while let Some(base) = raw.base.take() {
+            depth += 1;
+            if depth > MAX_DEPTH {
+                return Err(ProfileError::TooDeep { file: file.to_owned() });
+            }
+            let found = embedded_base(&base).or_else(|| resolve_base(&base));
+            let Some(found) = found else { return Err(unknown_base(current, base)) };
+            let (base_raw, base_sources) = Raw::read(&found.file, &found.text)?;
+            raw = raw.over(base_raw);
+            sources.extend(base_sources);
+            current = found.file;
+        }
+        Self::assemble(&raw, sources)
+            .map_err(|message| ProfileError::Inconsistent { file: file.to_owned(), message })
+    }
+
+    /// The profile called `name` that comes with drivelab.
+    pub fn embedded(name: &str) -> Option<Self> {
+        let parsed = Self::parse(&format!("{name}.toml"), text(name)?, &|_| None);
+        Some(parsed.expect("a test reads every profile that comes with drivelab"))
+    }
+
+    /// Addressable sectors.
+    pub fn capacity(&self) -> Sectors {
+        match &self.body {
+            Body::Hdd(hdd) => hdd.capacity,
+            Body::Fixed { capacity, .. } => *capacity,
+        }
+    }
+
+    fn assemble(raw: &Raw, sources: Vec<String>) -> Result<Self, String> {
+        let model = required(raw.model.clone(), "model")?;
+        let leaves_out = raw.leaves_out.clone();
+        let body = match required(raw.kind, "kind")? {
+            Kind::Hdd => Body::Hdd(Box::new(HddProfile::assemble(raw)?)),
+            Kind::Fixed => Body::Fixed {
+                capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
+                service: required(raw.service, "service")?.0,
+                servers: raw.servers.map_or(1, |servers| servers.0 as usize),
+            },
+        };
+        Ok(Self { model, sources, leaves_out, body })
+    }
+}
+
+fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
+    value.ok_or_else(|| format!("`{key}` is missing; add a line `{key} = ...`"))
+}
+
+fn embedded_base(name: &str) -> Option<BaseText> {
+    let text = text(name)?.to_owned();
+    Some(BaseText { file: format!("{name}.toml"), text })
+}
+
+fn unknown_base(file: String, base: String) -> ProfileError {
+    let hint = match drivelab_core::config::nearest(&base, names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("there are `{}`, or the path of a file", names().join("`, `")),
+    };
+    ProfileError::UnknownBase { file, base, hint }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! A profile as it stands in its file, before it is known to make sense.
+
+use drivelab_core::Span;
+use drivelab_core::config::{ConfigError, Row, Section};
+
+use super::values::{
+    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, Shape, Share, Short,
+};
+use crate::spec::{Link, Switch};
+
+/// Lists the keys of a profile once: reading, overriding and the list of known keys follow.
+macro_rules! profile_keys {
+    ($($(#[$doc:meta])* $key:ident: $type:ty,)+) => {
+        /// Every key that a profile may have.
+        #[derive(Debug, Default, Clone)]
+        pub(super) struct Raw {
+            $($(#[$doc])* pub(super) $key: Option<$type>,)+
+            /// Cylinders and sectors per track, from the outside in.
+            pub(super) zones: Option<Vec<(u32, u32)>>,
+            /// Cylinders and time, rising.
+            pub(super) seek_table: Option<Vec<(u32, Span)>>,
+        }
+
+        impl Raw {
+            fn read_keys(section: &mut Section) -> Result<Self, ConfigError> {
+                Ok(Self {
+                    $($key: section.take(stringify!($key))?,)+
+                    zones: zones(section)?,
+                    seek_table: seek_table(section)?,
+                })
+            }
+
+            /// These keys, and those of `base` where one is missing.
+            pub(super) fn over(self, mut base: Self) -> Self {
+                self.displace_alternatives(&mut base);
+                Self {
+                    $($key: self.$key.or(base.$key),)+
+                    zones: self.zones.or(base.zones),
+                    seek_table: self.seek_table.or(base.seek_table),
+                }
+            }
+        }
+    };
+}
+
+profile_keys! {
+    /// The profile that this one starts from.
+    base: String,
+    kind: Kind,
+    model: String,
+    capacity_bytes: Capacity,
+    /// What the profile knowingly does not say.
+    leaves_out: String,
+    // Geometry.
+    rpm: Rpm,
+    heads: Count<1, 64>,
+    sectors_per_track_outer: Count<8, 65_536>,
+    sectors_per_track_inner: Count<8, 65_536>,
+    zone_count: Count<1, 256>,
+    head_switch: Short,
+    track_skew: Short,
+    cylinder_skew: Short,
+    // Seek.
+    seek_track: Short,
+    seek_average: Short,
+    seek_full: Short,
+    seek_shape: Shape,
+    write_settle: Short,
+    // Buffer.
+    read_segments: Count<0, 64>,
+    segment_bytes: Memory,
+    read_ahead_bytes: Memory,
+    write_cache: Switch,
+    write_cache_bytes: Memory,
+    write_cache_runs: Count<1, 1024>,
+    // Queue.
+    queue_depth: Count<1, 256>,
+    order: OrderName,
+    guard: Short,
+    ageing: Share,
+    age_limit: Patience,
+    // Firmware time.
+    overhead_read_miss: Short,
+    overhead_read_hit: Short,
+    overhead_write_miss: Short,
+    overhead_write_hit: Short,
+    retry_share: Share,
+    retry_revolutions: Count<0, 1000>,
+    // Attachment.
+    interface: Interface,
+    link: Link,
+    bus_mb_per_s: Count<1, 10_000>,
+    bus_overhead: Short,
+    // A drive of exactly known service time.
+    service: Short,
+    servers: Count<1, 4096>,
+}
+
+/// The tables of a profile. Leaf keys are unique over all of them, so that an override may leave
+/// the heading out.
+const TABLES: [&str; 9] =
+    ["drive", "geometry", "seek", "buffer", "queue", "overhead", "tail", "attachment", "fixed"];
+
+impl Raw {
+    /// Reads `text`; the second value is what the file says about its sources.
+    pub(super) fn read(file: &str, text: &str) -> Result<(Self, Vec<String>), ConfigError> {
+        let mut section = Section::parse(file, text)?;
+        for table in TABLES {
+            section.lift(table)?;
+        }
+        let raw = Self::read_keys(&mut section)?;
+        let mut sources = Vec::new();
+        while let Some(source) = section.take::<String>("source")? {
+            sources.push(source);
+        }
+        section.finish()?;
+        Ok((raw, sources))
+    }
+}
+
+impl Raw {
+    /// Takes out of `base` what these keys say in another way.
+    fn displace_alternatives(&self, base: &mut Self) {
+        if self.zones.is_some() {
+            (base.sectors_per_track_outer, base.sectors_per_track_inner) = (None, None);
+            base.zone_count = None;
+        } else if self.sectors_per_track_outer.is_some() || self.sectors_per_track_inner.is_some() {
+            base.zones = None;
+        }
+        if self.seek_table.is_some() {
+            (base.seek_track, base.seek_average) = (None, None);
+            (base.seek_full, base.seek_shape) = (None, None);
+        } else if self.seek_track.is_some() || self.seek_average.is_some() {
+            base.seek_table = None;
+        }
+        // Any two of average, full stroke and shape fix the third.
+        let average = self.seek_average.is_some() || base.seek_average.is_some();
+        if average && self.seek_full.is_some() {
+            base.seek_shape = None;
+        } else if average && self.seek_shape.is_some() {
+            base.seek_full = None;
+        }
+    }
+}
+
+/// No drive has more: a bound on what is allocated.
+const MAX_ROWS: usize = 4096;
+
+fn check_rows(rows: &[Row], width: usize) -> Result<(), ConfigError> {
+    if let Some(row) = rows.get(MAX_ROWS) {
+        return Err(row.error(format!("more than {MAX_ROWS} rows")));
+    }
+    match rows.iter().find(|row| row.len() != width) {
+        Some(row) => Err(row.error(format!("this row has {} values, not {width}", row.len()))),
+        None => Ok(()),
+    }
+}
+
+fn zones(section: &mut Section) -> Result<Option<Vec<(u32, u32)>>, ConfigError> {
+    let Some(rows) = section.rows("zones")? else { return Ok(None) };
+    check_rows(&rows, 2)?;
+    let read = |row: &Row| {
+        let cylinders: Count<1, 4_000_000> = row.get(0)?;
+        let per_track: Count<8, 65_536> = row.get(1)?;
+        Ok((cylinders.0, per_track.0))
+    };
+    rows.iter().map(read).collect::<Result<_, _>>().map(Some)
+}
+
+fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigError> {
+    let Some(rows) = section.rows("seek_table")? else { return Ok(None) };
+    check_rows(&rows, 2)?;
+    let mut points: Vec<(u32, Span)> = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let distance: Count<1, 4_000_000> = row.get(0)?;
+        let time: Short = row.get(1)?;
+        if points.last().is_some_and(|(before, _)| *before >= distance.0) {
+            return Err(row.error("distances must rise from row to row"));
+        }
+        points.push((distance.0, time.0));
+    }
+    if let [_] = points[..] {
+        return Err(rows[0].error("one point is no curve: give two or more"));
+    }
+    Ok(Some(points))
+}

@@ -1,0 +1,162 @@
+//! Values of a profile with their sanity limits: what no drive can be is refused where it stands.
+
+use drivelab_core::choice_as_text;
+use drivelab_core::config::{Choice, Value};
+use drivelab_core::{Bytes, Ratio, Sectors, Span};
+
+/// What kind of drive a profile describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Hdd,
+    Fixed,
+}
+
+impl Choice for Kind {
+    const WHAT: &'static str = "kind of drive";
+    const NAMES: &'static [(&'static str, Self)] = &[("hdd", Self::Hdd), ("fixed", Self::Fixed)];
+}
+choice_as_text!(Kind);
+
+/// The order in which firmware serves its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OrderName {
+    Sptf,
+    Fifo,
+}
+
+impl Choice for OrderName {
+    const WHAT: &'static str = "queue order";
+    const NAMES: &'static [(&'static str, Self)] = &[("sptf", Self::Sptf), ("fifo", Self::Fifo)];
+}
+choice_as_text!(OrderName);
+
+/// What a drive's connector speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// Serial ATA.
+    Sata,
+    /// SCSI in any of its physical forms.
+    Scsi,
+}
+
+impl Choice for Interface {
+    const WHAT: &'static str = "interface";
+    const NAMES: &'static [(&'static str, Self)] = &[("sata", Self::Sata), ("scsi", Self::Scsi)];
+}
+choice_as_text!(Interface);
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count<const MIN: u32, const MAX: u32>(pub(super) u32);
+
+impl<const MIN: u32, const MAX: u32> Value for Count<MIN, MAX> {
+    fn read(text: &str) -> Result<Self, String> {
+        let number = u32::read(text).ok().filter(|number| (MIN..=MAX).contains(number));
+        number
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is not a whole number from {MIN} to {MAX}"))
+    }
+}
+
+/// Revolutions per minute, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rpm(pub(super) u64);
+
+impl Value for Rpm {
+    fn read(text: &str) -> Result<Self, String> {
+        let rpm = f64::read(text).ok().filter(|rpm| (100.0..=100_000.0).contains(rpm));
+        let rpm = rpm.ok_or_else(|| format!("`{text}` is not a speed from 100 to 100000 rpm"))?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 10^5 and 10^8"
+        )]
+        let milli = (rpm * 1000.0 + 0.5) as u64;
+        Ok(Self(milli))
+    }
+}
+
+/// A time that a drive may need for something: at most a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Short(pub(super) Span);
+
+impl Value for Short {
+    fn read(text: &str) -> Result<Self, String> {
+        let span = Span::read(text)?;
+        if span > Span::from_secs(1) {
+            return Err(format!("`{text}` is longer than a second, which no drive needs for it"));
+        }
+        Ok(Self(span))
+    }
+}
+
+/// How long a drive may let a command wait: 1 ms to an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience(pub(super) Span);
+
+impl Value for Patience {
+    fn read(text: &str) -> Result<Self, String> {
+        let span = Span::read(text)?;
+        if !(Span::from_ms(1)..=Span::from_secs(3600)).contains(&span) {
+            return Err(format!("`{text}` is not a time from 1 ms to an hour"));
+        }
+        Ok(Self(span))
+    }
+}
+
+/// A capacity in bytes: whole sectors, 1 MiB to 64 TiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Capacity(pub(super) Sectors);
+
+impl Value for Capacity {
+    fn read(text: &str) -> Result<Self, String> {
+        let bytes = Bytes::read(&text.replace('_', ""))?;
+        let sane = (Bytes::mib(1)..=Bytes::gib(64 << 10)).contains(&bytes);
+        if !sane || !bytes.get().is_multiple_of(512) {
+            return Err(format!("`{text}` is not a multiple of 512 from 1 MiB to 64 TiB"));
+        }
+        Ok(Self(Sectors::holding(bytes)))
+    }
+}
+
+/// Memory in the drive: at most a gibibyte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Memory(pub(super) Sectors);
+
+impl Value for Memory {
+    fn read(text: &str) -> Result<Self, String> {
+        let bytes = Bytes::read(text)?;
+        if bytes > Bytes::gib(1) {
+            return Err(format!("`{text}` is more than 1 GiB, which no drive buffer has"));
+        }
+        Ok(Self(Sectors::new(bytes.get() / 512)))
+    }
+}
+
+/// A share of the whole: at most 100 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share(pub(super) Ratio);
+
+impl Value for Share {
+    fn read(text: &str) -> Result<Self, String> {
+        let ratio = Ratio::read(text)?;
+        if ratio > Ratio::ONE {
+            return Err(format!("`{text}` is more than 100%"));
+        }
+        Ok(Self(ratio))
+    }
+}
+
+/// The share of the square root in a seek curve: 0 to 2, beyond which the curve would fall.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shape(pub(super) f64);
+
+impl Value for Shape {
+    fn read(text: &str) -> Result<Self, String> {
+        let shape = f64::read(text)?;
+        if !(0.0..=2.0).contains(&shape) {
+            return Err(format!("`{text}` is not a number from 0 (line) to 2 (steep root)"));
+        }
+        Ok(Self(shape))
+    }
+}

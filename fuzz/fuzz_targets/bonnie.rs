@@ -1,0 +1,6 @@
+//! No bonnie++ CSV may panic.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let _ = drivelab_report::foreign::bonnie::parse(text);
+});

@@ -1,0 +1,6 @@
+//! No file of paired values may panic.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let _ = drivelab_report::pairs::parse("fuzz.csv", text);
+});
