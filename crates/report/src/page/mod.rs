@@ -48,7 +48,9 @@ pub fn html(result: &StudyResult) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"drivelab {version}\">\n<title>{title}</title>\n\
-         <style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n<body>\n{body}\
+         <style>\n{UPLOT_STYLE}\n{STYLE}</style>\n\
+         <noscript><style>.plot, .plot.tall {{ height: auto; }}</style></noscript>\n\
+         </head>\n<body>\n{body}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n</script>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
