@@ -52,7 +52,8 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
             let numbers = ratio_and_range(outcome);
             let what = match outcome.verdict() {
-                Verdict::Faster | Verdict::Slower => format!("gives {numbers}"),
+                Verdict::Faster => format!("gives {numbers}"),
+                Verdict::Slower => format!("makes it slower, {numbers}"),
                 Verdict::NoPracticalDifference => {
                     format!("makes no practical difference, {numbers}")
                 }
