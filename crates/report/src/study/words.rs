@@ -53,7 +53,7 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             let numbers = ratio_and_range(outcome);
             let what = match outcome.verdict() {
                 Verdict::Faster => format!("gives {numbers}"),
-                Verdict::Slower => format!("costs, {numbers}"),
+                Verdict::Slower => format!("makes it slower, {numbers}"),
                 Verdict::NoPracticalDifference => {
                     format!("makes no practical difference, {numbers}")
                 }
