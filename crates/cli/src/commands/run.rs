@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
@@ -33,7 +33,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     ioengine: Option<IoEngine>,
     /// Past the page cache (1) or through it (0).
-    #[arg(long, value_name = "0|1", default_value = "1", value_parser = parse_switch)]
+    #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
+        value_parser = parse_switch)]
     direct: bool,
     /// Jobs that run together, each in a thread of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
