@@ -22,6 +22,7 @@ pub(crate) struct Measurement {
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) direct: bool,
     pub(crate) overwrite: bool,
+    pub(crate) allow_destructive: Vec<PathBuf>,
 }
 
 /// Measures a file or a block device.
@@ -37,6 +38,7 @@ pub(crate) fn file(
         ioengine: measurement.ioengine,
         direct: measurement.direct,
         allow_overwrite: measurement.overwrite,
+        allow_destructive: measurement.allow_destructive.clone(),
         stamp: Stamp::Io,
     };
     let control = Control { stop: interrupt::flag(), progress };
@@ -73,8 +75,18 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
     };
     let workload = options.check().map_err(Failure::bad_request)?;
     let (path, ioengine) = (path.to_owned(), None);
-    let (numjobs, direct, overwrite) = (1, false, false);
-    file(&Measurement { path, workload, numjobs, seed, ioengine, direct, overwrite }, &|_| ())?;
+    let (numjobs, direct, overwrite, allow_destructive) = (1, false, false, Vec::new());
+    let measurement = Measurement {
+        path,
+        workload,
+        numjobs,
+        seed,
+        ioengine,
+        direct,
+        overwrite,
+        allow_destructive,
+    };
+    file(&measurement, &|_| ())?;
     Ok(())
 }
 

@@ -87,6 +87,7 @@ fn drivelab(case: &Case, file: &Path, seed: u64) -> Figures {
         ioengine: Some(case.ioengine),
         direct: case.direct,
         allow_overwrite: false,
+        allow_destructive: Vec::new(),
         stamp: Stamp::Io,
     };
     let stop = AtomicBool::new(false);

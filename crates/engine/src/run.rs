@@ -35,8 +35,27 @@ pub struct RunPlan {
     pub direct: bool,
     /// The file's contents may be destroyed, whoever wrote them.
     pub allow_overwrite: bool,
+    /// Block devices that may be written, by the names the user repeated: exactly as in `path`.
+    pub allow_destructive: Vec<PathBuf>,
     /// How often latency stamps are taken.
     pub stamp: Stamp,
+}
+
+impl RunPlan {
+    /// One job of `workload` past the page cache, which destroys nothing.
+    pub fn new(path: PathBuf, workload: Workload) -> Self {
+        Self {
+            path,
+            workload,
+            numjobs: 1,
+            seed: 1,
+            ioengine: None,
+            direct: true,
+            allow_overwrite: false,
+            allow_destructive: Vec::new(),
+            stamp: Stamp::Io,
+        }
+    }
 }
 
 /// What a run left.
@@ -136,6 +155,7 @@ pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError
         size: plan.workload.size.map(|size| Bytes::new(plan.workload.offset.get() + size.get())),
         direct: plan.direct,
         allow_overwrite: plan.allow_overwrite,
+        allow_destructive: &plan.allow_destructive,
         seed: plan.seed,
     };
     let opened = open::open(ask, control)?;
@@ -162,6 +182,7 @@ pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError
         memory: host::memory(),
         holes: opened.holes,
         laid_out: opened.laid_out,
+        stand_in: opened.stand_in.as_deref(),
     };
     let marks = marks::of_run(course, place).into_iter().chain(fallback).collect();
     Ok(RunOutcome { jobs, total, end, marks, ioengine, capacity: opened.capacity })

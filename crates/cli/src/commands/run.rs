@@ -1,5 +1,6 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,7 +17,7 @@ use crate::ui::{Progress, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (read only), or a drive in virtual time:
+/// TARGET is a file, a block device (read only unless its name is repeated), or a drive in virtual time:
 /// `drive:NAME[,key=value...]`. A file that does not exist is laid out when --size is given.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -47,6 +48,9 @@ pub(crate) struct RunArgs {
     /// A writing workload may destroy what the file holds.
     #[arg(long)]
     overwrite: bool,
+    /// A writing workload may destroy what this block device holds: repeat its name.
+    #[arg(long, value_name = "/dev/X")]
+    allow_destructive: Vec<PathBuf>,
 }
 
 fn parse_switch(text: &str) -> Result<bool, String> {
@@ -78,6 +82,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 ioengine: arguments.ioengine,
                 direct: arguments.direct,
                 overwrite: arguments.overwrite,
+                allow_destructive: arguments.allow_destructive,
             };
             measure::file(&measurement, &show)?
         }

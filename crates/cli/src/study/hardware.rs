@@ -160,6 +160,7 @@ impl Bench for Hardware {
                 ioengine: arm.ioengine,
                 direct: arm.direct.unwrap_or(true),
                 overwrite: self.overwrite,
+                allow_destructive: Vec::new(),
             },
             &|_| (),
         )

@@ -231,5 +231,8 @@ impl Drop for Ring {
             }
             self.reap(&mut completed);
         }
+        // Closing the ring would let go of the file some time later, and a device that nobody else
+        // may open meanwhile would stay closed to the next run. What fails here the ring does then.
+        let _ = self.uring.submitter().unregister_files();
     }
 }

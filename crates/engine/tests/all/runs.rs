@@ -23,6 +23,7 @@ fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
         ioengine: None,
         direct: false,
         allow_overwrite: false,
+        allow_destructive: Vec::new(),
         stamp: Stamp::Io,
     }
 }
