@@ -21,6 +21,7 @@ mod simulate;
 mod testing;
 #[expect(unsafe_code, reason = "the kernel's rings are shared memory; the module states its rule")]
 mod uring;
+pub mod verify;
 mod virtual_target;
 
 pub use file::{FileJob, Psync};

@@ -161,6 +161,7 @@ impl Bench for Hardware {
                 direct: arm.direct.unwrap_or(true),
                 overwrite: self.overwrite,
                 allow_destructive: Vec::new(),
+                verify_state: None,
             },
             &|_| (),
         )

@@ -26,6 +26,7 @@ fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOut
         allow_overwrite: false,
         allow_destructive: Vec::new(),
         stamp: Stamp::Io,
+        verify_state: None,
     };
     let stop = AtomicBool::new(false);
     run(&plan, &Control { stop: &stop, progress: &|_| {} })
