@@ -98,7 +98,9 @@ fn failure(error: RunError) -> Failure {
     let failure = match &error {
         RunError::Setup { .. }
         | RunError::Memory { .. }
-        | RunError::IoEngine(IoEngineError::NoRing { .. })
+        | RunError::IoEngine(
+            IoEngineError::NoRing { .. } | IoEngineError::OneAtATime { source: Some(_), .. },
+        )
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
             OpenError::System { .. } | OpenError::Layout(_) | OpenError::NoDirect { .. },

@@ -22,6 +22,8 @@ fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
         "200ms",
         "--label",
         "first",
+        "--direct",
+        "0",
         "--json",
     ];
     let said = drivelab(folder.path(), &arguments);
@@ -29,6 +31,7 @@ fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
     let run = said.json();
     assert_eq!(run["schema"], "drivelab.run/1");
     assert_eq!(run["label"], "first");
+    assert_eq!(run["config"]["direct"], false);
     let total = &run["total"];
     for key in ["ios", "iops", "bytes_per_s", "errors", "cpu_ns_per_io"] {
         assert!(total[key].is_number(), "{key} in {total}");

@@ -19,7 +19,8 @@ use crate::ui::{Progress, Ui};
 /// Measure a file, a device or a modelled drive once.
 ///
 /// TARGET is a file, a block device (read only unless --allow-destructive repeats its name), or a
-/// drive in virtual time: `drive:NAME[,key=value...]`. A file that does not exist is laid out when --size is given.
+/// drive in virtual time: `drive:NAME[,key=value...]`. A file that does not exist is laid out when
+/// --size is given.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,8 +36,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     ioengine: Option<IoEngine>,
     /// Past the page cache (1) or through it (0).
-    #[arg(long, value_name = "0|1", default_value = "1", default_missing_value = "1",
-        num_args = 0..=1, require_equals = true, action = ArgAction::Set,
+    #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
     direct: bool,
     /// Jobs that run together, each in a thread of its own.

@@ -31,9 +31,9 @@ pub(super) fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
          flushed (fsync) is safe."
     );
     let who = if with.len() == names.len() {
-        "this is so in every arm: choosing between them changes nothing about it.".into()
+        "This is so in every arm: choosing between them changes nothing about it.".into()
     } else {
-        format!("this is so in {}, not in the others.", with.join(", "))
+        format!("This is so in {}, not in the others.", with.join(", "))
     };
-    vec![loss, who]
+    vec![format!("{loss} {who}")]
 }

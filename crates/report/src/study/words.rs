@@ -52,7 +52,8 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
             let numbers = ratio_and_range(outcome);
             let what = match outcome.verdict() {
-                Verdict::Faster | Verdict::Slower => format!("gives {numbers}"),
+                Verdict::Faster => format!("gives {numbers}"),
+                Verdict::Slower => format!("makes it slower, {numbers}"),
                 Verdict::NoPracticalDifference => {
                     format!("makes no practical difference, {numbers}")
                 }
@@ -62,8 +63,9 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             Some(format!("{} alone {what} (`{to}` against `{from}`)", contrast.name))
         })
         .collect();
-    let lead = if result.verdict() == Verdict::Faster { "Of this," } else { "By cause:" };
-    (!shares.is_empty()).then(|| Sentence::new(lead, format!("{}.", join(&shares)), None))
+    // Causes need not add up to the whole: one may even undo part of another.
+    let body = format!("{}.", join(&shares));
+    (!shares.is_empty()).then(|| Sentence::new("Cause by cause:", body, None))
 }
 
 /// The arms that neither the answer nor a share speaks of.
