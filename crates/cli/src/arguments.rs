@@ -32,7 +32,7 @@ Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this mac
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Study(commands::study::StudyArgs),
-    Run(commands::run::RunArgs),
+    Run(Box<commands::run::RunArgs>),
     Compare(commands::compare::CompareArgs),
     Drive(commands::drive::DriveArgs),
     Completions(commands::generate::CompletionsArgs),

@@ -88,7 +88,7 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
 }
 
 #[test]
-fn block_devices_are_never_written() {
+fn block_devices_are_not_written_unless_their_name_is_repeated() {
     let folder = folder();
     let mut mknod = Command::new("mknod");
     mknod.args(["disk", "b", "7", "200"]).current_dir(folder.path());
@@ -96,7 +96,8 @@ fn block_devices_are_never_written() {
     assert!(made || std::env::var_os("CI").is_none(), "CI runs as root and can make a node");
     if made {
         let arguments = ["run", "disk", "--rw", "randwrite", "--number-ios", "1"];
-        drivelab(folder.path(), &arguments).failed(2, &["block device", "never"]);
+        drivelab(folder.path(), &arguments)
+            .failed(2, &["block device", "--allow-destructive disk"]);
     }
 }
 

@@ -9,3 +9,4 @@ mod run;
 mod study;
 mod tidy;
 mod transcripts;
+mod verify;

@@ -5,6 +5,7 @@ pub(crate) mod drive;
 pub(crate) mod generate;
 pub(crate) mod run;
 pub(crate) mod study;
+mod verify;
 mod workload;
 
 use crate::arguments::Command;
@@ -15,7 +16,7 @@ use crate::ui::Ui;
 pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
     match command {
         Command::Study(arguments) => study::run(&arguments, ui),
-        Command::Run(arguments) => run::run(arguments, ui),
+        Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),

@@ -1,5 +1,6 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
@@ -7,6 +8,7 @@ use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
 
+use super::verify::{self, VerifyArgs};
 use super::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -16,8 +18,9 @@ use crate::ui::{Progress, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (read only), or a drive in virtual time:
-/// `drive:NAME[,key=value...]`. A file that does not exist is laid out when --size is given.
+/// TARGET is a file, a block device (read only unless --allow-destructive repeats its name), or a
+/// drive in virtual time: `drive:NAME[,key=value...]`. A file that does not exist is laid out when
+/// --size is given.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -48,6 +51,11 @@ pub(crate) struct RunArgs {
     /// A writing workload may destroy what the file holds.
     #[arg(long)]
     overwrite: bool,
+    /// A writing workload may destroy what this block device holds: repeat its name.
+    #[arg(long, value_name = "/dev/X")]
+    allow_destructive: Vec<PathBuf>,
+    #[command(flatten)]
+    verify: VerifyArgs,
 }
 
 fn parse_switch(text: &str) -> Result<bool, String> {
@@ -56,6 +64,9 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
+    if arguments.verify.only() {
+        return verify::only(&arguments.verify, Path::new(&arguments.target), ui);
+    }
     let options = WorkloadOptions::from(arguments.workload);
     let workload = options.check().map_err(Failure::bad_request)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
@@ -79,8 +90,14 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 ioengine: arguments.ioengine,
                 direct: arguments.direct,
                 overwrite: arguments.overwrite,
+                allow_destructive: arguments.allow_destructive,
+                verify_state: arguments.verify.state(Path::new(&arguments.target)),
             };
-            measure::file(&measurement, &show)?
+            let mut record = measure::file(&measurement, &show)?;
+            if measurement.verify_state.is_some() {
+                record.verification = Some(arguments.verify.check(&measurement.path)?);
+            }
+            record
         }
     };
     record.label = arguments.label;
@@ -99,5 +116,5 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures are those of the time until then");
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Done)
+    Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
 }

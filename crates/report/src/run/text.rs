@@ -27,6 +27,9 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &jobs(record).render(look);
     }
     text.push('\n');
+    if let Some(found) = &record.verification {
+        text += &crate::verification::text(found, look);
+    }
     for mark in &record.marks {
         text += &look.led("What this is:", BOLD, &mark.message, 2);
         text.push('\n');
