@@ -183,3 +183,37 @@ fn a_mixed_load_lies_between_its_parts() {
         assert!((low..high).contains(&mixed), "{options}: {reading} {writing} {mixed}");
     }
 }
+
+#[test]
+fn what_was_cached_is_reported_when_it_is_on_the_medium_and_before_a_flush_is_done() {
+    let mut disk = drive(DISK);
+    let mut records = Vec::new();
+    disk.destaged(&mut records);
+    for id in 0..20 {
+        disk.submit(Time::ZERO, write(id)).unwrap();
+    }
+    disk.submit(Time::ZERO, Request::flush(20)).unwrap();
+    let completed = drain(&mut disk);
+    let flushed = completed.iter().find(|done| done.id == RequestId(20)).unwrap().at;
+    disk.destaged(&mut records);
+    let mut reported: Vec<Lba> = records.iter().map(|record| record.lba).collect();
+    let mut written: Vec<Lba> = (0..20).map(|id| write(id).lba).collect();
+    reported.sort_unstable();
+    written.sort_unstable();
+    assert_eq!(reported, written);
+    for record in &records {
+        assert_eq!(record.sectors, Sectors::new(8));
+        assert!(record.taken < record.at && record.at <= flushed, "{record:?}, {flushed}");
+    }
+}
+
+#[test]
+fn without_the_cache_nothing_is_ever_reported_as_destaged() {
+    let mut disk = drive(&format!("{DISK},write-cache=off"));
+    let mut records = Vec::new();
+    disk.destaged(&mut records);
+    disk.submit(Time::ZERO, write(1)).unwrap();
+    drain(&mut disk);
+    disk.destaged(&mut records);
+    assert_eq!(records, []);
+}
