@@ -167,6 +167,7 @@ impl Disk {
             ready: now,
             arrived: now,
             sequence: self.sequence,
+            newest: self.sequence,
         }
     }
 

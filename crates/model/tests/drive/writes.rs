@@ -1,6 +1,8 @@
 //! Writes, the volatile cache, and flushes.
 
-use drivelab_core::{Completion, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Time};
+use drivelab_core::{
+    Completion, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Span, Time,
+};
 use drivelab_model::Drive;
 
 use crate::load::{Load, drive, run};
@@ -216,4 +218,34 @@ fn without_the_cache_nothing_is_ever_reported_as_destaged() {
     drain(&mut disk);
     disk.destaged(&mut records);
     assert_eq!(records, []);
+}
+
+#[test]
+fn a_write_that_joined_an_older_run_is_not_dropped_by_a_write_before_it() {
+    let mut disk = drive(DISK);
+    disk.destaged(&mut Vec::new());
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let range = |first, count| (Lba::new(first), Sectors::new(count));
+    let mut submit = |us, id, (lba, sectors), fua| {
+        let mut completed = Vec::new();
+        disk.advance(at(us), &mut completed);
+        disk.submit(at(us), Request { fua, ..Request::write(id, lba, sectors) }).unwrap();
+    };
+    // The forced write is on its way to the medium when newer data for its sectors is cached and
+    // joined to data that is older than both.
+    submit(0, 1, range(8, 2), false);
+    submit(70, 2, range(4, 4), false);
+    submit(140, 3, range(2, 3), true);
+    submit(9_000, 4, range(3, 2), false);
+    disk.advance(at(9_100), &mut Vec::new());
+    disk.submit(at(9_100), Request::flush(5)).unwrap();
+    drain(&mut disk);
+    let mut records = Vec::new();
+    disk.destaged(&mut records);
+    let newest = records.iter().filter(|record| record.taken >= at(9_000));
+    let covers =
+        |lba: &Lba| newest.clone().any(|run| run.lba <= *lba && *lba < run.lba + run.sectors);
+    for lba in [Lba::new(3), Lba::new(4)] {
+        assert!(covers(&lba), "sector {lba} was acknowledged and never written: {records:?}");
+    }
 }
