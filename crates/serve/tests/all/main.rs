@@ -1,0 +1,4 @@
+//! The served drive as its users meet it: what a power cut may take, and what it may not.
+
+mod faults;
+mod power;
