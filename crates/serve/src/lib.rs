@@ -5,7 +5,12 @@
 //! is tested in virtual time.
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod drive;
 pub mod fault;
+mod fuse;
 pub mod medium;
+pub mod nbd;
+pub mod server;
 pub mod store;
+mod table;

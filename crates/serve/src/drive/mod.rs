@@ -5,7 +5,6 @@
 
 mod null;
 mod power_cut;
-mod table;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -17,10 +16,10 @@ use drivelab_core::{
 
 pub use null::Null;
 pub use power_cut::{PowerCut, When};
-use table::Table;
 
 use crate::fault::{Fault, FaultId, Faults, Incident, Plan};
 use crate::store::{Choose, Data, Store, Survival, TrimId, Write};
+use crate::table::Table;
 
 /// What a client asks of the drive.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use std::io;
 
 use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
 
+pub(crate) use spec::Listed;
 pub use spec::{Fault, FaultError, Kind};
 
 use crate::medium::Medium;
@@ -24,7 +25,7 @@ pub type FaultId = u64;
 const MOST_INCIDENTS: usize = 10_000;
 
 /// Faults that may be in force at once.
-pub const MOST_FAULTS: usize = 1_000;
+pub(crate) const MOST_FAULTS: usize = 1_000;
 
 /// Something that a fault did.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -37,3 +37,13 @@ impl Choose for Dice {
         1 + usize::try_from(later).expect("below a usize")
     }
 }
+
+/// Keeps the newest of everything: an orderly power-off.
+#[derive(Debug, Clone, Copy)]
+pub struct KeepAll;
+
+impl Choose for KeepAll {
+    fn choose(&mut self, options: usize) -> usize {
+        options - 1
+    }
+}

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
-pub use choose::{Choose, Dice};
+pub use choose::{Choose, Dice, KeepAll};
 pub use cut::Survival;
 pub use versions::{Data, Write};
 

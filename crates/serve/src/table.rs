@@ -2,7 +2,7 @@
 
 /// A table whose entries keep their number until they are taken out.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     entries: Vec<Option<T>>,
     free: Vec<u64>,
 }
@@ -14,11 +14,11 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    pub(super) fn insert(&mut self, entry: T) -> u64 {
+    pub(crate) fn insert(&mut self, entry: T) -> u64 {
         if let Some(number) = self.free.pop() {
             *self.slot(number) = Some(entry);
             return number;
@@ -27,10 +27,14 @@ impl<T> Table<T> {
         self.entries.len() as u64 - 1
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> T {
+    pub(crate) fn remove(&mut self, number: u64) -> T {
         let entry = self.slot(number).take().expect("the number is in use");
         self.free.push(number);
         entry
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u64) -> &mut T {
+        self.slot(number).as_mut().expect("the number is in use")
     }
 
     fn slot(&mut self, number: u64) -> &mut Option<T> {
