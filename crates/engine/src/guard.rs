@@ -1,10 +1,11 @@
 //! Keeps data that is not ours.
 //!
 //! A writing workload destroys what its target holds. Block devices are never written in this
-//! version. A regular file is written when drivelab made it, or when the user said that its contents may go. That drivelab made a file is seen from the file itself: every
-//! sector we write begins with a signature (see `file::pattern`), and sectors spread over the whole
-//! file, its first and its last among them, must all have it. Whoever puts other data there takes
-//! the signature away, which a name, an attribute or a header alone would not notice.
+//! version. A regular file is written when drivelab made it, or when the user said that its
+//! contents may go. That drivelab made a file is seen from the file itself: every sector we write
+//! begins with a signature (see `file::pattern`), and sectors spread over the whole file, its first
+//! and its last among them, must all have it. Whoever puts other data there takes the signature
+//! away, which a name, an attribute or a header alone would not notice.
 
 use std::fs::File;
 use std::io;

@@ -59,8 +59,8 @@ fn memory_in(meminfo: &str) -> Bytes {
 /// Sixteen digits that tell machines apart and do not give the machine's identity away.
 ///
 /// FNV-1a, 64 bits (Fowler, Noll and Vo). Of 128 random bits it keeps 64, so 2^64 identities share
-/// a fingerprint and none can be told from it; the prefix keeps it apart from other programs' hashes
-/// of the same identity.
+/// a fingerprint and none can be told from it; the prefix keeps it apart from other programs'
+/// hashes of the same identity.
 fn fingerprint(machine_id: &str) -> String {
     let machine_id = machine_id.trim();
     if machine_id.is_empty() {

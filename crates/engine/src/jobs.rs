@@ -1,4 +1,4 @@
-//! Several jobs at once: a pinned thread each, started together, merged exactly.
+//! Several jobs at once: a thread each, pinned, started together, merged exactly.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -67,7 +67,7 @@ pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobErro
         let (shared, cpus) = (&shared, &cpus[..]);
         let start = |index| {
             let work = move || {
-                pin(cpus, index);
+                settle(cpus, index, jobs.numjobs);
                 let result = one(jobs, index, shared);
                 if result.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
@@ -94,8 +94,12 @@ pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobErro
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
 /// run is a little less even and no less right.
-fn pin(cpus: &[usize], index: u32) {
-    if !cpus.is_empty() {
+///
+/// A single job goes where the scheduler wants it: beside one other busy process on two processors,
+/// pinning it to the first took 15 % of its requests at depth 1, because it could not move away.
+/// Several jobs would be moved onto one another, and are pinned.
+fn settle(cpus: &[usize], index: u32, numjobs: u32) {
+    if numjobs > 1 && !cpus.is_empty() {
         let mut set = CpuSet::new();
         set.set(cpus[index as usize % cpus.len()]);
         let _ = rustix::thread::sched_setaffinity(None, &set);

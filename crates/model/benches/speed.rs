@@ -33,7 +33,7 @@ fn closed_loop(drive: &mut Drive, depth: u64, op: Op) {
     }
 }
 
-#[expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark asks a clock")]
+#[expect(clippy::disallowed_types, reason = "a benchmark asks a clock")]
 fn requests_per_s(profile: &Profile, options: &Options, depth: u64, op: Op) -> f64 {
     let run = || {
         let mut drive = build(profile, options, 1).expect("the options fit the drive");

@@ -3,12 +3,15 @@
 //! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 pub mod figures;
 pub mod foreign;
 pub mod metric;
 pub mod outcome;
+pub mod page;
 pub mod pairs;
 pub mod parse;
+pub mod run;
 pub mod study;
 pub mod text;
 

@@ -38,7 +38,7 @@ mod warning;
 pub use compare::{
     BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
-pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError};
+pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
 pub use family::{
     Adjusted, Adjustment, Family, FamilyError, Member, Role, benjamini_hochberg, compare_family,
     holm, max_t,

@@ -2,14 +2,16 @@
 
 use drivelab_core::{Lba, Sectors, Span, Time};
 
-use super::mechanics::{Arm, Mechanics, Target};
+use super::geometry::{Arm, Place};
+use super::mechanics::Mechanics;
 
 /// One access that the medium could serve next: a queued command, or cached data to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) lba: Lba,
     pub(crate) sectors: Sectors,
-    pub(crate) target: Target,
+    /// Where it begins, worked out once when its command arrived.
+    pub(crate) place: Place,
     pub(crate) write: bool,
     /// The command's tag; meaningless for cached data.
     pub(crate) tag: u8,
@@ -129,13 +131,13 @@ impl<'a> Choosing<'a> {
         }
         let spindle = &self.mechanics.spindle;
         let period = spindle.period();
-        let reach = self.mechanics.reach(self.heads.arm, candidate.target.arm, candidate.write);
+        let reach = self.mechanics.reach(self.heads.arm, candidate.place.arm, candidate.write);
         if guard >= period {
             // No target can be trusted to be met: the platter's position tells nothing.
             return signed(reach.ns()) - bonus;
         }
         let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
-        let mut wait = spindle.wait_about(arrives, candidate.target.angle);
+        let mut wait = spindle.wait_about(arrives, candidate.place.angle);
         if wait < guard.ns() {
             wait += period.ns();
         }

@@ -57,6 +57,7 @@ impl Stack {
 
     pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
         assert!(now >= self.told, "time ran backwards");
+        assert!(self.events.next_time().is_none_or(|due| due >= now), "an event was passed over");
         self.told = now;
         let id = request.id;
         let last = Lba::ZERO + self.capacity();

@@ -98,10 +98,9 @@ impl Deadline {
         }
         match (self.reads.sorted.is_empty(), self.writes.sorted.is_empty()) {
             (true, true) => None,
-            (false, true) => Some(Class::Read),
-            (true, false) => Some(Class::Write),
             (false, false) if self.starved >= WRITES_STARVED => Some(Class::Write),
-            (false, false) => Some(Class::Read),
+            (false, _) => Some(Class::Read),
+            (true, false) => Some(Class::Write),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What queue depth buys, against the facts and simulated tables of `depth.md`.
 
-use crate::load::{Load, drive, drive_with, run};
+use crate::load::{Load, drive_with, run};
 
 /// The drive of the table in `depth.md`, section 2: half square root, half line, 2:1 density,
 /// 7200 rpm, 76.5 IOPS at depth 1, with an overhead of 1 %.
@@ -85,37 +85,4 @@ fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
         assert!((1.0..=1.04).contains(&gain[0]), "{name}: R(2) = {}", gain[0]);
         assert!((gain[2] / gain[1] - 1.0).abs() < 0.03, "{name}: {gain:?}");
     }
-}
-
-#[test]
-fn profiles_gain_what_their_priors_say() {
-    let check = |name: &str, median: f64| {
-        let (gain, tail) = gains(name, "", &[32], Load { requests: 30_000, ..Load::default() });
-        assert!((gain[0] / median - 1.0).abs() < 0.04, "{name}: R(32) = {}", gain[0]);
-        assert!((3.5..4.75).contains(&tail), "{name}: p99 over mean = {tail}");
-    };
-    check("seagate-st31000333as", 1.65);
-    check("seagate-st250dm000", 1.65);
-    check("seagate-st2000dm006", 1.65);
-    check("hitachi-hts542516k9sa00", 1.55);
-    check("generic-5400", 1.55);
-    check("generic-10k", 1.8);
-}
-
-#[test]
-fn depth_one_of_the_fitted_drive_is_near_what_was_measured() {
-    let outcome =
-        run(&mut drive("seagate-st2000dm006"), Load { requests: 60_000, ..Load::default() });
-    let check = |what: &str, found: f64, measured: f64, margin: f64| {
-        assert!((found / measured - 1.0).abs() < margin, "{what}: {found} for {measured}");
-    };
-    check("mean", outcome.mean_ms(), 17.57, 0.01);
-    check("iops", outcome.iops(), 57.6, 0.02);
-    check("p25", outcome.quantile_ms(0.25), 14.75, 0.05);
-    check("p50", outcome.quantile_ms(0.50), 17.69, 0.03);
-    check("p75", outcome.quantile_ms(0.75), 20.84, 0.03);
-    check("p90", outcome.quantile_ms(0.90), 23.20, 0.03);
-    check("p95", outcome.quantile_ms(0.95), 24.77, 0.03);
-    check("p99", outcome.quantile_ms(0.99), 28.44, 0.05);
-    check("p99.5", outcome.quantile_ms(0.995), 40.63, 0.10);
 }

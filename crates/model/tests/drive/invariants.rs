@@ -84,12 +84,12 @@ fn check(spec: &str, seed: u64) {
     let mut device = drive(spec);
     let (submitted, completed) = history(&mut device, seed, 400);
     assert_eq!(completed.len(), submitted.len(), "{spec} seed {seed}: each completes");
-    let mut seen = vec![false; submitted.len()];
+    let mut finished = vec![false; submitted.len()];
     let mut last = Time::ZERO;
     for done in &completed {
         let index = usize::try_from(done.id.0).unwrap();
-        assert!(!seen[index], "{spec} seed {seed}: request {index} completes twice");
-        seen[index] = true;
+        assert!(!finished[index], "{spec} seed {seed}: request {index} completes twice");
+        finished[index] = true;
         assert!(done.at >= submitted[index], "{spec} seed {seed}: {index} before it was asked");
         assert!(done.at.since(submitted[index]) < LONGEST, "{spec} seed {seed}: {index} starved");
         assert!(done.at >= last, "{spec} seed {seed}: out of order");

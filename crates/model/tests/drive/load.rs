@@ -29,15 +29,26 @@ pub(crate) struct Load {
     /// Percent of reads.
     pub(crate) reads: u64,
     pub(crate) sequential: bool,
-    /// Percent of the drive that is used, from its beginning.
+    /// Percent of the drive that is used ...
     pub(crate) span: u64,
+    /// ... beginning this many percent into it.
+    pub(crate) from: u64,
     pub(crate) seed: u64,
 }
 
 impl Default for Load {
     fn default() -> Self {
         let (depth, requests, sectors) = (1, 20_000, 8);
-        Self { depth, requests, sectors, reads: 100, sequential: false, span: 100, seed: 1 }
+        Self {
+            depth,
+            requests,
+            sectors,
+            reads: 100,
+            sequential: false,
+            span: 100,
+            from: 0,
+            seed: 1,
+        }
     }
 }
 
@@ -100,6 +111,7 @@ pub(crate) fn run(drive: &mut Drive, load: Load) -> Outcome {
 
 struct Addresses {
     load: Load,
+    first: u64,
     slots: u64,
     rng: Rng,
 }
@@ -107,13 +119,15 @@ struct Addresses {
 impl Addresses {
     fn new(drive: &Drive, load: Load) -> Self {
         let slots = drive.capacity().get() / 100 * load.span / load.sectors;
-        Self { load, slots, rng: Rng::new(load.seed) }
+        let first = drive.capacity().get() / 100 * load.from / load.sectors;
+        Self { load, first, slots, rng: Rng::new(load.seed) }
     }
 
     fn request(&mut self, id: u64) -> Request {
         let slot = if self.load.sequential { id % self.slots } else { self.rng.below(self.slots) };
         let op = if self.rng.below(100) < self.load.reads { Op::Read } else { Op::Write };
-        let (lba, sectors) = (Lba::new(slot * self.load.sectors), Sectors::new(self.load.sectors));
+        let (lba, sectors) =
+            (Lba::new((self.first + slot) * self.load.sectors), Sectors::new(self.load.sectors));
         Request { id: RequestId(id), op, lba, sectors, fua: false }
     }
 }

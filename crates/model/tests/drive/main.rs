@@ -5,6 +5,7 @@
     clippy::cast_sign_loss,
     reason = "tests compare floats with margins far wider than any rounding"
 )]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod caches;
 mod closed_forms;
@@ -12,4 +13,5 @@ mod controllers;
 mod depth;
 mod invariants;
 mod load;
+mod profiles;
 mod writes;

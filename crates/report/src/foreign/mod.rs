@@ -7,6 +7,7 @@ mod label;
 mod text;
 
 pub use json::{IMPORT_SCHEMA, json};
+pub(crate) use label::names as label_names;
 pub use label::{Label, Remark};
 pub use text::text;
 

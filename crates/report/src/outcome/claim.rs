@@ -1,6 +1,7 @@
 //! What the numbers of an outcome say, in a clause.
 
-use drivelab_stats::{BLOCKS_MIN, Better, Verdict};
+use drivelab_core::plan::BLOCKS_MIN;
+use drivelab_stats::{Better, Verdict};
 
 use super::{Outcome, Series};
 use crate::{figures, metric};
@@ -16,7 +17,7 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
         |limits| format!("95 % interval {}", figures::range(limits)),
     );
     let more = match comparison.runs_needed {
-        Some(runs) if comparison.n < BLOCKS_MIN => {
+        Some(runs) if comparison.n < BLOCKS_MIN as usize => {
             format!("; at least {runs} runs of each are needed")
         }
         Some(runs) => format!("; about {runs} runs of each would settle it"),

@@ -34,6 +34,12 @@ pub(crate) struct MetricJson<'a> {
     order: Option<&'a OrderTest>,
     /// One value a block, for each of `arms`.
     values: [&'a [f64]; 2],
+    /// Empty where the name says the unit.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    unit: &'a str,
+    /// What the numbers are, where they are no plain measurements of a disk.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<&'static str>,
 }
 
 impl<'a> MetricJson<'a> {
@@ -61,7 +67,14 @@ impl<'a> MetricJson<'a> {
             better: series.better,
             order: comparison.order.as_ref(),
             values: [&series.values[outcome.from], &series.values[outcome.to]],
+            unit: "",
+            labels: Vec::new(),
         }
+    }
+
+    /// Adds what a foreign number is.
+    pub(crate) fn with_facts(self, unit: &'a str, labels: Vec<&'static str>) -> Self {
+        Self { unit, labels, ..self }
     }
 }
 

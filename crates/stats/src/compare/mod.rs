@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use order::OrderTest;
 pub use verdict::{Decision, Evidence, Verdict, decide};
 
-use crate::criteria::{Criteria, CriteriaError};
+use crate::criteria::{Criteria, CriteriaError, Provenance};
 use crate::interval::{Interval, hodges_lehmann, hodges_lehmann_interval, ratio, student_interval};
 use crate::pair::{self, NotPositive, Pair};
 use crate::power;
@@ -87,7 +87,10 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
         n if n > BLOCKS_MAX => return Err(CompareError::TooManyBlocks(n)),
         _ => {}
     }
-    let (kept, copies) = duplicate::without_copies(pairs);
+    let (kept, copies) = match criteria.provenance {
+        Provenance::Unknown => duplicate::without_copies(pairs),
+        Provenance::OwnRuns | Provenance::Simulated => (pairs.to_vec(), 0),
+    };
     let sample = Sample::new(&kept, criteria.better);
     let order = order::test(&kept, criteria.better);
     let estimates = Estimates::new(&sample, criteria);

@@ -3,7 +3,7 @@
 use super::order::{OrderEffect, OrderTest};
 use super::sample::Sample;
 use super::verdict::{Decision, Verdict};
-use crate::criteria::Criteria;
+use crate::criteria::{Criteria, Provenance};
 use crate::kendall::Kendall;
 use crate::pair::{Arm, Pair};
 use crate::warning::{Warning, WarningId};
@@ -67,7 +67,8 @@ fn duplicates(facts: &Facts) -> Option<Warning> {
 
 fn no_variation(facts: &Facts) -> Option<Warning> {
     let n = facts.pairs.len();
-    (n > 1 && !facts.sample.has_variation()).then(|| {
+    let expected = facts.criteria.provenance == Provenance::Simulated;
+    (n > 1 && !expected && !facts.sample.has_variation()).then(|| {
         Warning::new(
             WarningId::NoVariation,
             format!(

@@ -1,8 +1,8 @@
 //! Few, equal, absurd and unusable values.
 
 use drivelab_stats::{
-    Arm, Better, CompareError, Comparison, Criteria, CriteriaError, NotPositive, Pair, Verdict,
-    Warning, WarningId, compare, quantile_reportable,
+    Arm, Better, CompareError, Comparison, Criteria, CriteriaError, NotPositive, Pair, Provenance,
+    Verdict, Warning, WarningId, compare, quantile_reportable,
 };
 
 use crate::truth::experiment::criteria;
@@ -296,4 +296,30 @@ fn quantiles_need_requests_beyond_them() {
         assert!(!quantile_reportable(q, least - 1), "{q} at {}", least - 1);
     }
     assert!(!quantile_reportable(1.0, u64::MAX) && !quantile_reportable(f64::NAN, u64::MAX));
+}
+
+#[test]
+fn own_runs_that_repeat_are_ties_and_count() {
+    let mut values: Vec<(f64, f64)> =
+        (0..9).map(|i| (100.0 + f64::from(i), 110.0 + f64::from(i))).collect();
+    values.push(values[0]);
+    let n = |provenance| {
+        let criteria = criteria().with_provenance(provenance);
+        let result = compare(&pairs(&values), &criteria).unwrap();
+        (result.n, ids(&result).contains(&WarningId::DuplicateBlocks))
+    };
+    assert_eq!(n(Provenance::Unknown), (9, true));
+    assert_eq!(n(Provenance::OwnRuns), (10, false));
+    assert_eq!(n(Provenance::Simulated), (10, false));
+}
+
+#[test]
+fn only_a_simulation_may_show_no_variation_at_all() {
+    let blocks = pairs(&[(100.0, 120.0); 8]);
+    let warns = |provenance| {
+        let result = compare(&blocks, &criteria().with_provenance(provenance)).unwrap();
+        ids(&result).contains(&WarningId::NoVariation)
+    };
+    assert!(warns(Provenance::OwnRuns));
+    assert!(!warns(Provenance::Simulated));
 }

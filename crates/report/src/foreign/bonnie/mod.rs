@@ -11,7 +11,7 @@ mod value;
 
 use super::{Imported, ImportedResult};
 use crate::parse::{Line, ParseError, lines};
-use column::PHASES;
+use column::{Kind, PHASES};
 use layout::Layout;
 use value::Value;
 
@@ -57,6 +57,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(), ParseError> {
     imported.notes.extend(layout.notes(line.number));
     let run = meaning::Run::new(line, layout)?;
+    let mut too_fast: Vec<String> = Vec::new();
     for (place, phase) in PHASES.iter().enumerate() {
         for part in column::parts(phase) {
             let Some(column) = layout.column(place, part.kind) else { continue };
@@ -67,11 +68,9 @@ fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(),
                 ParseError::new(line.number, what, hint).at(layout.in_file(column))
             })?;
             match read {
-                Value::NotRun => {}
-                Value::TooFast => imported.unknown.push(format!(
-                    "line {}: {} is `{}`: done in under half a second, too fast to measure",
-                    line.number, part.name, layout.fields[column]
-                )),
+                // Where the rate is missing, so is the load.
+                Value::TooFast if part.kind == Kind::Rate => too_fast.push(part.name),
+                Value::TooFast | Value::NotRun => {}
                 Value::Number(value) => imported.results.push(ImportedResult {
                     line: line.number,
                     arm: layout.machine.clone(),
@@ -87,8 +86,15 @@ fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(),
             }
         }
     }
+    if !too_fast.is_empty() {
+        imported.unknown.push(format!(
+            "line {}: `+++++` for {}: done in under half a second, too fast to measure",
+            line.number,
+            too_fast.join(", ")
+        ));
+    }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -81,7 +81,9 @@ fn columns_of_1_98_are_shifted_by_two() {
     assert_eq!(value(&imported, "seq_del"), Some(411.0));
     assert_eq!(value(&imported, "seq_stat_latency"), Some(51.0));
     assert_eq!(value(&imported, "ran_del_latency"), Some(5861.0));
-    assert!(imported.unknown.iter().any(|u| u.contains("put_block is `+++++`")));
+    assert!(
+        imported.unknown.iter().any(|u| u.contains("`+++++` for put_block, rewrite, get_block"))
+    );
     assert!(imported.notes[0].contains("number of directories"), "{:?}", imported.notes);
     // The files hold data, so looking them up reads it.
     assert_eq!(labels(&imported, "seq_stat_latency"), [Label::PageCache, Label::SingleRun]);
@@ -216,14 +218,8 @@ fn text_says_what_each_number_is() {
     not-disk: no disk is this slow: the processor was measured
     single-run: one run: its variation is unknown, so nothing can be concluded from it alone
     cpu-test: one system call a byte (89 % processor load): it counts system calls
-    Not read: line 1: put_block is `+++++`: done in under half a second, too fast to measure
-    Not read: line 1: put_block_cpu is `+++`: done in under half a second, too fast to measure
-    Not read: line 1: rewrite is `+++++`: done in under half a second, too fast to measure
-    Not read: line 1: rewrite_cpu is `+++`: done in under half a second, too fast to measure
-    Not read: line 1: get_block is `+++++`: done in under half a second, too fast to measure
-    Not read: line 1: get_block_cpu is `+++`: done in under half a second, too fast to measure
-    Not read: line 1: seeks is `+++++`: done in under half a second, too fast to measure
-    Not read: line 1: seeks_cpu is `+++`: done in under half a second, too fast to measure
+    Not read: line 1: `+++++` for put_block, rewrite, get_block, seeks: done in under half a
+      second, too fast to measure
     ");
 }
 
