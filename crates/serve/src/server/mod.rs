@@ -2,6 +2,7 @@
 
 mod client;
 mod endpoint;
+mod floor;
 mod job;
 mod jobs;
 mod scheduling;
@@ -12,11 +13,13 @@ mod timing;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::{Device, Span, Time};
 use rustix::event::epoll;
 
 pub use endpoint::Endpoint;
+pub use floor::{typical_read, wake_up_floor};
 pub use scheduling::Scheduling;
 pub use stats::{Stats, Stopped, Summary};
 pub use timing::LatenessNs;
@@ -58,12 +61,14 @@ const BOUND_NORMAL: Span = Span::from_us(500);
 /// Clients at once; further ones are turned away.
 const MOST_CLIENTS: usize = 256;
 
+/// How often the loop looks whether it is to stop, and whether clients are idle, in ns.
+const LOOK_ROUND_NS: i64 = 100_000_000;
+
 /// What an event of the poll is about.
 const ALARM: u64 = 0;
-const STOP: u64 = 1;
-const NBD_LISTENER: u64 = 2;
-const CONTROL_LISTENER: u64 = 3;
-const FUSE: u64 = 4;
+const NBD_LISTENER: u64 = 1;
+const CONTROL_LISTENER: u64 = 2;
+const FUSE: u64 = 3;
 const FIRST_CLIENT: u64 = 16;
 
 /// A drive on its sockets.
@@ -173,22 +178,21 @@ impl<D: Device> Server<D> {
         &mut self.drive
     }
 
-    /// Serves until `stop` becomes readable or the power is cut; `report` hears what faults do.
+    /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
     ///
     /// # Errors
     /// The medium or the poll failed: nothing can be served any more.
-    pub fn run(mut self, stop: &dyn AsFd, report: &mut dyn FnMut(Incident)) -> io::Result<Summary> {
-        let data = epoll::EventData::new_u64(STOP);
-        epoll::add(&self.poll, stop.as_fd(), data, epoll::EventFlags::IN)?;
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(Incident),
+    ) -> io::Result<Summary> {
         let mut events = Vec::with_capacity(64);
-        loop {
+        while !stop.load(Ordering::Relaxed) {
             self.wait(&mut events)?;
             let now = self.clock.now();
             self.advance(now)?;
             for event in events.drain(..) {
-                if event.data.u64() == STOP {
-                    return self.stop();
-                }
                 self.handle(event.data.u64(), event.flags)?;
             }
             self.settle_touched()?;
@@ -201,6 +205,7 @@ impl<D: Device> Server<D> {
             }
             self.turn_out_idlers(now);
         }
+        self.stop()
     }
 
     /// Waits for the next event of a socket or of the drive.
@@ -213,8 +218,7 @@ impl<D: Device> Server<D> {
             Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 })
         } else {
             self.clock.set_alarm(next)?;
-            // So that idle clients are noticed though nothing happens.
-            Some(rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 })
+            Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: LOOK_ROUND_NS })
         };
         match epoll::wait(&self.poll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
