@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Study(commands::study::StudyArgs),
     Run(Box<commands::run::RunArgs>),
     Compare(commands::compare::CompareArgs),
+    Serve(commands::serve::ServeArgs),
     Drive(commands::drive::DriveArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),

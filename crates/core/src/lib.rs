@@ -16,7 +16,7 @@ pub mod target;
 pub mod units;
 pub mod workload;
 
-pub use device::Device;
+pub use device::{Destaged, Device};
 pub use histogram::Histogram;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;

@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod drive;
 pub(crate) mod generate;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod study;
 mod verify;
 mod workload;
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Study(arguments) => study::run(&arguments, ui),
         Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),

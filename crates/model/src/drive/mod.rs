@@ -4,7 +4,7 @@ mod fixed;
 pub(crate) mod stack;
 
 use drivelab_core::dispatch::Dispatch;
-use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
+use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};
 
 use crate::controller::Controller;
 use crate::host::Scheduler;
@@ -133,6 +133,12 @@ impl Device for Drive {
         match &mut self.body {
             Body::Stack(stack) => stack.advance(now, completed),
             Body::Fixed(fixed) => fixed.advance(now, completed),
+        }
+    }
+    fn destaged(&mut self, records: &mut Vec<Destaged>) {
+        match &mut self.body {
+            Body::Stack(stack) => stack.drain_destaged(records),
+            Body::Fixed(_) => {}
         }
     }
 }
