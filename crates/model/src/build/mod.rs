@@ -34,7 +34,9 @@ pub enum BuildError {
         key: &'static str,
     },
     /// The drive takes one command at a time over a parallel bus.
-    #[error("{model} takes one command at a time over a parallel SCSI bus: it has no `{key}` to set")]
+    #[error(
+        "{model} takes one command at a time over a parallel SCSI bus: it has no `{key}` to set"
+    )]
     OneCommand {
         /// The drive's model.
         model: String,

@@ -1,7 +1,7 @@
 //! Attaching a drive that takes one command at a time.
 
-use drivelab_core::dispatch::Dispatch;
 use drivelab_core::Device as _;
+use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::SECTOR_BYTES;
 
 use super::{BuildError, REQUESTS_PER_SLOT, SCSI_SLOTS};

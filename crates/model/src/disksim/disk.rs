@@ -53,8 +53,7 @@ pub(super) fn read(
         )));
     }
     let mechanical = model.block("Mechanical Model", "dm_mech_g1")?;
-    let mechanics =
-        mechanics::read(mechanical, layout, cylinders, shortest_write_seek, resolve)?;
+    let mechanics = mechanics::read(mechanical, layout, cylinders, shortest_write_seek, resolve)?;
     model.finish()?;
     Ok(Params { mechanics, overheads, bus, buffer, writes })
 }
@@ -124,9 +123,10 @@ fn buffer(fields: &mut Fields) -> Result<Buffer, DiskSimError> {
         reads_on_after_hits: fields.switch("Read-ahead on idle hit")?,
         keeps_what_passes: fields.switch("Read any free blocks")?,
         reads_on_arrival: fields.whole("Immediate buffer read", 0..=2)? > 0,
-        stop: match fields.switch("Stop prefetch in sector")? {
-            true => Stop::WithinSector,
-            false => Stop::AfterSector,
+        stop: if fields.switch("Stop prefetch in sector")? {
+            Stop::WithinSector
+        } else {
+            Stop::AfterSector
         },
         read_mark: fields.number("High (read) water mark", 0.0..=1.0)?,
         marks_by_request: fields.switch("Set watermark by reqsize")?,

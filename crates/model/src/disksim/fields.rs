@@ -105,7 +105,9 @@ impl Value {
         match self.kind {
             Kind::Words(words) => Ok(words),
             Kind::List(_) => Err(self.at.error(format!("`{key}`: expected a word, found a list"))),
-            Kind::Block(_) => Err(self.at.error(format!("`{key}`: expected a word, found a block"))),
+            Kind::Block(_) => {
+                Err(self.at.error(format!("`{key}`: expected a word, found a block")))
+            }
         }
     }
 
@@ -119,10 +121,9 @@ impl Value {
     pub(super) fn block(self, key: &str, what: &str) -> Result<Block, DiskSimError> {
         match self.kind {
             Kind::Block(block) if block.what == what => Ok(block),
-            Kind::Block(block) => Err(block.at.error(format!(
-                "`{key}`: `{}` is not modelled; only `{what}` is",
-                block.what
-            ))),
+            Kind::Block(block) => Err(block
+                .at
+                .error(format!("`{key}`: `{}` is not modelled; only `{what}` is", block.what))),
             _ => Err(self.at.error(format!("`{key}`: expected a block `{what} {{ ... }}`"))),
         }
     }

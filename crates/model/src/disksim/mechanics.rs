@@ -78,7 +78,7 @@ fn seek(
             };
             extracted(&found)
         }
-        "hpl" => Equation::read(fields, false)?.points(cylinders, &[]),
+        "hpl" => Ok(Equation::read(fields, false)?.points(cylinders, &[])),
         "hplplus10" => {
             let equation = Equation::read(fields, true)?;
             let value = fields.value("First ten seek times")?;
@@ -91,7 +91,7 @@ fn seek(
                 .iter()
                 .map(|time| time.number("First ten seek times", 0.0..=1000.0))
                 .collect::<Result<Vec<_>, _>>()?;
-            equation.points(cylinders, &first)
+            Ok(equation.points(cylinders, &first))
         }
         "constant" => {
             let key = "Constant seek time";
@@ -136,7 +136,7 @@ impl Equation {
         })
     }
 
-    fn points(&self, cylinders: u32, first: &[f64]) -> Result<Points, DiskSimError> {
+    fn points(&self, cylinders: u32, first: &[f64]) -> Points {
         let at = |distance: u32| {
             let x = f64::from(distance);
             match (first.get(distance as usize - 1), self.single) {
@@ -146,8 +146,9 @@ impl Equation {
                 _ => self.line.0 + self.line.1 * x,
             }
         };
-        let point = |distance| (distance, Span::from_ns(nanoseconds(at(distance)).max(0).unsigned_abs()));
-        Ok((1..=cylinders.max(2)).map(point).collect())
+        let point =
+            |distance| (distance, Span::from_ns(nanoseconds(at(distance)).max(0).unsigned_abs()));
+        (1..=cylinders.max(2)).map(point).collect()
     }
 }
 

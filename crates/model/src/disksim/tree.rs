@@ -39,9 +39,16 @@ pub(super) struct Block {
 pub(super) enum Item {
     Block(Block),
     /// `instantiate [ names ] as block`.
-    Instance { at: At, names: Vec<String>, of: String },
+    Instance {
+        at: At,
+        names: Vec<String>,
+        of: String,
+    },
     /// The components in the order in which they hang below each other, as (kind, name).
-    Topology { at: At, components: Vec<(String, String)> },
+    Topology {
+        at: At,
+        components: Vec<(String, String)>,
+    },
 }
 
 /// Files may name files this deep.
@@ -97,7 +104,9 @@ impl<'t> Source<'t> {
             Some(Token::Word(found)) => {
                 Err(self.at().error(format!("expected `{sign}` after {after}, found `{found}`")))
             }
-            None => Err(self.at().error(format!("the file ends where `{sign}` should follow {after}"))),
+            None => {
+                Err(self.at().error(format!("the file ends where `{sign}` should follow {after}")))
+            }
         }
     }
 
@@ -166,9 +175,9 @@ impl<'a> Reader<'a> {
         };
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(at.error(format!(
-                "files name files more than {MAX_DEPTH} deep; is it a circle?"
-            )));
+            return Err(
+                at.error(format!("files name files more than {MAX_DEPTH} deep; is it a circle?"))
+            );
         }
         let items = self.read(&found.file, &found.text);
         self.depth -= 1;

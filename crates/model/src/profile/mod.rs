@@ -36,7 +36,11 @@ pub(crate) enum Body {
     Hdd(Box<HddProfile>),
     /// A drive that takes one command at a time.
     OneByOne(Box<Params>),
-    Fixed { capacity: Sectors, service: Span, servers: usize },
+    Fixed {
+        capacity: Sectors,
+        service: Span,
+        servers: usize,
+    },
 }
 
 /// A profile file that a `base` names: its name for messages, and its text.

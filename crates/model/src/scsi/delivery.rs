@@ -62,7 +62,12 @@ impl Arrivals {
         }
         let index = self.runs.partition_point(|run| run.before < count) - 1;
         let run = &self.runs[index];
-        Some(run.begin + spindle.time_for(u128::from((count - run.before).min(run.count)) * u128::from(run.sector)))
+        Some(
+            run.begin
+                + spindle.time_for(
+                    u128::from((count - run.before).min(run.count)) * u128::from(run.sector),
+                ),
+        )
     }
 
     /// How many sectors are there at `now`.
@@ -92,7 +97,7 @@ impl Arrivals {
         loop {
             let there = self.there(now, spindle);
             if there > moved {
-                now = now + protocol.sector * (there - moved);
+                now += protocol.sector * (there - moved);
                 moved = there;
                 if moved >= self.total {
                     return now;

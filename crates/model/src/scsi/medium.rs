@@ -72,14 +72,12 @@ impl Disk {
                 return;
             }
             self.segments.extend_last(end);
-            match self.next_track(&pass, done, end, limit) {
-                Some(next) => pass = next,
-                None => {
-                    self.arm = pass.arm;
-                    self.background = Background::Idle;
-                    return;
-                }
-            }
+            let Some(next) = self.next_track(&pass, done, end, limit) else {
+                self.arm = pass.arm;
+                self.background = Background::Idle;
+                return;
+            };
+            pass = next;
         }
     }
 
@@ -96,17 +94,27 @@ impl Disk {
     }
 
     fn next_track(&self, pass: &Pass, done: Time, end: u64, limit: u64) -> Option<Pass> {
-        if end >= limit || self.params.buffer.read_on == ReadOn::ToTrackEnd {
+        if end >= limit {
             return None;
         }
         let next = self.params.mechanics.go(done, pass.arm, end, self.reading_way());
-        let stays = self.params.buffer.read_on != ReadOn::ToCylinderEnd
-            || next.arm.cylinder == pass.arm.cylinder;
-        stays.then_some(next)
+        self.follows(pass.arm, next.arm).then_some(next)
+    }
+
+    /// Whether read-ahead goes on from one track to another.
+    pub(super) fn follows(&self, from: Arm, to: Arm) -> bool {
+        match self.params.buffer.read_on {
+            ReadOn::ToTrackEnd => from == to,
+            ReadOn::ToCylinderEnd => from.cylinder == to.cylinder,
+            ReadOn::Not | ReadOn::ToSegmentEnd | ReadOn::OneTrackAhead => true,
+        }
     }
 
     pub(super) fn reading_way(&self) -> Way {
-        let on_arrival = self.params.buffer.reads_on_arrival;
+        // A drive that keeps the bus sends each sector on as it comes, so it takes them in order.
+        let bus = self.params.bus;
+        let in_order = bus.held_in_reads || bus.never_disconnects;
+        let on_arrival = self.params.buffer.reads_on_arrival && !in_order;
         Way { write: false, shortest: Span::ZERO, on_arrival }
     }
 

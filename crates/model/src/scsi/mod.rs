@@ -43,11 +43,8 @@ pub(crate) struct Disk {
 impl Disk {
     pub(crate) fn new(params: Params) -> Self {
         let buffer = &params.buffer;
-        let segments = Segments::new(
-            buffer.segments,
-            buffer.segment_size,
-            buffer.separate_write_segment,
-        );
+        let segments =
+            Segments::new(buffer.segments, buffer.segment_size, buffer.separate_write_segment);
         Self {
             params,
             segments,
@@ -83,7 +80,9 @@ impl Disk {
             }
             Op::Flush | Op::Trim => {
                 let written = match &self.background {
-                    Background::Destaging(Destage { until, .. }) if request.op == Op::Flush => *until,
+                    Background::Destaging(Destage { until, .. }) if request.op == Op::Flush => {
+                        *until
+                    }
                     _ => begun,
                 };
                 let overhead = self.params.overheads.write_completion;

@@ -104,6 +104,7 @@ pub(crate) enum Stop {
 
 /// The buffer and its rules.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own in the files")]
 pub(crate) struct Buffer {
     pub(crate) segments: usize,
     pub(crate) segment_size: u64,

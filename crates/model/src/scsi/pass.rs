@@ -142,11 +142,7 @@ impl Pass {
 
     /// The first address that the head passes on its way to the first wanted sector.
     pub(super) fn passes_from(&self) -> u64 {
-        if self.landed < self.lba { self.landed } else if self.landed == self.lba {
-            self.lba
-        } else {
-            self.track_first
-        }
+        if self.landed <= self.lba { self.landed } else { self.track_first }
     }
 
     /// Goes on from `lba` on the same track at `now`, without a landing.

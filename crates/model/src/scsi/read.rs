@@ -78,9 +78,10 @@ impl Disk {
 
     fn hit(&mut self, index: usize) -> ServedBy {
         self.counters.cache_hits += 1;
-        match self.segments.get(index).written {
-            true => ServedBy::DriveWriteCache,
-            false => ServedBy::DriveReadCache,
+        if self.segments.get(index).written {
+            ServedBy::DriveWriteCache
+        } else {
+            ServedBy::DriveReadCache
         }
     }
 
@@ -136,7 +137,6 @@ impl Disk {
         let free = if takes_over { medium } else { self.stop_reading(medium) };
         let start = medium + until(medium, understood) + until(medium, free);
         let segment = self.segments.use_now(index);
-        segment.touched = true;
         segment.in_use = true;
         segment.written = segment.written && found != Found::Nothing;
         if found == Found::Nothing {
@@ -152,7 +152,9 @@ impl Disk {
             if !takes_over && have < limit && self.params.buffer.reads_on_after_hits {
                 let way = self.reading_way();
                 let pass = self.params.mechanics.go(start, self.arm, have, way);
-                self.background = Background::Reading(pass);
+                if self.follows(self.arm, pass.arm) {
+                    self.background = Background::Reading(pass);
+                }
             }
             return;
         }
@@ -204,15 +206,20 @@ impl Disk {
         let layout = &self.params.mechanics.layout;
         let size = buffer.segment_size;
         let limit = match buffer.read_on {
-            ReadOn::Not => end,
             ReadOn::OneTrackAhead if end < layout.capacity() => {
                 let track = layout.spot(end);
                 let next = if from < track.track_first { layout.per_track(lba) } else { 0 };
                 track.track_end + next
             }
-            ReadOn::OneTrackAhead => end,
+            ReadOn::Not | ReadOn::OneTrackAhead => end,
             _ if buffer.longest_read_ahead > 0 => end + buffer.longest_read_ahead,
-            _ if buffer.keeps_request => if end - lba >= size { end } else { lba + size },
+            _ if buffer.keeps_request => {
+                if end - lba >= size {
+                    end
+                } else {
+                    lba + size
+                }
+            }
             _ => end + size,
         };
         limit.min(layout.capacity())

@@ -8,8 +8,6 @@ pub(super) struct Segment {
     pub(super) in_use: bool,
     /// Its last use was a write.
     pub(super) written: bool,
-    /// Its last use was any command at all.
-    pub(super) touched: bool,
     /// How far its stream may be read ahead.
     pub(super) limit: u64,
     /// Kept for writes.
@@ -54,7 +52,6 @@ impl Segments {
             end: 0,
             in_use: false,
             written: false,
-            touched: false,
             limit: 0,
             for_writes,
         };

@@ -60,10 +60,8 @@ impl Disk {
                 let inflow = self.inflow(lba, count, later(understood, preparation));
                 return self.join(destage, understood, inflow);
             }
-            let disconnected = match immediate {
-                true => later(understood, overheads.write_disconnect),
-                false => understood,
-            };
+            let disconnected =
+                if immediate { later(understood, overheads.write_disconnect) } else { understood };
             let reconnected = disconnected.max(destage.until);
             let ready = later(later(reconnected, overheads.first_reselect), preparation);
             self.settle(destage.until);
@@ -99,7 +97,7 @@ impl Disk {
     fn extra_disconnect(&self, index: usize, lba: u64) -> Option<ExtraDisconnect> {
         let extra = self.params.overheads.extra_disconnect?;
         let segment = self.segments.get(index);
-        let follows = self.segments.is_last(index) && segment.touched && segment.written;
+        let follows = self.segments.is_last(index) && segment.written;
         let elsewhere = lba != segment.end;
         (follows && elsewhere && !self.params.bus.never_disconnects).then_some(extra)
     }
@@ -118,7 +116,7 @@ impl Disk {
     fn take_segment(&mut self, lba: u64, count: u64) {
         let index = self.segments.for_write(lba, lba + count, false);
         let segment = self.segments.use_now(index);
-        (segment.in_use, segment.written, segment.touched) = (true, true, true);
+        (segment.in_use, segment.written) = (true, true);
         (segment.start, segment.end, segment.limit) = (lba, lba, 0);
         self.segments.extend_last(lba + count);
         self.segments.forget_others(lba, lba + count);

@@ -134,13 +134,14 @@ impl Zone {
         shape.slips.sort_unstable();
         let units = if shape.sparing == Sparing::Tracks { per_track } else { 1 };
         let whole = matches!(shape.sparing, Sparing::None | Sparing::PerZone | Sparing::Tracks);
-        let usable_index = |place: u64| match whole {
-            true => place,
-            false => (place / part) * usable + (place % part).min(usable),
+        let usable_index = |place: u64| {
+            if whole { place } else { (place / part) * usable + (place % part).min(usable) }
         };
         let thresholds = (0..).zip(&shape.slips);
         let thresholds = thresholds
-            .map(|(before, slip)| usable_index(slip.saturating_mul(units)).saturating_sub(before * units))
+            .map(|(before, slip)| {
+                usable_index(slip.saturating_mul(units)).saturating_sub(before * units)
+            })
             .collect();
         Some(Self {
             first,

@@ -82,7 +82,9 @@ fn profile_ref(name: &str) -> Result<ProfileRef, SpecError> {
     }
     let hint = match nearest(name, profile::names()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None if name.contains(['/', '.']) => "a profile file must end in `.toml`, or in `.parv` for DiskSim's".to_owned(),
+        None if name.contains(['/', '.']) => {
+            "a profile file must end in `.toml`, or in `.parv` for DiskSim's".to_owned()
+        }
         None => "`drivelab drive list` shows them all".to_owned(),
     };
     Err(SpecError::UnknownDrive { name: name.to_owned(), hint })
