@@ -38,9 +38,12 @@ pub fn times(value: f64) -> String {
     format!("x{}", ratio(value))
 }
 
-/// The limits of a ratio, `1.48 to 1.58`.
-pub fn range(limits: [f64; 2]) -> String {
-    format!("{} to {}", ratio(limits[0]), ratio(limits[1]))
+/// The limits of a ratio, `1.48 to 1.58`; both with as many decimals where one is near one.
+pub fn range([lo, hi]: [f64; 2]) -> String {
+    if lo < 1.1 && hi >= 0.9 && hi < 1.5 * lo {
+        return format!("{lo:.3} to {hi:.3}");
+    }
+    format!("{} to {}", ratio(lo), ratio(hi))
 }
 
 /// A share in percent, `3 %`.
@@ -115,6 +118,8 @@ mod tests {
         check(0.5, "x0.500");
         check(12.34, "x12.3");
         assert_eq!(range([1.476, 1.584]), "1.48 to 1.58");
+        assert_eq!(range([0.9421, 1.1102]), "0.942 to 1.110");
+        assert_eq!(range([0.5, 12.0]), "0.500 to 12.0");
     }
 
     #[test]

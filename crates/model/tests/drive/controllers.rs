@@ -120,5 +120,5 @@ fn a_report_can_say_what_was_negotiated() {
     assert_eq!((ahci.tags, ahci.queued, ahci.nr_requests), (32, true, 64));
     let ide = about(",controller=ide");
     assert_eq!((ide.tags, ide.queued, ide.nr_requests), (1, false, 2));
-    assert_eq!((ide.wire_bytes_per_s, ide.write_cache), (133_000_000, true));
+    assert_eq!((ide.wire_bytes_per_s, ide.write_cache_bytes), (133_000_000, Some(16 << 20)));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_stats::Role;
+use drivelab_stats::{Provenance, Role};
 
 use super::result::{CompareResult, Facts};
 use super::{ArmRuns, Figure, Input, Source};
@@ -73,7 +73,7 @@ pub fn analyse(
         facts.push(column.facts());
     }
     notes.extend(incomplete(&columns[gate], &blocks));
-    let rules = Rules { seed: options.seed, first: None };
+    let rules = Rules { seed: options.seed, provenance: Provenance::Unknown, first: None };
     let outcomes = judge(&series, &questions, rules)?;
     let decides = |outcome: &crate::outcome::Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()

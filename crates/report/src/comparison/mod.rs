@@ -18,4 +18,4 @@ pub use text::text;
 pub use words::words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

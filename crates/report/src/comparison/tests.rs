@@ -15,7 +15,7 @@ use crate::foreign::bonnie::tests::{AHCI, PIIX};
 use crate::text::Look;
 use crate::{foreign, pairs};
 
-const PLAIN: Look = Look { width: 110, colour: false };
+const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
     CompareOptions { primary: None, mei: 0.03, seed: 1 }
@@ -77,40 +77,42 @@ fn the_published_columns_are_named_for_what_they_are() {
 #[test]
 fn text_of_the_published_lines() {
     insta::assert_snapshot!(text(&published(), PLAIN), @r"
-    ahci against piix
+ahci against piix
 
-    Nothing can be concluded from one run each in seeks: `ahci` against `piix` is x0.981 the seeks (one run each,
-      so no interval); at least 6 runs of each are needed.
-    Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq create (x1.63);
-      seq del (x2.12); ran create (x1.26); ran del (x1.77).
-    Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat, ran_stat
-      (looking up names in memory involves no disk).
-    A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system calls);
-      seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty files are looked up in
-      memory (100 % processor load)).
-    Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in memory).
-    A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync() inside the
-      timed part: it measures how the file system writes its journal and flushes it).
+Nothing can be concluded from one run each in seeks: `ahci` against `piix` is x0.981 the seeks (one
+  run each, so no interval); at least 6 runs of each are needed.
+Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
+  create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
+Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,
+  ran_stat (looking up names in memory involves no disk).
+A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system
+  calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
+  files are looked up in memory (100 % processor load)).
+Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
+  memory).
+A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync()
+  inside the timed part: it measures how the file system writes its journal and flushes it).
 
-    metric             piix         ahci   ratio  verdict                 what it is
-    putc          439 KiB/s    430 KiB/s  x0.979  inconclusive            cpu-test, not-disk
-    put_block   52686 KiB/s  52639 KiB/s  x0.999  inconclusive
-    rewrite     27168 KiB/s  27533 KiB/s  x1.013  inconclusive
-    getc         2039 KiB/s   2066 KiB/s  x1.013  inconclusive            cpu-test, not-disk
-    get_block   62782 KiB/s  62991 KiB/s  x1.003  inconclusive
-    seeks         228.9 1/s    224.5 1/s  x0.981  inconclusive (primary)
-    seq_create    17299 1/s    28173 1/s   x1.63  inconclusive            journal-sync
-    seq_stat     379058 1/s   373407 1/s  x0.985  inconclusive            page-cache, cpu-test, not-disk
-    seq_del         777 1/s     1645 1/s   x2.12  inconclusive            journal-sync
-    ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sync
-    ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
-    ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
+metric             piix         ahci   ratio  verdict                 what it is
+putc          439 KiB/s    430 KiB/s  x0.979  inconclusive            cpu-test, not-disk
+put_block   52686 KiB/s  52639 KiB/s  x0.999  inconclusive
+rewrite     27168 KiB/s  27533 KiB/s  x1.013  inconclusive
+getc         2039 KiB/s   2066 KiB/s  x1.013  inconclusive            cpu-test, not-disk
+get_block   62782 KiB/s  62991 KiB/s  x1.003  inconclusive
+seeks         228.9 1/s    224.5 1/s  x0.981  inconclusive (primary)
+seq_create    17299 1/s    28173 1/s   x1.63  inconclusive            journal-sync
+seq_stat     379058 1/s   373407 1/s  x0.985  inconclusive            page-cache, cpu-test, not-disk
+seq_del         777 1/s     1645 1/s   x2.12  inconclusive            journal-sync
+ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sync
+ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
+ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
 
-    Warning: few-blocks: 1 of at least 6 blocks: chance alone gives as clear a result more than 5 % of the time;
-      run each arm 6 times or more (putc, putc_cpu, putc_latency and 33 more)
-    How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, 36 comparisons,
-      adjusted for their number, seed 1. 24 more metrics (processor load, longest waits) are in the JSON.
-    ");
+Warning: few-blocks: 1 of at least 6 blocks: chance alone gives as clear a result more than 5 % of
+  the time; run each arm 6 times or more (putc, putc_cpu, putc_latency and 33 more)
+How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, 36
+  comparisons, adjusted for their number, seed 1. 24 more metrics (processor load, longest waits)
+  are in the JSON.
+");
 }
 
 #[test]
@@ -224,7 +226,7 @@ fn a_metric_that_is_not_everywhere_is_left_out() {
     assert_eq!(result.notes, [expected]);
 }
 
-fn record(latency_us: u64, host: &str) -> RunRecord {
+pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
     let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
     tally.ios = 1_000_000 / latency_us;
     tally.bytes = tally.ios * 4096;
@@ -299,21 +301,21 @@ fn text_of_a_run() {
     let mut it = record(100, "x");
     it.total.errors = 2;
     insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
-    disk.img
+disk.img
 
-    10.0k IOPS, 41.0 MB/s; 10000 requests (0 reads) in 1.00 s; 2 requests FAILED
+10.0k IOPS, 41.0 MB/s; 10000 requests (0 reads) in 1.00 s; 2 requests FAILED
 
-    latency  as users wait  of the device  sent late by
-    mean            100 us              -             -
-    min             100 us              -             -
-    p50             100 us              -             -
-    p90             100 us              -             -
-    p99             100 us              -             -
-    p99.9           100 us              -             -  too few requests to rely on
-    p99.99          100 us              -             -  too few requests to rely on
-    max             100 us              -             -
+latency  as users wait  of the device  sent late by
+mean            100 us              -             -
+min             100 us              -             -
+p50             100 us              -             -
+p90             100 us              -             -
+p99             100 us              -             -
+p99.9           100 us              -             -  too few requests to rely on
+p99.99          100 us              -             -  too few requests to rely on
+max             100 us              -             -
 
-    How it was made: randread, blocks of 4k, depth 1 with psync, past the page cache, 1 job(s), seed 1, drivelab
-      0.1.0, Linux 6.1 on a processor
-    ");
+How it was made: randread, blocks of 4k, depth 1 with psync, past the page cache, 1 job(s), seed 1,
+  drivelab 0.1.0, Linux 6.1 on a processor
+");
 }

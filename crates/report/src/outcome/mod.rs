@@ -12,8 +12,8 @@ pub use sentence::Sentence;
 pub(crate) use sentence::join;
 
 use drivelab_stats::{
-    Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Role,
-    Verdict, compare_family,
+    Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Provenance,
+    Role, Verdict, compare_family,
 };
 
 /// One metric in every arm and block.
@@ -73,6 +73,7 @@ pub(crate) struct Question {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules<'a> {
     pub(crate) seed: u64,
+    pub(crate) provenance: Provenance,
     /// The arms in the order they ran, block by block; `None` where that is not known, or where
     /// it is no question of one before the other.
     pub(crate) first: Option<&'a [usize]>,
@@ -129,6 +130,7 @@ fn member(series: &Series, question: &Question, rules: Rules) -> Result<Member, 
     });
     let pairs = pairs.collect();
     let criteria = Criteria::new(series.mei, series.better, rules.seed)?;
+    let criteria = criteria.with_provenance(rules.provenance);
     Ok(Member { role: question.role, pairs, criteria })
 }
 
@@ -164,7 +166,7 @@ mod tests {
         let b: Vec<f64> = (0..10).map(|i| 150.0 + f64::from(i % 4)).collect();
         let check = |better, from, to, expected| {
             let series = [series(better, vec![a.clone(), b.clone()])];
-            let rules = Rules { seed: 1, first: None };
+            let rules = Rules { seed: 1, provenance: Provenance::Unknown, first: None };
             let outcomes = judge(&series, &[gate(from, to)], rules).unwrap();
             assert_eq!(outcomes[0].verdict(), expected, "{better:?} {from} {to}");
         };
@@ -182,7 +184,7 @@ mod tests {
         let slowed = |block: usize, arm| if first[block] == arm { 1.0 } else { 0.9 };
         let of = |arm| a.iter().enumerate().map(|(i, v)| v * slowed(i, arm)).collect();
         let series = [series(Better::More, vec![of(0), of(1)])];
-        let rules = Rules { seed: 1, first: Some(&first) };
+        let rules = Rules { seed: 1, provenance: Provenance::OwnRuns, first: Some(&first) };
         let outcomes = judge(&series, &[gate(0, 1)], rules).unwrap();
         let comparison = &outcomes[0].adjusted.comparison;
         assert_eq!(comparison.verdict, Verdict::Inconclusive);

@@ -48,7 +48,9 @@ pub fn html(result: &StudyResult) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"drivelab {version}\">\n<title>{title}</title>\n\
-         <style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n<body>\n{body}\
+         <style>\n{UPLOT_STYLE}\n{STYLE}</style>\n\
+         <noscript><style>.plot, .plot.tall {{ height: auto; }}</style></noscript>\n\
+         </head>\n<body>\n{body}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n</script>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
@@ -140,7 +142,8 @@ fn depth(result: &StudyResult) -> String {
          block; compared nowhere, shown to explain.</p>\n{}\
          <div class=\"plot tall\" id=\"depth\" tabindex=\"0\" role=\"img\" \
          aria-label=\"IOPS against depth, one line an arm; the figures are in the table below\">\
-         </div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n{}</section>\n",
+         </div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n{}\
+         </section>\n",
         legend(result),
         details::depth(result),
     )

@@ -1,7 +1,7 @@
 //! From runs to conclusions.
 
 use drivelab_core::plan::{BLOCKS_MIN, Design};
-use drivelab_stats::Role;
+use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
@@ -69,7 +69,9 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let gate = primary_series(experiment, &series, &left_out)?;
     let questions = Questions::new(experiment, &series, gate);
     let first = (experiment.arms.len() == 2).then(|| blocks.first_arms());
-    let rules = Rules { seed: experiment.seed, first: first.as_deref() };
+    let simulated = experiment.stage == "simulate";
+    let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
+    let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
     let outcomes = judge(&series, &questions.all, rules)?;
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);

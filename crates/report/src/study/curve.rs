@@ -7,10 +7,12 @@ use drivelab_stats::quantile_reportable;
 use super::{CurvePoint, Experiment};
 use crate::outcome::geometric_mean;
 
-/// Points kept of a distribution: as many as a plot of a few hundred pixels can show.
-const POINTS_MAX: usize = 160;
-/// Where the lines of a distribution end: beyond, single requests draw the curve.
+/// Points kept of a distribution: never reached by 120 steps with a corner each and a tail.
+const POINTS_MAX: usize = 400;
+/// Share of requests from one point of a distribution to the next: two pixels of a plot.
 const SHARE_STEP: f64 = 1.0 / 120.0;
+/// A bucket of the histogram is at most this part of its value wide.
+const BUCKET_WIDTH: u64 = 128;
 
 /// The latency distribution of one workload in one arm, runs of all blocks together.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +26,8 @@ pub struct LatencyCurve {
     /// p50, p90, p99, p99.9 and the longest, in nanoseconds; a quantile only where enough
     /// requests lie beyond it.
     pub quantiles: [Option<f64>; 5],
-    /// Latency in nanoseconds, and the share of requests at most as slow: both ascending, the
-    /// last share is 1.
+    /// Latency in nanoseconds, and the share of requests at most as slow: both ascending (a share
+    /// may stay), the last share is 1.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -94,21 +96,30 @@ fn quantiles(histogram: &Histogram) -> [Option<f64>; 5] {
 }
 
 /// The cumulative distribution, thinned to where it moves: equal steps of share in the body, and
-/// in the tail steps that halve what is left.
+/// in the tail steps that take a fifth of what is left.
+///
+/// Between points the curve is a straight line. Where many requests take the same time it is a
+/// step, and gets a corner, or a ramp would show latencies that never were.
 #[expect(clippy::cast_precision_loss, reason = "a share for a picture")]
 fn thinned(histogram: &Histogram) -> Vec<(u64, f64)> {
     let n = histogram.n() as f64;
     let mut points: Vec<(u64, f64)> = Vec::new();
     let mut passed = 0_u64;
     for (upper, count) in histogram.buckets() {
+        let before = passed as f64 / n;
         passed += count;
-        let share = passed as f64 / n;
-        let last = points.last().map_or(0.0, |point| point.1);
+        let (upper, share) = (upper.ns(), passed as f64 / n);
+        let (last_upper, last) = points.last().copied().unwrap_or_default();
         let step = SHARE_STEP.min(0.2 * (1.0 - last));
         let is_end = points.is_empty() || passed == histogram.n();
-        if is_end || (share - last >= step && points.len() < POINTS_MAX) {
-            points.push((upper.ns(), share));
+        if !is_end && (share - last < step || points.len() >= POINTS_MAX) {
+            continue;
         }
+        let corner = upper - upper / BUCKET_WIDTH;
+        if share - before >= SHARE_STEP && corner > last_upper && !points.is_empty() {
+            points.push((corner, before));
+        }
+        points.push((upper, share));
     }
     points
 }
@@ -147,14 +158,26 @@ mod tests {
             histogram.record(Span::from_ns(1_000_000 + i * i));
         }
         let points = thinned(&histogram);
-        assert!(points.len() <= POINTS_MAX + 1, "{}", points.len());
-        assert!(points.len() > 80, "{}", points.len());
+        assert!((80..200).contains(&points.len()), "{}", points.len());
         let last = points.last().unwrap();
         assert_eq!(last.0, histogram.max().unwrap().ns());
         assert!((last.1 - 1.0).abs() < 1e-12);
         assert!(points.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1));
         // No step of the body is wider than two of those asked for.
         assert!(points.windows(2).all(|w| w[1].1 - w[0].1 < 2.0 * SHARE_STEP));
+    }
+
+    #[test]
+    fn a_gap_is_a_step_and_no_ramp() {
+        let mut histogram = Histogram::new();
+        for ms in [4, 4, 4, 8] {
+            histogram.record(Span::from_ms(ms));
+        }
+        let points = thinned(&histogram);
+        let [(first, 0.75), (corner, 0.75), (last, 1.0)] = points[..] else {
+            panic!("{points:?}");
+        };
+        assert!(first <= 4_050_000 && corner >= 7_900_000 && last == 8_000_000, "{points:?}");
     }
 
     #[test]

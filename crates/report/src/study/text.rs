@@ -8,7 +8,7 @@ use super::words::words;
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, gather, ratio_and_range};
-use crate::text::{Align, BOLD, DIM, Look, Table, style};
+use crate::text::{Align, BOLD, Look, Table, style};
 
 /// The result as text.
 pub fn text(result: &StudyResult, look: Look) -> String {
@@ -32,8 +32,7 @@ pub fn text(result: &StudyResult, look: Look) -> String {
 /// The headline metric of every workload in every arm.
 fn headlines(result: &StudyResult) -> Table {
     let mut table = Table::new(&[
-        ("workload", Align::Left, 0),
-        ("arm", Align::Left, 0),
+        ("  arm", Align::Left, 0),
         ("measured", Align::Right, 1),
         ("ratio", Align::Right, 0),
         ("95 % interval", Align::Left, 0),
@@ -43,17 +42,12 @@ fn headlines(result: &StudyResult) -> Table {
         let mut series = result.series.iter().filter(|s| s.workload == place);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
         let measured = |arm| metric::show(&series.metric, series.centre(arm));
-        table.row(vec![
-            plain(&workload.name),
-            plain(&result.arms[0].name),
-            plain(&measured(0)),
-            plain(""),
-            plain(""),
-            ("baseline".to_owned(), DIM),
-        ]);
+        let (name, about, baseline) = (&workload.name, &workload.summary, &result.arms[0].name);
+        table.heading(format!("{name}:"), format!("{about}; `{baseline}` has {}", measured(0)));
         for arm in 1..result.arms.len() {
             let Some(outcome) = result.headline(place, arm) else { continue };
-            let mut row = vec![plain(""), plain(&result.arms[arm].name), plain(&measured(arm))];
+            let mut row =
+                vec![plain(&format!("  {}", result.arms[arm].name)), plain(&measured(arm))];
             row.extend(conclusion(outcome, result));
             table.row(row);
         }
@@ -133,7 +127,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     );
     text += &look.led("How to read this:", BOLD, &facts, 2);
     text.push('\n');
-    text += &look.led("Again:", BOLD, &result.reproduce, 2);
+    text += &look.led("To repeat:", BOLD, &result.reproduce, 2);
     text.push('\n');
     text
 }

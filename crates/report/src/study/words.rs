@@ -50,18 +50,22 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             let outcomes = contrast.outcomes.iter();
             let outcome = outcomes.clone().find(|o| result.series_of(o).workload == workload)?;
             let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
+            let numbers = ratio_and_range(outcome);
             let what = match outcome.verdict() {
-                Verdict::Faster | Verdict::Slower => "gives ".to_owned(),
-                verdict => format!("{verdict}, "),
+                Verdict::Faster => format!("gives {numbers}"),
+                Verdict::Slower => format!("makes it slower, {numbers}"),
+                Verdict::NoPracticalDifference => {
+                    format!("makes no practical difference, {numbers}")
+                }
+                Verdict::Different => format!("makes a difference, perhaps a small one, {numbers}"),
+                Verdict::Inconclusive => format!("is not settled, {numbers}"),
             };
-            let name = &contrast.name;
-            Some(format!(
-                "{name} alone {what}{} (`{to}` against `{from}`)",
-                ratio_and_range(outcome)
-            ))
+            Some(format!("{} alone {what} (`{to}` against `{from}`)", contrast.name))
         })
         .collect();
-    (!shares.is_empty()).then(|| Sentence::new("Of this,", format!("{}.", join(&shares)), None))
+    // Causes need not add up to the whole: one may even undo part of another.
+    let body = format!("{}.", join(&shares));
+    (!shares.is_empty()).then(|| Sentence::new("Cause by cause:", body, None))
 }
 
 /// The arms that neither the answer nor a share speaks of.

@@ -26,11 +26,21 @@ struct Cell {
     style: Style,
 }
 
+#[derive(Debug, Clone)]
+enum Row {
+    Cells(Vec<Cell>),
+    /// Text across all columns, its first words painted.
+    Heading {
+        lead: String,
+        body: String,
+    },
+}
+
 /// Rows of cells under titles.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Row>,
 }
 
 impl Table {
@@ -45,7 +55,13 @@ impl Table {
     /// Adds a row; each cell with its style.
     pub(crate) fn row(&mut self, cells: Vec<(String, Style)>) {
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
-        self.rows.push(cells.into_iter().map(|(text, style)| Cell { text, style }).collect());
+        let cells = cells.into_iter().map(|(text, style)| Cell { text, style });
+        self.rows.push(Row::Cells(cells.collect()));
+    }
+
+    /// Adds a line across all columns.
+    pub(crate) fn heading(&mut self, lead: String, body: String) {
+        self.rows.push(Row::Heading { lead, body });
     }
 
     /// Lays it out in at most the look's width, as far as leaving out spare columns allows.
@@ -57,8 +73,16 @@ impl Table {
         let header: Vec<Cell> = shown.iter().map(|&column| titles(column)).collect();
         self.line(&mut text, &shown, &widths, &header, look);
         for row in &self.rows {
-            let cells: Vec<Cell> = shown.iter().map(|&column| row[column].clone()).collect();
-            self.line(&mut text, &shown, &widths, &cells, look);
+            match row {
+                Row::Cells(row) => {
+                    let cells: Vec<Cell> = shown.iter().map(|&c| row[c].clone()).collect();
+                    self.line(&mut text, &shown, &widths, &cells, look);
+                }
+                Row::Heading { lead, body } => {
+                    text.push_str(&look.led(lead, BOLD, body, 2));
+                    text.push('\n');
+                }
+            }
         }
         text
     }
@@ -85,7 +109,10 @@ impl Table {
     }
 
     fn width(&self, column: usize) -> usize {
-        let cells = self.rows.iter().map(|row| row[column].text.chars().count());
+        let cells = self.rows.iter().filter_map(|row| match row {
+            Row::Cells(cells) => Some(cells[column].text.chars().count()),
+            Row::Heading { .. } => None,
+        });
         cells.chain([self.columns[column].title.chars().count()]).max().unwrap_or(0)
     }
 

@@ -208,21 +208,21 @@ fn extremes_stay_numbers() {
 #[test]
 fn text_answers_in_words_first() {
     insta::assert_snapshot!(text(&analyse(&small([0, 3], 3)).unwrap(), PLAIN), @r"
-    Is it worth enabling AHCI?
+Is it worth enabling AHCI?
 
-    Yes, for random 4k reads, 32 outstanding: `ahci-ncq` gives x1.72 the IOPS of `ide` (95 % interval
-      1.71 to 1.73).
-    Risk: the drive's write cache is on: what it has confirmed but not yet written, up to 32 MiB, is
-      lost when power fails.
+Yes, for random 4k reads, 32 outstanding: `ahci-ncq` gives x1.72 the IOPS of `ide` (95 % interval
+  1.71 to 1.73).
+Risk: the drive's write cache is on: what it has confirmed but not yet written, up to 32 MiB, is
+  lost when power fails.
 
-    workload        arm        measured  ratio  95 % interval  verdict
-    random-read-32  ide       76.0 IOPS                        baseline
-                    ahci-ncq   131 IOPS  x1.72  1.71 to 1.73   faster (primary)
+  arm       measured  ratio  95 % interval  verdict
+random-read-32: random 4k reads, 32 outstanding; `ide` has 76.0 IOPS
+  ahci-ncq  131 IOPS  x1.72  1.71 to 1.73   faster (primary)
 
-    Note: The drive is modelled (seagate-st31000333as); none was touched.
-    How to read this: ratios above 1 are better than `ide`, with 95 % intervals; n = 10 blocks, stage
-      simulate, seed 1; 3 % is what matters (10 % for tail latencies); 4 comparisons, adjusted for their
-      number.
-    Again: drivelab study ahci-or-ide --seed 1 --blocks 10
-    ");
+Note: The drive is modelled (seagate-st31000333as); none was touched.
+How to read this: ratios above 1 are better than `ide`, with 95 % intervals; n = 10 blocks, stage
+  simulate, seed 1; 3 % is what matters (10 % for tail latencies); 4 comparisons, adjusted for their
+  number.
+To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
+");
 }
