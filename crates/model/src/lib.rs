@@ -13,6 +13,7 @@ mod drive;
 mod event;
 mod host;
 pub mod profile;
+pub mod replay;
 mod scsi;
 pub mod spec;
 
