@@ -5,11 +5,11 @@ use drivelab_core::Sectors;
 use drivelab_serve::medium::Extent;
 use drivelab_serve::nbd::{Export, Kind, Limits, Session};
 
-const BYTES: u64 = 1 << 20;
+const BYTES: u64 = 64 << 10;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let export = Export { name: "drive".into(), bytes: BYTES, rotational: false };
-    let limits = Limits { requests: 8, bytes: 1 << 21 };
+    let limits = Limits { requests: 8, bytes: 128 << 10 };
     let mut session = Session::new(export, limits);
     // The first byte says in pieces of which size the rest arrives; the flags are given, so that
     // the fuzzer comes to the options at once.
@@ -29,7 +29,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
                 }
                 _ => session.reply_done(&request),
             }
-            assert!(session.output().len() <= 1 << 22);
+            assert!(session.output().len() <= 256 << 10);
             session.sent(session.output().len());
         }
     }

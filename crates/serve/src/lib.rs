@@ -7,6 +7,7 @@
 
 pub mod control;
 pub mod drive;
+pub mod durability;
 pub mod fault;
 mod fuse;
 pub mod medium;

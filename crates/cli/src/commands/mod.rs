@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod drive;
+pub(crate) mod durability;
 pub(crate) mod generate;
 pub(crate) mod run;
 pub(crate) mod serve;
@@ -20,6 +21,7 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
         Command::Serve(arguments) => serve::run(&arguments, ui),
+        Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),
