@@ -22,28 +22,28 @@ use tempfile::TempDir;
 
 /// A tree on the file system, removed at the end.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     /// Where it lies.
-    pub folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Tree {
     /// The tree `tests/trees/<name>.tree`.
-    pub fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/trees/{name}.tree"));
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         Self::of(&text)
     }
 
     /// The tree that `text` describes.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let tree = Self { folder: tempfile::tempdir().unwrap() };
         tree.add(text);
         tree
     }
 
     /// Adds what `text` describes, over what is there.
-    pub fn add(&self, text: &str) -> &Self {
+    pub(crate) fn add(&self, text: &str) -> &Self {
         let mut base = String::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if let Some(folder) = line.strip_prefix("@ ") {
@@ -65,25 +65,25 @@ impl Tree {
     }
 
     /// Takes a file away.
-    pub fn remove(&self, path: &str) -> &Self {
+    pub(crate) fn remove(&self, path: &str) -> &Self {
         fs::remove_file(self.folder.path().join(path)).unwrap();
         self
     }
 
     /// The path of an entry, its folder made.
-    pub fn place(&self, path: &str) -> std::path::PathBuf {
+    pub(crate) fn place(&self, path: &str) -> std::path::PathBuf {
         let path = self.folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         path
     }
 
     /// Everything that is to be said of it.
-    pub fn inspect(&self) -> Inspection {
+    pub(crate) fn inspect(&self) -> Inspection {
         inspect(&Root::new(self.folder.path()), &[], &drivelab_host::Options::default()).unwrap()
     }
 
     /// One device of it.
-    pub fn device(&self, name: &str) -> Device {
+    pub(crate) fn device(&self, name: &str) -> Device {
         let devices = self.inspect().devices;
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         let found = devices.iter().find(|device| device.name == name);
@@ -91,7 +91,7 @@ impl Tree {
     }
 
     /// The findings of one device.
-    pub fn findings(&self, name: &str) -> Vec<FindingId> {
+    pub(crate) fn findings(&self, name: &str) -> Vec<FindingId> {
         self.device(name).findings.iter().map(|finding| finding.id).collect()
     }
 }

@@ -58,7 +58,7 @@ fn after_stamp(mut line: &str) -> &str {
         let stamp = stamp.trim();
         let time = stamp.starts_with(|c: char| c.is_ascii_digit())
             && stamp.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let date = stamp.matches(':').count() == 2 && stamp.len() >= 19;
+        let date = (2..=3).contains(&stamp.matches(':').count()) && stamp.len() >= 19;
         let thread = stamp.starts_with(['T', 'C']) && digits(&stamp[1..]);
         if !(time || date || thread) {
             break;
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_stands_before_the_message_is_taken_off() {
-        let check = |line, expected| assert_eq!(message(line), expected, "{line}");
+        let check = |line: &str, expected: &str| assert_eq!(message(line), expected, "{line}");
         let bare = "ata1: SATA link up 3.0 Gbps (SStatus 123 SControl 300)";
         check(bare, bare);
         check(&format!("[    1.234567] {bare}"), bare);

@@ -237,8 +237,11 @@ fn tell(out: &mut String, finding: &Finding, paint: Paint) {
     out.push_str(&format!("  {head}  {} ", paint.bold(&format!("{}:", finding.id))));
     let column = MARGIN + finding.id.as_str().len() + 2;
     paint.wrap_on(out, &finding.message, column, MARGIN);
-    if !finding.evidence.is_empty() {
-        paint.wrap(out, &format!("seen: {}", finding.evidence), MARGIN, MARGIN + 6);
+    let (margin, hanging) = (" ".repeat(MARGIN), MARGIN + 6);
+    for (label, text) in [("seen: ", &finding.evidence), ("fix:  ", &finding.fix)] {
+        if !text.is_empty() {
+            out.push_str(&format!("{margin}{label}"));
+            paint.wrap_on(out, text, hanging, hanging);
+        }
     }
-    paint.wrap(out, &format!("fix:  {}", finding.fix), MARGIN, MARGIN + 6);
 }
