@@ -1,5 +1,5 @@
-//! The command line: arguments to typed config to call to render to exit code.
+//! The program `drivelab`.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    drivelab::main()
 }

@@ -1,3 +1,11 @@
 //! All integration tests in one binary: one file a command.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+mod compare;
+mod drive;
+mod help;
+mod run;
+mod study;
 mod tidy;
+mod transcripts;

@@ -91,8 +91,13 @@ fn functions(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (start, line) in lines.iter().enumerate().filter(|(_, line)| starts(line)) {
         let indent = &line[..line.len() - line.trim_start().len()];
-        let close = format!("{indent}}}");
         let body = &lines[start..];
+        let opens = body.iter().position(|line| line.ends_with('{'));
+        let declared = body.iter().position(|line| line.ends_with(';'));
+        if declared.is_some_and(|end| opens.is_none_or(|open| end < open)) {
+            continue;
+        }
+        let close = format!("{indent}}}");
         if let Some(length) = body.iter().position(|line| *line == close) {
             found.push((start + 1, length + 1));
         }
@@ -170,10 +175,11 @@ fn crates_form_a_star() {
             if line.starts_with('[') {
                 testing = line == "[dev-dependencies]";
             }
-            let Some(used) = line.strip_prefix("drivelab-") else { continue };
-            let used = used.split(['.', ' ', '=']).next().unwrap_or("");
-            if !uses.contains(&used) && !(testing && dev.contains(&used)) {
-                offenders.push(format!("{name} -> {used}"));
+            let Some(other) = line.strip_prefix("drivelab-") else { continue };
+            let other = other.split(['.', ' ', '=']).next().unwrap_or("");
+            let allowed = uses.contains(&other) || testing && dev.contains(&other);
+            if !allowed {
+                offenders.push(format!("{name} -> {other}"));
             }
         }
     }
@@ -191,7 +197,10 @@ fn unfinished_work_is_not_left_in_the_code() {
 
 #[test]
 fn lines_fit_a_hundred_columns() {
-    let sources = files(&root().join("crates"), &[".rs"]);
+    let mut sources = files(&root().join("crates"), &[".rs"]);
+    // Tests hold tables and pages as they are printed; rustfmt keeps their code short.
+    sources.retain(|path| !path.components().any(|part| part.as_os_str() == "tests"));
+    sources.retain(|path| !path.ends_with("tests.rs"));
     let long = |line: &str| line.chars().count() > 100 && !line.contains("http");
     let wrong = |line: &str| long(line).then(|| format!("{} columns", line.chars().count()));
     check("a line has at most 100 columns", &offending_lines(&sources, wrong));

@@ -1,9 +1,35 @@
 //! Asks real drives: the load loop, pacing, `io_uring` and psync, and the guard that keeps data.
+//!
+//! [`run`] measures a file or a block device of this machine, [`simulate`] a modelled drive in
+//! virtual time; both go through the one loop in [`load`], over [`drivelab_core::Target`]. The
+//! targets are [`Ring`], [`Psync`] and [`VirtualTarget`].
+//!
+//! Writing goes past the guard: never a block device, never a file with somebody else's data unless
+//! that was allowed.
 
+pub mod file;
+mod guard;
+mod host;
+mod ioengine;
+mod jobs;
 pub mod load;
+mod marks;
+mod open;
+mod run;
 mod simulate;
+#[cfg(test)]
+mod testing;
+#[expect(unsafe_code, reason = "the kernel's rings are shared memory; the module states its rule")]
+mod uring;
 mod virtual_target;
 
-pub use load::{Control, End, Job, LoadError, Loaded, Phase, Progress, Watch};
-pub use simulate::simulate;
+pub use file::{FileJob, Psync};
+pub use guard::GuardError;
+pub use host::host;
+pub use ioengine::{IoEngine, IoEngineError};
+pub use load::{Control, End, LoadError, Phase, Progress};
+pub use open::{LayoutError, OpenError};
+pub use run::{RunError, RunOutcome, RunPlan, run};
+pub use simulate::{Simulation, simulate};
+pub use uring::Ring;
 pub use virtual_target::VirtualTarget;

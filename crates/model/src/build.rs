@@ -4,8 +4,9 @@ use drivelab_core::dispatch::Dispatch;
 use drivelab_core::{Device as _, Span};
 
 use crate::controller::{Controller, Port, Wire};
+use crate::disk::Disk;
+use crate::disk::parts::{Parts, Retries};
 use crate::disk::queue::Order;
-use crate::disk::{Disk, Parts, Retries};
 use crate::drive::{About, Attached, Body, Drive, Fixed, Stack};
 use crate::host::{Host, Scheduler};
 use crate::profile::{self, HddProfile, Interface, Profile};
@@ -75,7 +76,7 @@ fn attach(
         read_segments: hdd.read_segments,
         segment_size: hdd.segment_size,
         read_ahead: hdd.read_ahead,
-        write_cache: attached.write_cache.then_some(hdd.write_cache_limits),
+        write_cache: attached.write_cache_bytes.is_some().then_some(hdd.write_cache_limits),
         retries: Retries { share: hdd.retry_share, revolutions: hdd.retry_revolutions },
         port,
         seed,
@@ -125,6 +126,7 @@ fn negotiate(model: &str, hdd: &HddProfile, options: &Options) -> Result<Attache
     let nr_requests = options.nr_requests.map_or(slots * REQUESTS_PER_SLOT, |asked| asked as usize);
     let link = options.link.unwrap_or(Link::Sata3).min(hdd.link);
     let link = (hdd.interface == Interface::Sata).then_some(link);
+    let write_cache = options.write_cache.unwrap_or(hdd.write_cache);
     Ok(Attached {
         controller,
         dispatch: options.dispatch.unwrap_or(alone),
@@ -134,7 +136,7 @@ fn negotiate(model: &str, hdd: &HddProfile, options: &Options) -> Result<Attache
         wire_bytes_per_s: wire_rate(hdd, controller, link),
         scheduler: options.scheduler.unwrap_or(sorting),
         nr_requests,
-        write_cache: options.write_cache.unwrap_or(hdd.write_cache).is_on(),
+        write_cache_bytes: write_cache.is_on().then(|| hdd.write_cache_limits.0.bytes().get()),
         guard_ns: match hdd.order {
             Order::Fifo => None,
             Order::ShortestPositioning { guard, .. } => Some(guard.ns()),

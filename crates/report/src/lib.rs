@@ -1,1 +1,21 @@
-//! Results to text, JSON, CSV, Markdown and HTML; foreign formats in. Pure: same input, same bytes.
+//! Results to text, JSON, CSV, Markdown and HTML; foreign formats in.
+//!
+//! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
+#![forbid(unsafe_code)]
+
+pub mod comparison;
+pub mod figures;
+pub mod foreign;
+pub mod metric;
+pub mod outcome;
+pub mod page;
+pub mod pairs;
+pub mod parse;
+pub mod run;
+pub mod study;
+pub mod text;
+
+mod suggest;
+
+/// The version that made a result, as it stands in every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

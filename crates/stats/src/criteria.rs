@@ -15,6 +15,19 @@ pub enum Better {
     Less,
 }
 
+/// Where the values come from, which decides what equal values mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provenance {
+    /// A file from anywhere: blocks that repeat exactly may be copies, and copies do not count.
+    #[default]
+    Unknown,
+    /// The caller made every run itself: equal values are ties of a coarse metric.
+    OwnRuns,
+    /// The caller simulated every run: even a ratio without any variation is to be expected.
+    Simulated,
+}
+
 /// The rules of one comparison, fixed before the data are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
@@ -26,6 +39,8 @@ pub struct Criteria {
     pub alpha: f64,
     /// Seed of the random sign flips (used above 16 blocks only).
     pub seed: u64,
+    /// Where the values come from.
+    pub provenance: Provenance,
 }
 
 /// Criteria nobody can decide by.
@@ -47,7 +62,8 @@ pub enum CriteriaError {
 impl Criteria {
     /// Builds criteria at the usual level of 5 %.
     pub fn new(mei: f64, better: Better, seed: u64) -> Result<Self, CriteriaError> {
-        let criteria = Self { mei, better, alpha: ALPHA_DEFAULT, seed };
+        let criteria =
+            Self { mei, better, alpha: ALPHA_DEFAULT, seed, provenance: Provenance::Unknown };
         criteria.check()?;
         Ok(criteria)
     }
@@ -57,6 +73,12 @@ impl Criteria {
         let criteria = Self { alpha, ..self };
         criteria.check()?;
         Ok(criteria)
+    }
+
+    /// Says where the values come from.
+    #[must_use]
+    pub fn with_provenance(self, provenance: Provenance) -> Self {
+        Self { provenance, ..self }
     }
 
     /// Says whether the fields are in range; `compare` asks again, because they are public.
@@ -69,6 +91,18 @@ impl Criteria {
             return Err(CriteriaError::Alpha(self.alpha));
         }
         Ok(())
+    }
+
+    /// Returns the fewest blocks that can give a verdict.
+    ///
+    /// Six at 5 %: a two-sided signed-rank test of n values cannot go below 2 / 2^n, which is
+    /// 2/32 with five and 2/64 with six. A stricter level takes more, a laxer one no fewer.
+    pub fn blocks_min(&self) -> u32 {
+        let mut blocks = 6;
+        while libm::ldexp(2.0, -blocks) > self.alpha {
+            blocks += 1;
+        }
+        blocks.unsigned_abs()
     }
 
     /// Returns the equivalence bound on the log scale, ln(1 + mei).

@@ -22,6 +22,7 @@
 
 pub mod distribution;
 pub mod interval;
+pub mod kendall;
 pub mod sign_flip;
 
 mod compare;
@@ -35,10 +36,9 @@ mod steady;
 mod warning;
 
 pub use compare::{
-    BLOCKS_MAX, BLOCKS_MIN, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict,
-    compare, decide,
+    BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
-pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError};
+pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
 pub use family::{
     Adjusted, Adjustment, Family, FamilyError, Member, Role, benjamini_hochberg, compare_family,
     holm, max_t,
@@ -47,5 +47,5 @@ pub use noise::{NoiseFloor, NoiseFloorError, effective_mei, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
 pub use quantile::quantile_reportable;
-pub use steady::{Steadiness, SteadyReason, SteadyState, drift, mser, snia, steady_state, trend};
+pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use warning::{NotAWarning, Warning, WarningId};

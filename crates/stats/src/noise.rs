@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{BLOCKS_MIN, CompareError, Verdict, compare};
+use crate::compare::{CompareError, Verdict, compare};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
 
@@ -25,8 +25,13 @@ pub struct NoiseFloor {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoiseFloorError {
     /// Fewer blocks than a verdict needs.
-    #[error("{0} different A/A blocks are too few for a noise floor: run {BLOCKS_MIN} or more")]
-    TooFew(usize),
+    #[error("{blocks} A/A blocks are too few for a noise floor: run {least} or more")]
+    TooFew {
+        /// Blocks given, without copies.
+        blocks: usize,
+        /// Blocks needed.
+        least: u32,
+    },
     /// The blocks cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
@@ -38,9 +43,10 @@ pub enum NoiseFloorError {
 /// this host's own.
 pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, NoiseFloorError> {
     let result = compare(aa, criteria)?;
+    let least = criteria.blocks_min();
     let [lo, hi] = match result.ci95 {
-        Some(limits) if result.n >= BLOCKS_MIN => limits,
-        _ => return Err(NoiseFloorError::TooFew(result.n)),
+        Some(limits) if result.n >= least as usize => limits,
+        _ => return Err(NoiseFloorError::TooFew { blocks: result.n, least }),
     };
     let biased = matches!(result.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different);
     Ok(NoiseFloor {

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::BLOCKS_MIN;
 use crate::criteria::Criteria;
-use crate::distribution::student;
+use crate::distribution::{normal, student};
 use crate::interval::standard_deviation;
 use crate::pair::{self, NotPositive, Pair};
 
@@ -17,7 +16,8 @@ pub const RUNS_MAX: u32 = 100_000;
 ///
 /// `sd_log` is the standard deviation of the log ratios of the blocks. The number serves both
 /// ends: to show equivalence if there is no difference, and to detect a difference of exactly the
-/// minimum effect. At least 6; `None` above [`RUNS_MAX`].
+/// minimum effect. At least 6; `None` above [`RUNS_MAX`]. The power is that of the paired t alone:
+/// asking a second interval as well costs up to ten points of it (docs/internals/known-truth.md).
 pub fn runs_needed(sd_log: f64, criteria: &Criteria) -> Option<u32> {
     let bound = criteria.bound();
     let equivalence = runs_for(bound, sd_log, equivalence_tails(criteria, true));
@@ -48,16 +48,19 @@ pub(crate) fn runs_to_settle(mean: f64, sd: f64, n: usize, criteria: &Criteria) 
 struct Tails {
     alpha: f64,
     beta: f64,
+    /// Fewest blocks that can give a verdict.
+    floor: u32,
 }
 
 fn difference_tails(criteria: &Criteria) -> Tails {
-    Tails { alpha: 0.5 * criteria.alpha, beta: 1.0 - POWER }
+    Tails { alpha: 0.5 * criteria.alpha, beta: 1.0 - POWER, floor: criteria.blocks_min() }
 }
 
 /// A true effect of zero can miss either bound: the error is shared between them.
 fn equivalence_tails(criteria: &Criteria, centred: bool) -> Tails {
     let beta = 1.0 - POWER;
-    Tails { alpha: criteria.alpha, beta: if centred { 0.5 * beta } else { beta } }
+    let beta = if centred { 0.5 * beta } else { beta };
+    Tails { alpha: criteria.alpha, beta, floor: criteria.blocks_min() }
 }
 
 /// Returns the smallest n for which a standard error fits `gap` as often as the tails ask.
@@ -68,29 +71,27 @@ fn runs_for(gap: f64, sd: f64, tails: Tails) -> Option<u32> {
     if gap <= 0.0 {
         return None;
     }
-    let enough = |n: u32| {
+    let normal = normal::quantile(1.0 - tails.alpha) + normal::quantile(1.0 - tails.beta);
+    let least = libm::ceil(libm::pow(normal * sd / gap, 2.0));
+    // Student's quantiles lie beyond the normal ones: the search starts below and has few steps.
+    let enough = |n: &u32| {
         let df = f64::from(n - 1);
-        let reach =
+        let student =
             student::quantile(1.0 - tails.alpha, df) + student::quantile(1.0 - tails.beta, df);
-        f64::from(n).sqrt() * gap >= reach * sd
+        f64::from(*n).sqrt() * gap >= student * sd
     };
-    let (mut lo, mut hi) = (FLOOR, RUNS_MAX);
-    if !enough(hi) {
-        return None;
-    }
-    while lo < hi {
-        let middle = lo.midpoint(hi);
-        if enough(middle) {
-            hi = middle;
-        } else {
-            lo = middle + 1;
-        }
-    }
-    Some(lo)
+    (whole(least, tails.floor)?..=RUNS_MAX).find(enough)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "BLOCKS_MIN is 6")]
-const FLOOR: u32 = BLOCKS_MIN as u32;
+/// Returns `runs` as an integer of at least the floor, or `None` above [`RUNS_MAX`].
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "compared with both limits first"
+)]
+fn whole(runs: f64, floor: u32) -> Option<u32> {
+    (runs <= f64::from(RUNS_MAX)).then(|| (runs as u32).max(floor))
+}
 
 /// A plan from a few blocks run beforehand, which then stay out of the test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,7 +127,7 @@ pub fn pilot(pairs: &[Pair], criteria: &Criteria, runs_max: u32) -> Result<Pilot
     let d: Vec<f64> = pairs.iter().map(|p| p.log_ratio(criteria.better)).collect();
     let sd_log = standard_deviation(&d) / shrinkage(d.len());
     let runs_needed = runs_needed(sd_log, criteria);
-    let runs_planned = runs_needed.unwrap_or(RUNS_MAX).min(runs_max).max(FLOOR);
+    let runs_planned = runs_needed.unwrap_or(RUNS_MAX).min(runs_max).max(criteria.blocks_min());
     Ok(Pilot { sd_log, runs_needed, runs_planned })
 }
 

@@ -30,15 +30,36 @@ pub struct ConfigError {
 
 /// The candidate that `word` was probably meant to be, if any is near.
 ///
-/// Near is Jaro-Winkler similarity above 0.8, found by trying common slips (`iodpeth`, `drives`):
-/// below that the suggestions start to puzzle more than they help.
+/// Near is one slip of the fingers (`rmp` for `rpm`), or a Jaro-Winkler similarity above 0.8,
+/// found by trying common slips in longer words (`iodpeth`, `drives`): below that the suggestions
+/// start to puzzle more than they help.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(&str, f64)> = None;
     for candidate in candidates {
-        let similarity = strsim::jaro_winkler(word, candidate);
+        let slip = word.len() > 2 && strsim::osa_distance(word, candidate) == 1;
+        let similarity = strsim::jaro_winkler(word, candidate).max(if slip { 0.9 } else { 0.0 });
         if similarity > 0.8 && best.is_none_or(|(_, highest)| similarity > highest) {
             best = Some((candidate, similarity));
         }
     }
     best.map(|(candidate, _)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn slips_find_what_was_meant() {
+        let check = |word, expected| {
+            let known = ["rpm", "iodepth", "runtime", "rw", "seek_average"];
+            assert_eq!(nearest(word, known), expected, "{word}");
+        };
+        check("rmp", Some("rpm"));
+        check("iodpeth", Some("iodepth"));
+        check("run_time", Some("runtime"));
+        check("seek_avg", Some("seek_average"));
+        check("colour", None);
+        check("", None);
+    }
 }

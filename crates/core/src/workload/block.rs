@@ -56,6 +56,11 @@ impl BlockSizes {
         self.sizes.iter().map(|(size, _)| *size).max().unwrap_or(Bytes::ZERO)
     }
 
+    /// Every size that is used or given, in the order they were written.
+    pub fn sizes(&self) -> impl Iterator<Item = Bytes> + '_ {
+        self.sizes.iter().map(|(size, _)| *size)
+    }
+
     /// The smallest size.
     pub fn smallest(&self) -> Bytes {
         self.sizes.iter().map(|(size, _)| *size).min().unwrap_or(Bytes::ZERO)

@@ -45,17 +45,33 @@ pub(crate) struct ZoneShape {
     pub(crate) cylinder_skew: u32,
 }
 
+/// Where the heads are: one arm, one head in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Arm {
+    pub(crate) cylinder: u32,
+    pub(crate) head: u32,
+}
+
 /// The place of one sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) cylinder: u32,
-    pub(crate) head: u32,
+    pub(crate) arm: Arm,
     /// The angle at which its first bit passes the head.
     pub(crate) angle: Angle,
     /// Sectors from here to the end of the track, this one included.
     pub(crate) left_on_track: u64,
     /// The width of one sector here.
     pub(crate) sector: Angle,
+}
+
+impl Place {
+    /// The place `sectors` further on; `None` where that is no longer on this track.
+    #[inline]
+    pub(crate) fn after(self, sectors: u64) -> Option<Self> {
+        let left_on_track = self.left_on_track.checked_sub(sectors).filter(|left| *left > 0)?;
+        let angle = self.angle.wrapping_add(sectors.wrapping_mul(self.sector));
+        Some(Self { angle, left_on_track, ..self })
+    }
 }
 
 /// The layout of a whole drive: cylinder by cylinder from the outside in, head by head.
@@ -100,9 +116,14 @@ impl Geometry {
         Sectors::new(self.capacity)
     }
 
+    /// The sector after the last.
+    pub(crate) fn end(&self) -> Lba {
+        Lba::new(self.capacity)
+    }
+
     /// Cylinders that hold addressable sectors.
     pub(crate) fn cylinders(&self) -> u32 {
-        self.place(Lba::new(self.capacity - 1)).cylinder + 1
+        self.place(Lba::new(self.capacity - 1)).arm.cylinder + 1
     }
 
     /// Where the sector `lba` lies; it is below the capacity.
@@ -114,8 +135,7 @@ impl Geometry {
         let (cylinder, head) = (track / self.heads, track % self.heads);
         let start = zone.track_start(cylinder, head, self.heads);
         Place {
-            cylinder: zone.first_cylinder + narrow(cylinder),
-            head: narrow(head),
+            arm: Arm { cylinder: zone.first_cylinder + narrow(cylinder), head: narrow(head) },
             angle: start.wrapping_add(sector.wrapping_mul(zone.sector)),
             left_on_track: zone.per_track - sector,
             sector: zone.sector,
@@ -159,7 +179,8 @@ mod tests {
         let geometry = two_zones();
         let check = |lba, cylinder, head, left| {
             let place = geometry.place(Lba::new(lba));
-            assert_eq!((place.cylinder, place.head, place.left_on_track), (cylinder, head, left));
+            assert_eq!(place.arm, Arm { cylinder, head });
+            assert_eq!(place.left_on_track, left);
         };
         check(0, 0, 0, 64);
         check(63, 0, 0, 1);

@@ -2,34 +2,15 @@
 
 use drivelab_core::{Lba, Sectors, Span, Time};
 
-use super::geometry::{Geometry, Place};
+use super::geometry::{Arm, Geometry, Place};
 use super::seek::SeekTable;
-use super::spindle::{Angle, Spindle};
-
-/// Where the heads are: one arm, one head in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Arm {
-    pub(crate) cylinder: u32,
-    pub(crate) head: u32,
-}
-
-/// Where an access begins, worked out once when its command arrives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Target {
-    pub(crate) arm: Arm,
-    pub(crate) angle: Angle,
-}
-
-impl From<Place> for Target {
-    fn from(place: Place) -> Self {
-        Self { arm: Arm { cylinder: place.cylinder, head: place.head }, angle: place.angle }
-    }
-}
+use super::spindle::Spindle;
 
 /// A head that follows the sectors from `lba` on; it was at the beginning of `lba` at `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stream {
     pub(crate) lba: Lba,
+    pub(crate) place: Place,
     pub(crate) at: Time,
 }
 
@@ -38,7 +19,8 @@ pub(crate) struct Stream {
 pub(crate) struct Reached {
     /// The first sector that has not passed the head completely.
     pub(crate) lba: Lba,
-    pub(crate) arm: Arm,
+    /// The same stream from the track it is on now.
+    pub(crate) stream: Stream,
 }
 
 /// The end of a transfer.
@@ -46,6 +28,8 @@ pub(crate) struct Reached {
 pub(crate) struct Ended {
     pub(crate) at: Time,
     pub(crate) arm: Arm,
+    /// The place of the next sector, if it is on the same track.
+    pub(crate) next: Option<Place>,
 }
 
 /// Arm, heads and platter together.
@@ -74,57 +58,63 @@ impl Mechanics {
         seek.max(switch) + settle
     }
 
-    /// When the head can begin the access at `target`, leaving from `arm` at `now`.
-    pub(crate) fn arrive(&self, now: Time, arm: Arm, target: Target, write: bool) -> Time {
-        let on_track = now + self.reach(arm, target.arm, write);
-        on_track + self.spindle.wait(self.spindle.angle_at(on_track), target.angle)
+    /// When the head can begin the access at `place`, leaving from `arm` at `now`.
+    #[inline]
+    pub(crate) fn arrive(&self, now: Time, arm: Arm, place: Place, write: bool) -> Time {
+        let on_track = now + self.reach(arm, place.arm, write);
+        on_track + self.spindle.wait(self.spindle.angle_at(on_track), place.angle)
+    }
+
+    /// The stream that begins at `lba` after the switch from `arm` at `now`.
+    pub(crate) fn stream_from(&self, now: Time, arm: Arm, lba: Lba) -> Stream {
+        let place = self.geometry.place(lba);
+        Stream { lba, place, at: self.arrive(now, arm, place, false) }
     }
 
     /// Follows `stream` over `sectors` sectors.
     ///
     /// The skews of the layout leave room for the switch to the next track, for writes as for
     /// reads: the extra settling of a write is a matter of arriving from elsewhere.
-    pub(crate) fn transfer(&self, stream: Stream, sectors: Sectors) -> Ended {
-        let mut place = self.geometry.place(stream.lba);
-        let (mut at, mut lba, mut left) = (stream.at, stream.lba, sectors.get());
+    pub(crate) fn transfer(&self, mut stream: Stream, sectors: Sectors) -> Ended {
+        let mut left = sectors.get();
         loop {
-            let arm = Target::from(place).arm;
-            let piece = left.min(place.left_on_track);
-            at += self.spindle.time_for(u128::from(piece) * u128::from(place.sector));
+            let arm = stream.place.arm;
+            let piece = left.min(stream.place.left_on_track);
+            let at = stream.at + self.pass(stream, piece);
             left -= piece;
             if left == 0 {
-                return Ended { at, arm };
+                return Ended { at, arm, next: stream.place.after(piece) };
             }
-            lba = lba + Sectors::new(piece);
-            place = self.geometry.place(lba);
-            at = self.arrive(at, arm, place.into(), false);
+            stream = self.stream_from(at, arm, stream.lba + Sectors::new(piece));
         }
     }
 
+    /// The time for `sectors` sectors of one track to pass the head of `stream`.
+    #[inline]
+    fn pass(&self, stream: Stream, sectors: u64) -> Span {
+        let past = self.spindle.past(self.spindle.angle_at(stream.at), stream.place.angle);
+        let whole = u128::from(sectors) * u128::from(stream.place.sector);
+        self.spindle.time_for(whole.saturating_sub(u128::from(past)))
+    }
+
     /// How far `stream` has come at `now`, without passing `limit`.
-    pub(crate) fn reached(&self, stream: Stream, limit: Lba, now: Time) -> Reached {
-        let mut place = self.geometry.place(stream.lba);
-        let (mut at, mut lba) = (stream.at, stream.lba);
+    pub(crate) fn reached(&self, mut stream: Stream, limit: Lba, now: Time) -> Reached {
         loop {
-            let arm = Target::from(place).arm;
-            let passed = if now <= at {
-                0
+            let on_track = stream.place.left_on_track;
+            let elapsed = now.since(stream.at);
+            // Below a revolution, or the whole rest of the track.
+            let passed = if elapsed >= self.spindle.period() {
+                on_track
             } else {
-                // Below a revolution, or the whole rest of the track.
-                let elapsed = now.since(at);
-                if elapsed >= self.spindle.period() {
-                    place.left_on_track
-                } else {
-                    self.spindle.turned_in(elapsed) / place.sector
-                }
+                self.spindle.turned_in(elapsed) / stream.place.sector
             };
-            if passed < place.left_on_track || lba + Sectors::new(place.left_on_track) >= limit {
-                return Reached { lba: limit.min(lba + Sectors::new(passed)), arm };
+            if passed < on_track || stream.lba + Sectors::new(on_track) >= limit {
+                let lba = limit.min(stream.lba + Sectors::new(passed.min(on_track)));
+                return Reached { lba, stream };
             }
-            at += self.spindle.time_for(u128::from(place.left_on_track) * u128::from(place.sector));
-            lba = lba + Sectors::new(place.left_on_track);
-            place = self.geometry.place(lba);
-            at = self.arrive(at, arm, place.into(), false);
+            let at = stream.at + self.pass(stream, on_track);
+            let next = stream.lba + Sectors::new(on_track);
+            stream = self.stream_from(at, stream.place.arm, next);
         }
     }
 }

@@ -2,24 +2,27 @@
 
 pub(crate) mod geometry;
 pub(crate) mod mechanics;
-pub(crate) mod overhead;
+pub(crate) mod parts;
 pub(crate) mod queue;
+mod read_ahead;
 mod read_cache;
 pub(crate) mod seek;
 pub(crate) mod spindle;
 mod write_cache;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use drivelab_core::{Lba, Op, Request, Rng, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
-use crate::controller::Port;
 use crate::drive::Counters;
 use crate::drive::stack::Event;
 use crate::event::EventQueue;
-use mechanics::{Arm, Mechanics, Stream};
-use overhead::Overheads;
+use geometry::Arm;
+use mechanics::{Ended, Stream};
+use parts::{Parts, Retries};
 use queue::{Candidate, Choosing, Heads, Order};
+use read_ahead::ReadAhead;
 use read_cache::ReadCache;
 use write_cache::WriteCache;
 
@@ -28,32 +31,6 @@ use write_cache::WriteCache;
 /// puts the patience of a read, and well below the 2 s of the firmware's own ageing.
 const LATE_DESTAGE: Span = Span::from_ms(500);
 
-/// What a disk is made from.
-#[derive(Debug, Clone)]
-pub(crate) struct Parts {
-    pub(crate) mechanics: Mechanics,
-    pub(crate) order: Order,
-    pub(crate) overheads: Overheads,
-    pub(crate) read_segments: usize,
-    pub(crate) segment_size: Sectors,
-    /// How far beyond a read the drive goes on reading while it has nothing else to do.
-    pub(crate) read_ahead: Sectors,
-    /// Size and number of runs of the volatile write cache, where it is on.
-    pub(crate) write_cache: Option<(Sectors, usize)>,
-    pub(crate) retries: Retries,
-    pub(crate) port: Port,
-    pub(crate) seed: u64,
-}
-
-/// Accesses that do not succeed at once: the long tail of a healthy drive.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Retries {
-    /// The share of accesses that need another try.
-    pub(crate) share: drivelab_core::Ratio,
-    /// Revolutions lost by them.
-    pub(crate) revolutions: u64,
-}
-
 /// What the medium is doing.
 #[derive(Debug, Clone, Copy)]
 struct Access {
@@ -61,16 +38,7 @@ struct Access {
     cached: bool,
     /// When the first sector was under the head.
     streaming_since: Time,
-    arm: Arm,
-}
-
-/// Read-ahead: the head follows the sectors after the last read.
-#[derive(Debug, Clone, Copy)]
-struct ReadAhead {
-    stream: Stream,
-    /// Where the buffered sectors of the stream begin.
-    buffered: Lba,
-    limit: Lba,
+    ended: Ended,
 }
 
 /// A flush that waits until the data that came before it is on the medium.
@@ -151,7 +119,7 @@ impl Disk {
         Candidate {
             lba: request.lba,
             sectors: request.sectors,
-            target: self.parts.mechanics.geometry.place(request.lba).into(),
+            place: self.parts.mechanics.geometry.place(request.lba),
             write: request.op == Op::Write,
             tag,
             ready: now,
@@ -171,7 +139,9 @@ impl Disk {
         let hit = if self.writes.as_ref().is_some_and(|cache| cache.holds(start, end)) {
             Some(ServedBy::DriveWriteCache)
         } else {
-            self.buffer_read_ahead(now);
+            if self.ahead.is_some_and(|ahead| ahead.overlaps(start, end)) {
+                self.buffer_read_ahead(now);
+            }
             self.reads.holds(start, end).then_some(ServedBy::DriveReadCache)
         };
         if let Some(served_by) = hit {
@@ -194,14 +164,11 @@ impl Disk {
         request: &Request,
         events: &mut EventQueue<Event>,
     ) {
-        self.buffer_read_ahead(now);
-        self.reads.forget(request.lba, request.end());
-        if self
-            .ahead
-            .is_some_and(|ahead| request.lba < ahead.limit && ahead.buffered < request.end())
-        {
-            self.stop_read_ahead(now);
+        if self.ahead.is_some_and(|ahead| ahead.overlaps(request.lba, request.end())) {
+            self.buffer_read_ahead(now);
+            self.ahead = None;
         }
+        self.reads.forget(request.lba, request.end());
         let candidate = self.candidate(now, tag, request);
         match &self.writes {
             Some(cache) if !request.fua && cache.can_ever_hold(request.sectors) => {
@@ -260,18 +227,20 @@ impl Disk {
     }
 
     /// Something may have become ready while the medium was idle.
+    ///
+    /// An idle drive takes what comes first: it commits before it can know what else will come.
     pub(crate) fn wake(&mut self, now: Time, events: &mut EventQueue<Event>) {
         if self.access.is_none() {
-            self.commit(now, events);
+            self.commit(now, Order::Fifo, events);
         }
     }
 
     /// Commits the medium to the best of the accesses that are ready, if there is one.
-    fn commit(&mut self, now: Time, events: &mut EventQueue<Event>) {
+    fn commit(&mut self, now: Time, order: Order, events: &mut EventQueue<Event>) {
         loop {
             let ahead = self.head_of_read_ahead(now);
             let heads = Heads { now, arm: self.arm, next: self.next_lba, ahead };
-            let Some((work, cached)) = self.choose(heads) else {
+            let Some((work, cached)) = self.choose(heads, order) else {
                 self.sleep_until_ready(now, events);
                 return;
             };
@@ -284,12 +253,12 @@ impl Disk {
     }
 
     /// Takes the best access out of the queue or the write cache; says whether it was cached.
-    fn choose(&mut self, heads: Heads) -> Option<(Candidate, bool)> {
-        let mut choosing = Choosing::new(&self.parts.mechanics, self.parts.order, heads);
+    fn choose(&mut self, heads: Heads, order: Order) -> Option<(Candidate, bool)> {
+        let mut choosing = Choosing::new(&self.parts.mechanics, order, heads);
         let queued = choosing.best_of(&self.queue);
         if self.destages(heads.now, queued.is_some()) {
             let cache = self.writes.as_mut().expect("only a cache destages");
-            if let Some(index) = choosing.best_of(cache.runs()) {
+            if let Some(index) = choosing.best_of_cached(cache.runs()) {
                 return Some((cache.begin(index), true));
             }
         }
@@ -341,28 +310,28 @@ impl Disk {
         reads_on: bool,
         events: &mut EventQueue<Event>,
     ) {
-        let mechanics = &self.parts.mechanics;
-        let (streaming_since, ended) = match self.ahead.filter(|_| reads_on) {
+        assert!(self.access.is_none(), "the medium serves one access at a time");
+        let end = work.lba + work.sectors;
+        let (streaming_since, ended) = if let Some(ahead) = self.ahead.filter(|_| reads_on) {
             // Read-ahead is on its way already: what is buffered need not be read again.
-            Some(ahead) => {
-                let left = (work.lba + work.sectors) - ahead.stream.lba;
-                (now, mechanics.transfer(ahead.stream, left))
-            }
-            None => {
-                let at = mechanics.arrive(now, self.arm, work.target, work.write);
-                let stream = Stream { lba: work.lba, at: at + self.lost_to_retries() };
-                (at, self.parts.mechanics.transfer(stream, work.sectors))
-            }
+            let ended = ahead.finish(&self.parts.mechanics, end);
+            assert!(ended.at >= now, "what is buffered is answered from the buffer");
+            (now, ended)
+        } else {
+            let at = self.parts.mechanics.arrive(now, self.arm, work.place, work.write);
+            let stream =
+                Stream { lba: work.lba, place: work.place, at: at + self.lost_to_retries() };
+            (at, self.parts.mechanics.transfer(stream, work.sectors))
         };
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
-        self.access = Some(Access { work, cached, streaming_since, arm: ended.arm });
+        self.access = Some(Access { work, cached, streaming_since, ended });
         events.push(ended.at, Event::MediumFree);
     }
 
     fn lost_to_retries(&mut self) -> Span {
         let Retries { share, revolutions } = self.parts.retries;
-        if share == drivelab_core::Ratio::ZERO || !self.rng.chance(share) {
+        if share == Ratio::ZERO || !self.rng.chance(share) {
             return Span::ZERO;
         }
         self.parts.mechanics.spindle.time_for(u128::from(revolutions) << 64)
@@ -373,7 +342,7 @@ impl Disk {
         let access = self.access.take().expect("the medium was busy");
         let Access { work, .. } = access;
         let end = work.lba + work.sectors;
-        self.arm = access.arm;
+        self.arm = access.ended.arm;
         self.next_lba = Some(end);
         if access.cached {
             self.writes.as_mut().expect("it gave the run").finish();
@@ -390,62 +359,39 @@ impl Disk {
             let port = &mut self.parts.port;
             let done = port.send_streamed(access.streaming_since, now, work.sectors);
             events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
-            self.read_on(now, buffered, end);
+            self.read_on(access.ended, buffered..end);
         }
         self.finish_flushes(now, events);
-        self.commit(now, events);
+        self.commit(now, self.parts.order, events);
         self.next_lba = None;
     }
 
     /// After a read the head stays with the stream until something else is to be done.
-    fn read_on(&mut self, now: Time, buffered: Lba, end: Lba) {
-        let last = Lba::ZERO + self.capacity();
-        let limit = (end + self.parts.read_ahead).min(last);
-        if limit > end && self.parts.read_segments > 0 {
-            self.ahead = Some(ReadAhead { stream: Stream { lba: end, at: now }, buffered, limit });
+    fn read_on(&mut self, ended: Ended, read: Range<Lba>) {
+        if self.parts.read_segments > 0 {
+            let size = self.parts.read_ahead;
+            self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);
         }
     }
 
     /// Takes over what read-ahead has brought in up to `now`.
     fn buffer_read_ahead(&mut self, now: Time) {
-        let Some(ahead) = &mut self.ahead else { return };
-        let reached = self.parts.mechanics.reached(ahead.stream, ahead.limit, now);
-        if reached.lba > ahead.stream.lba {
-            ahead.buffered = self.reads.fill(ahead.stream.lba, reached.lba);
+        if let Some(ahead) = &mut self.ahead {
+            self.arm = ahead.advance(&self.parts.mechanics, now, &mut self.reads);
         }
-        self.arm = reached.arm;
-    }
-
-    fn stop_read_ahead(&mut self, now: Time) {
-        self.buffer_read_ahead(now);
-        self.ahead = None;
     }
 
     /// What read-ahead holds at `now`, up to where the head is; `None` where the head stands by.
     fn head_of_read_ahead(&mut self, now: Time) -> Option<(Lba, Lba)> {
         self.buffer_read_ahead(now);
-        let ahead = self.ahead?;
-        let reached = self.parts.mechanics.reached(ahead.stream, ahead.limit, now).lba;
-        (reached < ahead.limit).then_some((ahead.buffered, reached))
+        self.ahead.and_then(|ahead| ahead.streaming())
     }
 
     /// The host has taken the stream up to `end`: read-ahead may go on beyond.
     fn extend_read_ahead(&mut self, now: Time, end: Lba) {
-        let Some(ahead) = &mut self.ahead else { return };
-        if end < ahead.buffered || ahead.limit < end {
-            return;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.extend(&self.parts.mechanics, self.arm, now, end, self.parts.read_ahead);
         }
-        let mechanics = &self.parts.mechanics;
-        let last = Lba::ZERO + mechanics.geometry.capacity();
-        let limit = (end + self.parts.read_ahead).min(last);
-        let stopped = mechanics.reached(ahead.stream, ahead.limit, now).lba >= ahead.limit;
-        if stopped && limit > ahead.limit {
-            // The head has stood by: it waits until the next sector comes round again.
-            let target = mechanics.geometry.place(ahead.limit).into();
-            let at = mechanics.arrive(now, self.arm, target, false);
-            ahead.stream = Stream { lba: ahead.limit, at };
-        }
-        ahead.limit = ahead.limit.max(limit);
     }
 
     /// Lets in as many waiting writes as the cache has room for.

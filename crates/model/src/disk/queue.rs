@@ -2,14 +2,16 @@
 
 use drivelab_core::{Lba, Sectors, Span, Time};
 
-use super::mechanics::{Arm, Mechanics, Target};
+use super::geometry::{Arm, Place};
+use super::mechanics::Mechanics;
 
 /// One access that the medium could serve next: a queued command, or cached data to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) lba: Lba,
     pub(crate) sectors: Sectors,
-    pub(crate) target: Target,
+    /// Where it begins, worked out once when its command arrived.
+    pub(crate) place: Place,
     pub(crate) write: bool,
     /// The command's tag; meaningless for cached data.
     pub(crate) tag: u8,
@@ -33,6 +35,8 @@ pub(crate) enum Order {
         guard: Span,
         /// By how much waiting lowers the cost, in units of 2^-20 of the time waited.
         ageing: u64,
+        /// What has waited longer than this comes first, the oldest before all.
+        age_limit: Span,
     },
 }
 
@@ -62,6 +66,10 @@ impl Heads {
     }
 }
 
+/// How many times older than a command cached data may become. Our choice: a hundred cached writes
+/// take about a second, and a limit near that would turn the sorting off.
+const CACHED_PATIENCE: u64 = 5;
+
 /// The best candidate so far: feed it any number of lists, ask at the end.
 #[derive(Debug)]
 pub(crate) struct Choosing<'a> {
@@ -81,12 +89,23 @@ impl<'a> Choosing<'a> {
     /// The index of the candidate in `list` that beats all seen before, if one does.
     #[inline]
     pub(crate) fn best_of(&mut self, list: &[Candidate]) -> Option<usize> {
+        self.best_with_patience(list, 1)
+    }
+
+    /// The same for data that nobody waits for, so that it may become older.
+    #[inline]
+    pub(crate) fn best_of_cached(&mut self, list: &[Candidate]) -> Option<usize> {
+        self.best_with_patience(list, CACHED_PATIENCE)
+    }
+
+    #[inline]
+    fn best_with_patience(&mut self, list: &[Candidate], patience: u64) -> Option<usize> {
         let mut found = None;
         for (index, candidate) in list.iter().enumerate() {
             if candidate.ready > self.heads.now {
                 continue;
             }
-            let rank = (self.cost(candidate), candidate.sequence);
+            let rank = (self.cost(candidate, patience), candidate.sequence);
             if self.best.is_none_or(|best| rank < best) {
                 self.best = Some(rank);
                 found = Some(index);
@@ -97,19 +116,28 @@ impl<'a> Choosing<'a> {
 
     /// What it costs to serve `candidate` next, in nanoseconds less its bonus for age.
     #[inline]
-    fn cost(&self, candidate: &Candidate) -> i64 {
-        let Order::ShortestPositioning { guard, ageing } = self.order else { return 0 };
-        let waited = self.heads.now.since(candidate.arrived).ns();
-        let bonus = signed(waited.saturating_mul(ageing) >> 20);
+    fn cost(&self, candidate: &Candidate, patience: u64) -> i64 {
+        let Order::ShortestPositioning { guard, ageing, age_limit } = self.order else { return 0 };
+        let waited = self.heads.now.since(candidate.arrived);
+        if waited > age_limit * patience {
+            // Below every other cost; among those that are over it the sequence decides.
+            return i64::MIN;
+        }
+        let bonus = signed(waited.ns().saturating_mul(ageing) >> 20);
         if self.heads.continues_with(candidate) {
             return -bonus;
         }
         let spindle = &self.mechanics.spindle;
-        let reach = self.mechanics.reach(self.heads.arm, candidate.target.arm, candidate.write);
+        let period = spindle.period();
+        let reach = self.mechanics.reach(self.heads.arm, candidate.place.arm, candidate.write);
+        if guard >= period {
+            // No target can be trusted to be met: the platter's position tells nothing.
+            return signed(reach.ns()) - bonus;
+        }
         let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
-        let mut wait = spindle.wait_about(arrives, candidate.target.angle);
+        let mut wait = spindle.wait_about(arrives, candidate.place.angle);
         if wait < guard.ns() {
-            wait += spindle.period().ns();
+            wait += period.ns();
         }
         signed(reach.ns() + wait) - bonus
     }

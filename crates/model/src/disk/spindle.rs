@@ -22,6 +22,8 @@ pub(crate) struct Spindle {
     per_ns_short: u64,
     /// Nanoseconds per revolution in units of 2^-32.
     revolution: u128,
+    /// The same, rounded.
+    period_ns: u64,
     tolerance: Angle,
 }
 
@@ -34,12 +36,14 @@ impl Spindle {
         let per_ns = ((speed << 96) + MINUTE / 2) / MINUTE;
         let per_ns_short = u64::try_from(per_ns >> 32).expect("below 10^5 revolutions per minute");
         let revolution = ((MINUTE << 32) + speed / 2) / speed;
-        Self { per_ns, per_ns_short, revolution, tolerance: TOLERANCE_NS * per_ns_short }
+        let period_ns = low64((revolution + (1 << 31)) >> 32);
+        let tolerance = TOLERANCE_NS * per_ns_short;
+        Self { per_ns, per_ns_short, revolution, period_ns, tolerance }
     }
 
     /// One revolution, to the nearest nanosecond.
     pub(crate) fn period(&self) -> Span {
-        Span::from_ns(low64((self.revolution + (1 << 31)) >> 32))
+        Span::from_ns(self.period_ns)
     }
 
     /// The angle under the heads at `time`.
@@ -64,11 +68,20 @@ impl Spindle {
         self.time_for(u128::from(target.wrapping_sub(from)))
     }
 
-    /// The same wait to within a nanosecond, without the tolerance: for choosing among many.
+    /// How far a head that has just reached `target` at `angle` is past it.
+    ///
+    /// Rounding up to whole nanoseconds makes it late by less than one; what follows has to take
+    /// that off, or a stream of many pieces would drift against the platter.
+    #[inline]
+    pub(crate) fn past(&self, angle: Angle, target: Angle) -> Angle {
+        let past = angle.wrapping_sub(target);
+        if past <= self.tolerance { past } else { 0 }
+    }
+
+    /// The wait to within a nanosecond, without the tolerance: for choosing among many.
     #[inline]
     pub(crate) fn wait_about(&self, from: Angle, target: Angle) -> u64 {
-        let period = low64(self.revolution >> 32);
-        low64((u128::from(target.wrapping_sub(from)) * u128::from(period)) >> 64)
+        low64((u128::from(target.wrapping_sub(from)) * u128::from(self.period_ns)) >> 64)
     }
 
     /// The time it takes to turn by `angle`, which may be several revolutions, rounded up.

@@ -2,7 +2,7 @@
 
 use drivelab_core::{Lba, Sectors, Time};
 
-use super::mechanics::{Mechanics, Target};
+use super::mechanics::Mechanics;
 use super::queue::Candidate;
 
 /// The longest run that is written in one go.
@@ -83,6 +83,18 @@ impl WriteCache {
     /// stream becomes long runs.
     pub(crate) fn insert(&mut self, write: Candidate, mechanics: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
+        let touches = |run: &Candidate| run.lba <= end && start <= run.lba + run.sectors;
+        if self.runs.iter().any(touches) {
+            self.join(write, mechanics);
+        } else {
+            self.dirty += write.sectors;
+            self.runs.push(write);
+        }
+    }
+
+    /// Takes over a write that touches what is there.
+    fn join(&mut self, write: Candidate, mechanics: &Mechanics) {
+        let (start, end) = (write.lba, write.lba + write.sectors);
         if self.runs.iter().any(|run| run.lba <= start && end <= run.lba + run.sectors) {
             return;
         }
@@ -110,7 +122,7 @@ impl WriteCache {
             Some(run) => {
                 run.lba = write.lba;
                 run.sectors += write.sectors;
-                run.target = write.target;
+                run.place = write.place;
                 run.ready = run.ready.max(write.ready);
             }
             None => self.runs.push(write),
@@ -140,8 +152,8 @@ impl WriteCache {
             }
             if after > Sectors::ZERO {
                 self.dirty += after;
-                let target = Target::from(mechanics.geometry.place(end));
-                self.runs.insert(index, Candidate { target, ..tail });
+                let place = mechanics.geometry.place(end);
+                self.runs.insert(index, Candidate { place, ..tail });
                 index += 1;
             }
         }

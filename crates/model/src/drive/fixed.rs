@@ -46,6 +46,7 @@ impl Fixed {
 
     pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
         assert!(now >= self.told, "time ran backwards");
+        assert!(self.done.next_time().is_none_or(|due| due >= now), "an event was passed over");
         self.told = now;
         let last = Lba::ZERO + self.capacity;
         if request.op.transfers() && (request.lba > last || last - request.lba < request.sectors) {

@@ -57,8 +57,8 @@ pub struct Attached {
     pub scheduler: Scheduler,
     /// Requests the elevator sees, those on the wire included.
     pub nr_requests: usize,
-    /// The drive's volatile write cache is on.
-    pub write_cache: bool,
+    /// What the drive's volatile write cache holds; `None` while it is off.
+    pub write_cache_bytes: Option<u64>,
     /// The rotational guard band of the firmware, in ns; `None` where it serves by arrival.
     pub guard_ns: Option<u64>,
 }

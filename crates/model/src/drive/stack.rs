@@ -55,6 +55,7 @@ impl Stack {
 
     pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
         assert!(now >= self.told, "time ran backwards");
+        assert!(self.events.next_time().is_none_or(|due| due >= now), "an event was passed over");
         self.told = now;
         let id = request.id;
         let last = Lba::ZERO + self.capacity();
@@ -85,9 +86,12 @@ impl Stack {
                 Event::Wake => self.disk.wake(at, &mut self.events),
                 Event::MediumFree => self.disk.medium_free(at, &mut self.events),
                 Event::Done { tag, served_by } => {
-                    let id = self.complete(at, tag);
+                    let id = self.complete(tag);
                     completed.push(Completion { id, at, result: Ok(()), served_by });
                     self.dispatch(at);
+                    if self.host.admit_waiting(at) {
+                        self.dispatch(at);
+                    }
                 }
                 Event::Answered { id, result } => {
                     let served_by = ServedBy::Unknown;
@@ -98,18 +102,18 @@ impl Stack {
     }
 
     #[inline]
-    fn complete(&mut self, now: Time, tag: u8) -> RequestId {
+    fn complete(&mut self, tag: u8) -> RequestId {
         let request = self.on_wire[usize::from(tag)].take().expect("the tag was in use");
         self.free_tags.push(tag);
         self.wire.release(request.op);
-        self.host.completed(now);
+        self.host.completed();
         request.id
     }
 
     /// Sends what the rules of the wire let through.
     #[inline]
     fn dispatch(&mut self, now: Time) {
-        while let Some(class) = self.wire.next(self.host.waiting(now)) {
+        while let Some(class) = self.wire.next(self.host.waiting()) {
             if !self.wire.may_join(self.host.peek(class)) {
                 return;
             }

@@ -22,10 +22,12 @@ pub(crate) struct Bioq {
     /// Where the next read goes: everything before it is sent first.
     transition: usize,
     passed: u32,
+    reads: usize,
 }
 
 impl Bioq {
     pub(crate) fn push(&mut self, request: Request) {
+        self.reads += usize::from(request.op == Op::Read);
         if request.op != Op::Read || self.transition >= self.queue.len() {
             if request.op == Op::Read {
                 self.transition = self.queue.len() + 1;
@@ -60,9 +62,8 @@ impl Bioq {
     }
 
     pub(crate) fn waiting(&self) -> Waiting {
-        let reads = self.queue.iter().filter(|request| request.op == Op::Read).count();
         let head = self.queue.front().map(|request| Class::from(request.op));
-        Waiting { reads, writes: self.queue.len() - reads, head }
+        Waiting { reads: self.reads, writes: self.queue.len() - self.reads, head }
     }
 
     /// The first request of `class`.
@@ -71,6 +72,7 @@ impl Bioq {
         if index < self.transition {
             self.transition -= 1;
         }
+        self.reads -= usize::from(class == Class::Read);
         self.queue.remove(index)
     }
 }

@@ -85,7 +85,7 @@ impl Deadline {
         direction.sorted.insert(key, request);
     }
 
-    pub(crate) fn waiting(&self, _now: Time) -> Waiting {
+    pub(crate) fn waiting(&self) -> Waiting {
         let (reads, writes) = (self.reads.sorted.len(), self.writes.sorted.len());
         Waiting { reads, writes, head: self.next_class() }
     }
@@ -98,10 +98,9 @@ impl Deadline {
         }
         match (self.reads.sorted.is_empty(), self.writes.sorted.is_empty()) {
             (true, true) => None,
-            (false, true) => Some(Class::Read),
-            (true, false) => Some(Class::Write),
             (false, false) if self.starved >= WRITES_STARVED => Some(Class::Write),
-            (false, false) => Some(Class::Read),
+            (false, _) => Some(Class::Read),
+            (true, false) => Some(Class::Write),
         }
     }
 
@@ -157,7 +156,7 @@ mod tests {
 
     fn drain(elevator: &mut Deadline, now: Time) -> Vec<u64> {
         let mut order = Vec::new();
-        while let Some(class) = elevator.waiting(now).head {
+        while let Some(class) = elevator.waiting().head {
             order.push(elevator.pop(now, class).unwrap().id.0);
         }
         order

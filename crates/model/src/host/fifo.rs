@@ -28,10 +28,9 @@ impl Fifo {
     pub(crate) fn waiting(&self) -> Waiting {
         let head = match (self.reads.front(), self.writes.front()) {
             (None, None) => None,
-            (Some(_), None) => Some(Class::Read),
+            (Some((read, _)), Some((write, _))) if write < read => Some(Class::Write),
+            (Some(_), _) => Some(Class::Read),
             (None, Some(_)) => Some(Class::Write),
-            (Some((read, _)), Some((write, _))) if read < write => Some(Class::Read),
-            _ => Some(Class::Write),
         };
         Waiting { reads: self.reads.len(), writes: self.writes.len(), head }
     }

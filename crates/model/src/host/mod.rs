@@ -78,7 +78,7 @@ impl Host {
     /// Takes `request` over, or gives it back when too many wait.
     #[inline]
     pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        if self.held < self.nr_requests {
+        if self.held < self.nr_requests && self.front.is_empty() {
             self.admit(now, request);
         } else if self.front.len() < MAX_WAITING {
             self.front.push_back(request);
@@ -105,22 +105,33 @@ impl Host {
 
     /// A request has completed: the place it held is free.
     #[inline]
-    pub(crate) fn completed(&mut self, now: Time) {
+    pub(crate) fn completed(&mut self) {
         self.held -= 1;
-        if let Some(request) = self.front.pop_front() {
+    }
+
+    /// Lets waiting submitters in where places are free; whether any came.
+    ///
+    /// They wake up only after the freed tag has gone to a request that was in the elevator
+    /// already: with `nr_requests = 2` on a port with one command there is never a choice.
+    #[inline]
+    pub(crate) fn admit_waiting(&mut self, now: Time) -> bool {
+        let before = self.front.len();
+        while self.held < self.nr_requests {
+            let Some(request) = self.front.pop_front() else { break };
             self.admit(now, request);
         }
+        self.front.len() < before
     }
 
     /// What waits to be sent.
     #[inline]
-    pub(crate) fn waiting(&self, now: Time) -> Waiting {
+    pub(crate) fn waiting(&self) -> Waiting {
         if !self.unordered.is_empty() {
             return Waiting { reads: 0, writes: 1, head: Some(Class::Write) };
         }
         match &self.elevator {
             Elevator::Fifo(elevator) => elevator.waiting(),
-            Elevator::Deadline(elevator) => elevator.waiting(now),
+            Elevator::Deadline(elevator) => elevator.waiting(),
             Elevator::Bioq(elevator) => elevator.waiting(),
         }
     }

@@ -7,7 +7,7 @@ use super::required;
 use super::values::{Interface, OrderName};
 use crate::disk::geometry::{Geometry, ZoneShape};
 use crate::disk::mechanics::Mechanics;
-use crate::disk::overhead::Overheads;
+use crate::disk::parts::Overheads;
 use crate::disk::queue::Order;
 use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
 use crate::disk::spindle::Spindle;
@@ -50,24 +50,24 @@ enum Seek {
 const MAX_CYLINDERS: u64 = 4_000_000;
 
 impl HddProfile {
-    pub(super) fn assemble(raw: Raw) -> Result<Self, String> {
+    pub(super) fn assemble(raw: &Raw) -> Result<Self, String> {
         let capacity = required(raw.capacity_bytes, "capacity_bytes")?.0;
         let milli_rpm = required(raw.rpm, "rpm")?.0;
         let heads = required(raw.heads, "heads")?.0;
         let head_switch = required(raw.head_switch, "head_switch")?.0;
         let write_settle = raw.write_settle.map_or(Span::ZERO, |span| span.0);
         let spindle = Spindle::new(milli_rpm);
-        let step = track_step(&raw)?;
+        let step = track_step(raw)?;
         let skews = Skews {
             track: raw.track_skew.map_or(head_switch, |span| span.0),
             cylinder: raw.cylinder_skew.map_or(step.max(head_switch), |span| span.0),
         };
-        let zones = zones(&raw, capacity, heads)?
+        let zones = zones(raw, capacity, heads)?
             .into_iter()
             .map(|(cylinders, per_track)| skews.apply(&spindle, cylinders, per_track))
             .collect::<Vec<_>>();
         let geometry = Geometry::new(heads, capacity, &zones);
-        let seek = seek(&raw, &geometry)?;
+        let seek = seek(raw, &geometry)?;
         let read_segments = raw.read_segments.map_or(16, |count| count.0 as usize);
         let memory = |value: Option<super::values::Memory>| value.map(|memory| memory.0);
         Ok(Self {
@@ -87,8 +87,8 @@ impl HddProfile {
                 raw.write_cache_runs.map_or(64, |count| count.0 as usize),
             ),
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
-            order: order(&raw, &spindle)?,
-            overheads: overheads(&raw)?,
+            order: order(raw, &spindle)?,
+            overheads: overheads(raw)?,
             retry_share: raw.retry_share.map_or(Ratio::ZERO, |share| share.0),
             retry_revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
             interface: raw.interface.unwrap_or(Interface::Sata),
@@ -252,12 +252,13 @@ fn order(raw: &Raw, spindle: &Spindle) -> Result<Order, String> {
                     spindle.period()
                 ));
             }
-            // 1 %: 0.01 ms for each ms waited, the loosest ageing that measured tails allow
-            // (depth.md, section 2).
-            let ageing = raw.ageing.map_or(Ratio::percent(1), |share| share.0);
+            // Measured tails (p99 3.5 to 4.5 times the mean at depth 32, the longest wait 1.1 to
+            // 2.9 s) leave room for nothing stricter (depth.md, sections 1 and 2).
+            let age_limit = raw.age_limit.map_or(Span::from_secs(2), |span| span.0);
+            let ageing = raw.ageing.map_or(Ratio::ZERO, |share| share.0);
             let scaled = u128::from(ageing.billionths()) << 20;
             let ageing = u64::try_from(scaled / 1_000_000_000).expect("at most 2^20");
-            Ok(Order::ShortestPositioning { guard, ageing })
+            Ok(Order::ShortestPositioning { guard, ageing, age_limit })
         }
     }
 }

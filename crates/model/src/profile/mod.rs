@@ -108,7 +108,7 @@ impl Profile {
             sources.extend(base_sources);
             current = found.file;
         }
-        Self::assemble(raw, sources)
+        Self::assemble(&raw, sources)
             .map_err(|message| ProfileError::Inconsistent { file: file.to_owned(), message })
     }
 
@@ -126,7 +126,7 @@ impl Profile {
         }
     }
 
-    fn assemble(raw: Raw, sources: Vec<String>) -> Result<Self, String> {
+    fn assemble(raw: &Raw, sources: Vec<String>) -> Result<Self, String> {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
         let body = match required(raw.kind, "kind")? {

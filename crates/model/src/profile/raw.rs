@@ -4,7 +4,7 @@ use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section};
 
 use super::values::{
-    Capacity, Count, Interface, Kind, Memory, OrderName, Rpm, Shape, Share, Short,
+    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, Shape, Share, Short,
 };
 use crate::spec::{Link, Switch};
 
@@ -78,6 +78,7 @@ profile_keys! {
     order: OrderName,
     guard: Short,
     ageing: Share,
+    age_limit: Patience,
     // Firmware time.
     overhead_read_miss: Short,
     overhead_read_hit: Short,

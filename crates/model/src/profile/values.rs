@@ -90,6 +90,20 @@ impl Value for Short {
     }
 }
 
+/// How long a drive may let a command wait: 1 ms to an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience(pub(super) Span);
+
+impl Value for Patience {
+    fn read(text: &str) -> Result<Self, String> {
+        let span = Span::read(text)?;
+        if !(Span::from_ms(1)..=Span::from_secs(3600)).contains(&span) {
+            return Err(format!("`{text}` is not a time from 1 ms to an hour"));
+        }
+        Ok(Self(span))
+    }
+}
+
 /// A capacity in bytes: whole sectors, 1 MiB to 64 TiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capacity(pub(super) Sectors);

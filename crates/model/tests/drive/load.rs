@@ -8,7 +8,7 @@ use drivelab_model::spec::{DriveSpec, ProfileRef};
 use drivelab_model::{Drive, build};
 
 /// Builds the drive that `spec` names, with `overrides` on top of its profile.
-pub fn drive_with(spec: &str, overrides: &str) -> Drive {
+pub(crate) fn drive_with(spec: &str, overrides: &str) -> Drive {
     let spec: DriveSpec = spec.parse().unwrap();
     let ProfileRef::Embedded(name) = &spec.profile else { panic!("an embedded profile") };
     let text = format!("base = \"{name}\"\n{overrides}");
@@ -16,60 +16,71 @@ pub fn drive_with(spec: &str, overrides: &str) -> Drive {
     build(&profile, &spec.options, 1).unwrap()
 }
 
-pub fn drive(spec: &str) -> Drive {
+pub(crate) fn drive(spec: &str) -> Drive {
     drive_with(spec, "")
 }
 
 /// What a closed loop asks for.
 #[derive(Clone, Copy)]
-pub struct Load {
-    pub depth: usize,
-    pub requests: usize,
-    pub sectors: u64,
+pub(crate) struct Load {
+    pub(crate) depth: usize,
+    pub(crate) requests: usize,
+    pub(crate) sectors: u64,
     /// Percent of reads.
-    pub reads: u64,
-    pub sequential: bool,
-    /// Percent of the drive that is used, from its beginning.
-    pub span: u64,
-    pub seed: u64,
+    pub(crate) reads: u64,
+    pub(crate) sequential: bool,
+    /// Percent of the drive that is used ...
+    pub(crate) span: u64,
+    /// ... beginning this many percent into it.
+    pub(crate) from: u64,
+    pub(crate) seed: u64,
 }
 
 impl Default for Load {
     fn default() -> Self {
         let (depth, requests, sectors) = (1, 20_000, 8);
-        Self { depth, requests, sectors, reads: 100, sequential: false, span: 100, seed: 1 }
+        Self {
+            depth,
+            requests,
+            sectors,
+            reads: 100,
+            sequential: false,
+            span: 100,
+            from: 0,
+            seed: 1,
+        }
     }
 }
 
 /// What came of it.
-pub struct Outcome {
-    pub latencies: Vec<u64>,
-    pub elapsed: Span,
-    pub completions: Vec<Completion>,
+pub(crate) struct Outcome {
+    pub(crate) latencies: Vec<u64>,
+    pub(crate) elapsed: Span,
+    pub(crate) completions: Vec<Completion>,
 }
 
 impl Outcome {
-    pub fn iops(&self) -> f64 {
+    pub(crate) fn iops(&self) -> f64 {
         self.latencies.len() as f64 * 1e9 / self.elapsed.ns() as f64
     }
 
-    pub fn mean_ms(&self) -> f64 {
+    pub(crate) fn mean_ms(&self) -> f64 {
         self.latencies.iter().sum::<u64>() as f64 / self.latencies.len() as f64 / 1e6
     }
 
-    pub fn quantile_ms(&self, share: f64) -> f64 {
+    pub(crate) fn quantile_ms(&self, share: f64) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
         sorted[((sorted.len() - 1) as f64 * share) as usize] as f64 / 1e6
     }
 
-    pub fn served_by(&self, what: ServedBy) -> usize {
+    pub(crate) fn served_by(&self, what: ServedBy) -> usize {
         self.completions.iter().filter(|done| done.served_by == what).count()
     }
 }
 
 /// Keeps `load.depth` requests outstanding until all are done; the first tenth is not counted.
-pub fn run(drive: &mut Drive, load: Load) -> Outcome {
+pub(crate) fn run(drive: &mut Drive, load: Load) -> Outcome {
     let mut addresses = Addresses::new(drive, load);
     let warm_up = load.requests / 10;
     let (mut now, mut began) = (Time::ZERO, Time::ZERO);
@@ -100,6 +111,7 @@ pub fn run(drive: &mut Drive, load: Load) -> Outcome {
 
 struct Addresses {
     load: Load,
+    first: u64,
     slots: u64,
     rng: Rng,
 }
@@ -107,13 +119,15 @@ struct Addresses {
 impl Addresses {
     fn new(drive: &Drive, load: Load) -> Self {
         let slots = drive.capacity().get() / 100 * load.span / load.sectors;
-        Self { load, slots, rng: Rng::new(load.seed) }
+        let first = drive.capacity().get() / 100 * load.from / load.sectors;
+        Self { load, first, slots, rng: Rng::new(load.seed) }
     }
 
     fn request(&mut self, id: u64) -> Request {
         let slot = if self.load.sequential { id % self.slots } else { self.rng.below(self.slots) };
         let op = if self.rng.below(100) < self.load.reads { Op::Read } else { Op::Write };
-        let (lba, sectors) = (Lba::new(slot * self.load.sectors), Sectors::new(self.load.sectors));
+        let (lba, sectors) =
+            (Lba::new((self.first + slot) * self.load.sectors), Sectors::new(self.load.sectors));
         Request { id: RequestId(id), op, lba, sectors, fua: false }
     }
 }

@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 
 use crate::pair::Pair;
 
+/// Pairs from which a common multiple is a sign: by chance six even counts come once in 2^5.
+const DISTINCT_MIN: usize = 6;
+
 /// How often each pair of values occurs. Values are positive, so bits order and compare them.
 type Multiplicities = BTreeMap<(u64, u64), usize>;
 
 /// Returns the blocks without copies, and how many were dropped.
 ///
-/// Two signs tell copies from honest ties. If every pair occurs a multiple of g > 1 times, the data
-/// are g copies of a smaller set. If pairs repeat though no value ever repeats alone, the unit is
-/// fine enough that repeated pairs cannot be chance. A coarse unit repeats single values all the
-/// time and is left alone; so is a result that is always the same (a deterministic simulation).
+/// Two signs tell copies from honest ties. If pairs repeat though no value ever repeats alone, the
+/// unit is fine enough that repeated pairs cannot be chance. A coarse unit repeats single values
+/// all the time; but if each of six or more pairs occurs a multiple of g > 1 times, the data are g
+/// copies of a smaller set. All else is left alone, such as a result that is always the same (a
+/// deterministic simulation).
 pub(super) fn without_copies(pairs: &[Pair]) -> (Vec<Pair>, usize) {
     let counts = count(pairs);
-    let copies = if counts.len() < 2 {
+    let copies = if counts.len() < DISTINCT_MIN {
         1
     } else {
         counts.values().copied().fold(0, greatest_common_divisor)

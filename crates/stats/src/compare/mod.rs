@@ -11,17 +11,15 @@ use serde::{Deserialize, Serialize};
 pub use order::OrderTest;
 pub use verdict::{Decision, Evidence, Verdict, decide};
 
-use crate::criteria::{Criteria, CriteriaError};
+use crate::criteria::{Criteria, CriteriaError, Provenance};
 use crate::interval::{Interval, hodges_lehmann, hodges_lehmann_interval, ratio, student_interval};
 use crate::pair::{self, NotPositive, Pair};
 use crate::power;
 use crate::sign_flip;
 use crate::warning::Warning;
+use order::OrderEffect;
 use sample::Sample;
 
-/// Below this many blocks no verdict is given: a two-sided signed-rank test cannot reach 5 %
-/// with five (2/32), it can with six (2/64).
-pub const BLOCKS_MIN: usize = 6;
 /// More blocks than anybody runs; a limit so that a wrong file cannot eat the memory.
 pub const BLOCKS_MAX: usize = 100_000;
 
@@ -64,7 +62,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompareError {
     /// No blocks were given.
-    #[error("there are no blocks to compare: run every arm at least once in each of 6 blocks")]
+    #[error("there are no blocks to compare: run every arm once in each of at least 6 blocks")]
     NoBlocks,
     /// More blocks than [`BLOCKS_MAX`].
     #[error(
@@ -89,24 +87,43 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
         n if n > BLOCKS_MAX => return Err(CompareError::TooManyBlocks(n)),
         _ => {}
     }
-    let (kept, copies) = duplicate::without_copies(pairs);
+    let (kept, copies) = match criteria.provenance {
+        Provenance::Unknown => duplicate::without_copies(pairs),
+        Provenance::OwnRuns | Provenance::Simulated => (pairs.to_vec(), 0),
+    };
     let sample = Sample::new(&kept, criteria.better);
     let order = order::test(&kept, criteria.better);
     let estimates = Estimates::new(&sample, criteria);
     let decision = estimates.decide(criteria);
-    let mut verdict = decision.verdict;
-    if order.as_ref().is_some_and(|o| remark::carries_over(o, criteria)) {
-        verdict = Verdict::Inconclusive;
-    }
+    let effect = order.as_ref().map(|o| estimates.order_effect(o, criteria));
+    let verdict = match effect {
+        Some(OrderEffect::Decisive) => Verdict::Inconclusive,
+        _ => decision.verdict,
+    };
+    let runs_needed = match effect {
+        // Started anew, the experiment needs what its variation asks for, not more than this one.
+        Some(OrderEffect::Decisive) => power::runs_needed(sample.sd, criteria),
+        _ => runs_to_settle(&sample, verdict, criteria),
+    };
     let warnings = remark::remarks(&remark::Facts {
         pairs: &kept,
         copies,
         sample: &sample,
-        order: order.as_ref(),
+        order: order.as_ref().zip(effect),
         decision,
         criteria,
     });
-    Ok(estimates.report(&sample, verdict, criteria, order, warnings))
+    let conclusion = Conclusion { verdict, runs_needed, order, warnings };
+    Ok(estimates.report(&sample, conclusion))
+}
+
+/// What follows from the estimates.
+struct Conclusion {
+    /// In canonical orientation.
+    verdict: Verdict,
+    runs_needed: Option<u32>,
+    order: Option<OrderTest>,
+    warnings: Vec<Warning>,
 }
 
 /// Everything estimated from the log ratios, still in canonical orientation.
@@ -133,22 +150,32 @@ impl Estimates {
     }
 
     fn decide(&self, criteria: &Criteria) -> Decision {
+        self.decide_shifted(0.0, criteria)
+    }
+
+    /// Decides as if the log ratios were larger by `offset`.
+    fn decide_shifted(&self, offset: f64, criteria: &Criteria) -> Decision {
         match (&self.student, &self.rank) {
-            (Some(student), Some(rank)) => {
-                decide(student, rank, criteria.bound(), self.p <= criteria.alpha)
-            }
+            (Some(student), Some(rank)) => decide(
+                &student.shifted(offset),
+                &rank.shifted(offset),
+                criteria.bound(),
+                self.p <= criteria.alpha,
+            ),
             _ => Decision { verdict: Verdict::Inconclusive, disputed: false },
         }
     }
 
-    fn report(
-        &self,
-        sample: &Sample,
-        verdict: Verdict,
-        criteria: &Criteria,
-        order: Option<OrderTest>,
-        warnings: Vec<Warning>,
-    ) -> Comparison {
+    fn order_effect(&self, test: &OrderTest, criteria: &Criteria) -> OrderEffect {
+        let bias = libm::log(test.bias_max);
+        let verdict = self.decide(criteria).verdict;
+        let robust =
+            [-bias, bias].iter().all(|b| self.decide_shifted(*b, criteria).verdict == verdict);
+        OrderEffect::new(test, robust, criteria)
+    }
+
+    fn report(&self, sample: &Sample, conclusion: Conclusion) -> Comparison {
+        let Conclusion { verdict, runs_needed, order, warnings } = conclusion;
         let limits = |i: Interval| sample.oriented(i).ratios();
         Comparison {
             n: sample.sorted.len(),
@@ -160,7 +187,7 @@ impl Estimates {
             tost_ci90: self.student.map(|e| limits(e.equivalence)),
             p: self.p,
             verdict: if sample.mirrored { mirror(verdict) } else { verdict },
-            runs_needed: runs_needed(sample, verdict, criteria),
+            runs_needed,
             sd_log: (sample.sorted.len() > 1).then_some(sample.sd),
             order,
             warnings,
@@ -176,7 +203,7 @@ fn mirror(verdict: Verdict) -> Verdict {
     }
 }
 
-fn runs_needed(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
+fn runs_to_settle(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
     match verdict {
         Verdict::Faster | Verdict::Slower | Verdict::NoPracticalDifference => None,
         Verdict::Different | Verdict::Inconclusive => {

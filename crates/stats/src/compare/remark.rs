@@ -1,42 +1,26 @@
 //! When a result needs a remark, and what it says.
 
-use super::BLOCKS_MIN;
-use super::order::OrderTest;
+use super::order::{OrderEffect, OrderTest};
 use super::sample::Sample;
 use super::verdict::{Decision, Verdict};
-use crate::criteria::Criteria;
-use crate::interval::ratio;
+use crate::criteria::{Criteria, Provenance};
+use crate::kendall::Kendall;
 use crate::pair::{Arm, Pair};
-use crate::steady::trend;
 use crate::warning::{Warning, WarningId};
 
 /// Level of the test for a difference in spread: a remark, so it should be rarely wrong.
 const SHAPE_LEVEL: f64 = 0.01;
-/// Blocks from which the spread can be judged.
-const SHAPE_BLOCKS_MIN: usize = 10;
-/// Fraction of the minimum effect of interest that a nuisance may amount to before it counts; the
-/// same quarter that a run may drift and still be steady.
-const TOLERABLE: f64 = 0.25;
-
+/// Blocks with which the spread is judged: enough to see it, and few enough for a test that takes
+/// the square of them in time.
+const SHAPE_BLOCKS: std::ops::RangeInclusive<usize> = 10..=1_000;
 /// What the remarks are about.
 pub(super) struct Facts<'a> {
     pub(super) pairs: &'a [Pair],
     pub(super) copies: usize,
     pub(super) sample: &'a Sample,
-    pub(super) order: Option<&'a OrderTest>,
+    pub(super) order: Option<(&'a OrderTest, OrderEffect)>,
     pub(super) decision: Decision,
     pub(super) criteria: &'a Criteria,
-}
-
-/// Says whether the order changes the result by enough to withhold the verdict.
-///
-/// Runs without chance (a simulation) make any trace of order significant, so size counts too.
-pub(super) fn carries_over(order: &OrderTest, criteria: &Criteria) -> bool {
-    is_significant(order, criteria) && order.bias_max > ratio(TOLERABLE * criteria.bound())
-}
-
-fn is_significant(order: &OrderTest, criteria: &Criteria) -> bool {
-    order.p <= criteria.alpha
 }
 
 pub(super) fn remarks(facts: &Facts) -> Vec<Warning> {
@@ -54,13 +38,14 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Warning> {
 }
 
 fn few_blocks(facts: &Facts) -> Option<Warning> {
-    let n = facts.pairs.len();
-    (n < BLOCKS_MIN).then(|| {
+    let (n, least) = (facts.pairs.len(), facts.criteria.blocks_min());
+    let percent = 100.0 * facts.criteria.alpha;
+    (n < least as usize).then(|| {
         Warning::new(
             WarningId::FewBlocks,
             format!(
-                "{n} of at least {BLOCKS_MIN} blocks: chance alone gives as clear a result more \
-                 often than 5 % of the time; run each arm {BLOCKS_MIN} times or more"
+                "{n} of at least {least} blocks: chance alone gives as clear a result more than \
+                 {percent} % of the time; run each arm {least} times or more"
             ),
         )
     })
@@ -82,7 +67,8 @@ fn duplicates(facts: &Facts) -> Option<Warning> {
 
 fn no_variation(facts: &Facts) -> Option<Warning> {
     let n = facts.pairs.len();
-    (n > 1 && !facts.sample.has_variation()).then(|| {
+    let expected = facts.criteria.provenance == Provenance::Simulated;
+    (n > 1 && !expected && !facts.sample.has_variation()).then(|| {
         Warning::new(
             WarningId::NoVariation,
             format!(
@@ -126,18 +112,12 @@ fn disagreement(facts: &Facts) -> Option<Warning> {
 /// and sum of two variables is zero exactly if their variances are equal (Pitman 1939, Morgan
 /// 1939), here by ranks because of outliers.
 fn shape(facts: &Facts) -> Option<Warning> {
-    if facts.pairs.len() < SHAPE_BLOCKS_MIN || !facts.sample.has_variation() {
+    if !SHAPE_BLOCKS.contains(&facts.pairs.len()) || !facts.sample.has_variation() {
         return None;
     }
-    let better = facts.criteria.better;
-    let mut blocks: Vec<(f64, f64)> = facts
-        .pairs
-        .iter()
-        .map(|p| (libm::log(p.a) + libm::log(p.b), p.log_ratio(better)))
-        .collect();
-    blocks.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.total_cmp(&y.1)));
-    let ratios: Vec<f64> = blocks.into_iter().map(|b| b.1).collect();
-    (trend::mann_kendall(&ratios).p < SHAPE_LEVEL).then(|| {
+    let sizes: Vec<f64> = facts.pairs.iter().map(|p| libm::log(p.a) + libm::log(p.b)).collect();
+    let ratios: Vec<f64> = facts.pairs.iter().map(|p| p.log_ratio(facts.criteria.better)).collect();
+    (Kendall::new(&sizes, &ratios).p(1.0) < SHAPE_LEVEL).then(|| {
         Warning::new(
             WarningId::ShapeDiffers,
             "the arms differ in spread, not only in level: one ratio does not describe them; \
@@ -147,27 +127,24 @@ fn shape(facts: &Facts) -> Option<Warning> {
 }
 
 fn order_effect(facts: &Facts) -> Option<Warning> {
-    let order = facts.order.filter(|o| is_significant(o, facts.criteria))?;
-    let percent = 100.0 * (order.bias_max - 1.0);
-    let p = order.p;
-    Some(if carries_over(order, facts.criteria) {
-        Warning::new(
+    let (test, effect) = facts.order?;
+    let (p, percent) = (test.p, 100.0 * (test.bias_max - 1.0));
+    let found =
+        format!("the arm that runs first changes the result by up to {percent:.2} % (p = {p:.4})");
+    match effect {
+        OrderEffect::None => None,
+        OrderEffect::Harmless => Some(Warning::new(
+            WarningId::OrderEffect,
+            format!("{found}, which does not change the verdict"),
+        )),
+        OrderEffect::Decisive => Some(Warning::new(
             WarningId::CarryOver,
             format!(
-                "the arm that runs first changes the result (p = {p:.4}) by up to {percent:.2} %, \
-                 so the verdict is withheld: reset the drive between runs (caches, fill level) or \
-                 pause longer, and start anew"
+                "{found}, so the verdict is withheld: reset the drive between runs (caches, fill \
+                 level) or pause longer, and start anew"
             ),
-        )
-    } else {
-        Warning::new(
-            WarningId::OrderEffect,
-            format!(
-                "the arm that runs first changes the result (p = {p:.4}), but by at most \
-                 {percent:.2} %, too little to matter here"
-            ),
-        )
-    })
+        )),
+    }
 }
 
 /// Blocks need half of each order, or drift within a block counts for one arm.

@@ -4,6 +4,9 @@ use crate::criteria::Better;
 use crate::interval::{Interval, mean, standard_deviation};
 use crate::pair::Pair;
 
+/// Log ratios this close are equal: a logarithm of up to 700 is rounded to 1e-13.
+const ROUNDING: f64 = 2e-13;
+
 /// Log ratios, sorted, and mirrored if that comes first in lexical order.
 ///
 /// Sums of floating-point numbers depend on their order in the last bit. With one agreed order,
@@ -26,6 +29,11 @@ impl Sample {
         let mirrored = turned < sorted;
         if mirrored {
             sorted = turned;
+        }
+        if let [first, .., last] = sorted[..]
+            && last - first <= ROUNDING
+        {
+            sorted.fill(first);
         }
         let (mean, sd) = (mean(&sorted), standard_deviation(&sorted));
         Self { sorted, mirrored, mean, sd }

@@ -55,6 +55,12 @@ impl Evidence {
         }
     }
 
+    /// Returns the intervals moved by `offset`.
+    pub(super) fn shifted(&self, offset: f64) -> Self {
+        let moved = |i: Interval| Interval { lo: i.lo + offset, hi: i.hi + offset };
+        Self { difference: moved(self.difference), equivalence: moved(self.equivalence) }
+    }
+
     /// Returns the side of zero the interval for differences lies on, if it does.
     fn side(&self) -> Option<bool> {
         (!self.difference.contains(0.0)).then_some(self.difference.lo > 0.0)
@@ -101,4 +107,61 @@ pub fn decide(first: &Evidence, second: &Evidence, bound: f64, significant: bool
         .into_iter()
         .any(|evidence| strongest(&|claim| evidence.supports(claim, bound)) != verdict);
     Decision { verdict, disputed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Decision, Evidence, Interval, Verdict, decide};
+
+    const BOUND: f64 = 0.03;
+
+    /// Evidence with limits in percent; the interval for equivalence is a fifth narrower.
+    fn evidence(lo: f64, hi: f64) -> Evidence {
+        let cut = 0.1 * (hi - lo);
+        let interval = |lo: f64, hi: f64| Interval { lo: lo / 100.0, hi: hi / 100.0 };
+        Evidence { difference: interval(lo, hi), equivalence: interval(lo + cut, hi - cut) }
+    }
+
+    /// Judges both ways round: neither estimator has precedence.
+    #[track_caller]
+    fn check(a: (f64, f64), b: (f64, f64), verdict: Verdict, disputed: bool) {
+        let (a, b) = (evidence(a.0, a.1), evidence(b.0, b.1));
+        assert_eq!(decide(&a, &b, BOUND, true), Decision { verdict, disputed });
+        assert_eq!(decide(&b, &a, BOUND, true), Decision { verdict, disputed });
+    }
+
+    #[test]
+    fn both_intervals_support_the_same() {
+        check((4.0, 6.0), (3.5, 7.0), Verdict::Faster, false);
+        check((-9.0, -4.0), (-5.0, -3.1), Verdict::Slower, false);
+        check((1.0, 5.0), (0.5, 4.0), Verdict::Different, false);
+        check((-2.0, 2.0), (-1.0, 2.5), Verdict::NoPracticalDifference, false);
+        check((1.0, 2.0), (0.5, 2.0), Verdict::NoPracticalDifference, false);
+        check((-2.0, 8.0), (-5.0, 5.0), Verdict::Inconclusive, false);
+    }
+
+    #[test]
+    fn only_what_both_support_is_claimed() {
+        check((4.0, 6.0), (1.0, 6.0), Verdict::Different, true);
+        check((4.0, 6.0), (-1.0, 6.0), Verdict::Inconclusive, true);
+        check((1.0, 2.0), (1.0, 5.0), Verdict::Different, true);
+        check((-2.0, 2.0), (-2.0, 6.0), Verdict::Inconclusive, true);
+        check((4.0, 6.0), (-6.0, -4.0), Verdict::Inconclusive, true);
+        check((0.1, 5.0), (-5.0, -0.1), Verdict::Inconclusive, true);
+    }
+
+    #[test]
+    fn no_difference_is_claimed_against_the_test() {
+        let judge = |lo: f64, hi: f64| decide(&evidence(lo, hi), &evidence(lo, hi), BOUND, false);
+        let disputed = Decision { verdict: Verdict::Inconclusive, disputed: true };
+        assert_eq!(judge(4.0, 6.0), disputed);
+        assert_eq!(judge(1.0, 5.0), disputed);
+        assert_eq!(judge(-2.0, 2.0).verdict, Verdict::NoPracticalDifference);
+    }
+
+    #[test]
+    fn limits_on_the_edge_claim_nothing() {
+        check((3.0, 6.0), (3.0, 6.0), Verdict::Different, false);
+        check((0.0, 4.0), (0.0, 4.0), Verdict::Inconclusive, false);
+    }
 }

@@ -8,6 +8,9 @@ use super::{beta, normal};
 const DF_NORMAL: f64 = 1e7;
 /// Newton's steps allowed; even one degree of freedom at a tail of 1e-10 needs fewer than 40.
 const STEPS_MAX: u32 = 200;
+/// Where the expansion around the normal quantile starts Newton's method close enough.
+const DF_EXPANSION: f64 = 5.0;
+const TAIL_EXPANSION: f64 = 1e-4;
 
 /// Returns P(T > t) with `df` degrees of freedom.
 pub fn upper_tail(t: f64, df: f64) -> f64 {
@@ -39,23 +42,34 @@ pub fn quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 { -upper_quantile(p, df) } else { upper_quantile(1.0 - p, df) }
 }
 
-/// Solves P(T > t) = `tail` from the left.
+/// Solves P(T > t) = `tail` by Newton's method.
 ///
-/// The tail is convex right of zero and Student's quantile lies right of the normal one, so
-/// Newton's steps climb towards the solution and never pass it.
+/// The tail is convex right of zero, so steps from the left climb to the solution and never pass
+/// it. The normal quantile lies left; with a few degrees of freedom an expansion gets closer, and
+/// a first step from the right lands left as well.
 fn upper_quantile(tail: f64, df: f64) -> f64 {
-    let mut t = normal::upper_quantile(tail);
+    let z = normal::upper_quantile(tail);
     if df >= DF_NORMAL {
-        return t;
+        return z;
     }
+    let mut t = if df < DF_EXPANSION || tail < TAIL_EXPANSION { z } else { expansion(z, df) };
     for _ in 0..STEPS_MAX {
         let step = (upper_tail(t, df) - tail) / density(t, df);
         t += step;
-        if step.abs() <= 1e-15 * t.abs() {
+        if step.abs() <= 1e-14 * t.abs() {
             break;
         }
     }
     t
+}
+
+/// Expands Student's quantile around the normal one (Abramowitz & Stegun 26.7.5).
+fn expansion(z: f64, df: f64) -> f64 {
+    let square = z * z;
+    let first = z * (square + 1.0) / 4.0;
+    let second = z * ((5.0 * square + 16.0) * square + 3.0) / 96.0;
+    let third = z * (((3.0 * square + 19.0) * square + 17.0) * square - 15.0) / 384.0;
+    z + (first + (second + third / df) / df) / df
 }
 
 fn density(t: f64, df: f64) -> f64 {

@@ -2,11 +2,11 @@
 
 /// The fit of y = asymptote + amplitude exp(-t / tau).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Drift {
+pub(super) struct Drift {
     /// Mean of the fitted curve over the asymptote, less 1: what the mean is off by.
-    pub relative: f64,
+    pub(super) relative: f64,
     /// Standard error of `relative`.
-    pub error: f64,
+    pub(super) error: f64,
 }
 
 /// Time constants tried, as fractions of the series: from a quick settling to one so slow that
@@ -18,7 +18,7 @@ const TAU_STEPS: u32 = 16;
 /// Fits an exponential approach to an asymptote by least squares.
 ///
 /// `None` for fewer than four values or if the asymptote is not positive.
-pub fn fit(series: &[f64]) -> Option<Drift> {
+pub(super) fn fit(series: &[f64]) -> Option<Drift> {
     if series.len() < 4 {
         return None;
     }
@@ -67,4 +67,38 @@ fn regress(series: &[f64], tau: f64) -> Line {
     let squares = (total - slope * products).max(0.0);
     let slope_error = (squares / (n - 2.0) / spread).sqrt();
     Line { centre, slope, slope_error, regressor_mean, squares }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fit;
+
+    /// A curve that approaches 1000 from `amplitude` above, with a time constant of `tau` values.
+    fn curve(amplitude: f64, tau: f64) -> Vec<f64> {
+        (0..200).map(|t| 1000.0 * (1.0 + amplitude * libm::exp(-f64::from(t) / tau))).collect()
+    }
+
+    #[track_caller]
+    fn check(series: &[f64], expected: f64) {
+        let drift = fit(series).expect("a positive asymptote");
+        assert!((drift.relative - expected).abs() < 0.05 * expected.abs() + 1e-9, "{drift:?}");
+    }
+
+    #[test]
+    fn measures_the_mean_against_the_asymptote() {
+        // Mean of exp(-t / tau) over 200 values, about tau / 200 (1 - exp(-200 / tau)).
+        check(&curve(0.05, 60.0), 0.05 * 0.2918);
+        check(&curve(-0.05, 60.0), -0.05 * 0.2918);
+        check(&curve(0.2, 20.0), 0.2 * 0.1025);
+        check(&[7.0; 10], 0.0);
+    }
+
+    #[test]
+    fn falling_to_nothing_has_no_asymptote() {
+        // Positive so far, but heading for -50.
+        let falling: Vec<f64> =
+            (0..100).map(|t| 1000.0 * libm::exp(-f64::from(t) / 40.0) - 50.0).collect();
+        assert_eq!(fit(&falling), None);
+        assert_eq!(fit(&[1.0, 2.0, 3.0]), None);
+    }
 }

@@ -1,9 +1,9 @@
 //! Is a run in its steady state, and where does its warm-up end?
 
-pub mod drift;
-pub mod mser;
-pub mod snia;
-pub mod trend;
+mod drift;
+mod mser;
+mod snia;
+mod trend;
 
 use serde::{Deserialize, Serialize};
 
@@ -113,15 +113,15 @@ pub fn steady_state(series: &[f64], mei: f64) -> Steadiness {
     let too_long = dropped > batches.len() / 2;
     let dropped = dropped.min(batches.len() / 2);
     let kept = &batches[dropped..];
-    let trend = trend::mann_kendall_corrected(kept);
+    let trend_p = trend::mann_kendall(kept);
     let drift = drift::fit(kept);
-    let reasons = reasons(too_long, trend.p, drift, DRIFT_SHARE * mei);
+    let reasons = reasons(too_long, trend_p, drift, DRIFT_SHARE * mei);
     Steadiness {
         state: state(&reasons),
         reasons,
         warmup: dropped * size,
         mean: Some(mean(&series[dropped * size..])),
-        trend_p: Some(trend.p),
+        trend_p: Some(trend_p),
         drift: drift.map(|d| d.relative),
         drift_error: drift.map(|d| d.error),
         snia: snia::is_steady(&mser::batch_means(kept, kept.len() / 5)),

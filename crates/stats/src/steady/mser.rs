@@ -6,7 +6,7 @@ use crate::interval::mean;
 const KEPT_MIN: usize = 5;
 
 /// Returns the means of whole batches of `size` values; a remainder at the end is left out.
-pub fn batch_means(series: &[f64], size: usize) -> Vec<f64> {
+pub(super) fn batch_means(series: &[f64], size: usize) -> Vec<f64> {
     series.chunks_exact(size).map(mean).collect()
 }
 
@@ -14,7 +14,7 @@ pub fn batch_means(series: &[f64], size: usize) -> Vec<f64> {
 ///
 /// Minimises the squared standard error sum (y - mean)^2 / m^2 over the m values kept (White 1997,
 /// Simulation 69:323). Fed with means of five it is MSER-5.
-pub fn truncation(batches: &[f64]) -> usize {
+pub(super) fn truncation(batches: &[f64]) -> usize {
     let mut best = (f64::INFINITY, 0);
     let (mut count, mut centre, mut squares) = (0.0, 0.0, 0.0);
     // From the end, adding one value at a time to mean and sum of squares (Welford's update).

@@ -1,0 +1,194 @@
+//! `compare`: what may be concluded from results that exist already.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drivelab_core::record::{RUN_SCHEMA, RunRecord};
+use drivelab_core::units::Ratio;
+use drivelab_report::comparison::{self, CompareOptions, CompareResult, Input, InputError};
+use drivelab_report::foreign::{self, Imported};
+use drivelab_report::pairs;
+use drivelab_report::parse::ParseError;
+use drivelab_stats::{Criteria, Pair, noise_floor};
+
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::ui::Ui;
+
+/// Say what may be concluded from results that exist already.
+///
+/// Each FILE is an arm: stored runs (`drivelab run ... --json`, several one after another count as
+/// several runs), or bonnie++ CSV (versions 1.03, 1.96, 1.97 and 1.98). The first is the baseline.
+/// Runs are compared in order: the n-th of one arm with the n-th of the other. With --pairs the
+/// arms and blocks are named in the file, and A B pick arms from it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab compare before.json after.json
+  drivelab compare ide.csv ahci.csv                  two bonnie++ results
+  drivelab compare --pairs results.csv               lines of block,arm,value[,metric]
+  drivelab compare monday.json tuesday.json --aa     how much do equal runs differ on this host?")]
+pub(crate) struct CompareArgs {
+    /// Results, one file an arm; with --pairs the names of arms.
+    #[arg(value_name = "A B")]
+    arms: Vec<PathBuf>,
+    /// The metric that decides; `iops` of runs and `seeks` of bonnie++ where absent.
+    #[arg(long, value_name = "METRIC")]
+    primary: Option<String>,
+    /// Smallest effect worth acting on.
+    #[arg(long, default_value = "3%")]
+    mei: Ratio,
+    /// A CSV file with lines of `block,arm,value[,metric]`.
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+    /// The arms are known to be equal: print the noise floor of this host.
+    #[arg(long)]
+    aa: bool,
+    /// Seed of the random sign flips, which are drawn above 16 blocks.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Compares and prints the verdict.
+pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
+    if arguments.mei == Ratio::ZERO || arguments.mei > Ratio::ONE {
+        return Err(Failure::bad_words(format!("`--mei` is {}", arguments.mei))
+            .hint("give the smallest change worth acting on, above 0 and up to 100 %"));
+    }
+    let input = match &arguments.pairs {
+        Some(path) => from_pairs(path, &arguments.arms)?,
+        None => from_files(&arguments.arms)?,
+    };
+    let options = CompareOptions {
+        primary: arguments.primary.clone(),
+        mei: arguments.mei.to_f64(),
+        seed: arguments.seed,
+    };
+    let result = comparison::analyse(&input, &options).map_err(Failure::bad_request)?;
+    if arguments.aa {
+        return show_noise_floor(&result, arguments.mei, arguments.seed, ui);
+    }
+    if ui.json {
+        ui.result(&comparison::json(&result))?;
+    } else {
+        ui.result(&comparison::text(&result, ui.look()))?;
+    }
+    Ok(Exit::of(&result.primary().adjusted.comparison))
+}
+
+fn from_pairs(path: &Path, wanted: &[PathBuf]) -> Result<Input, Failure> {
+    let rows = pairs::parse(&read(path)?).map_err(|error| wrong(path, &error))?;
+    let wanted: Vec<String> = wanted.iter().map(|arm| arm.display().to_string()).collect();
+    comparison::from_pairs(&rows, &wanted).map_err(|error| refused(error, path))
+}
+
+/// What one file holds.
+enum Content {
+    Runs(Vec<RunRecord>),
+    Foreign(Imported),
+}
+
+fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
+    let Some(first) = paths.first() else {
+        return Err(Failure::bad_words("there is nothing to compare")
+            .hint("give two results: drivelab compare before.json after.json"));
+    };
+    let (mut runs, mut foreign) = (Vec::new(), Vec::new());
+    for path in paths {
+        let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        match content(path)? {
+            Content::Runs(records) => runs.push((name, records)),
+            Content::Foreign(imported) => foreign.push((name, imported)),
+        }
+    }
+    let input = match (&runs[..], &foreign[..]) {
+        (_, []) => comparison::from_runs(&runs),
+        ([], [(_, imported)]) => comparison::from_lines(imported),
+        ([], _) => comparison::from_foreign(&foreign),
+        _ => {
+            return Err(Failure::bad_words("runs of drivelab and of another tool were mixed")
+                .hint("compare results of one tool with each other"));
+        }
+    };
+    input.map_err(|error| refused(error, first))
+}
+
+fn content(path: &Path) -> Result<Content, Failure> {
+    let text = read(path)?;
+    if text.trim_start().starts_with('{') {
+        return stored_runs(path, &text).map(Content::Runs);
+    }
+    foreign::parse(&text).map(Content::Foreign).map_err(|error| wrong(path, &error))
+}
+
+fn stored_runs(path: &Path, text: &str) -> Result<Vec<RunRecord>, Failure> {
+    let mut records = Vec::new();
+    for record in serde_json::Deserializer::from_str(text).into_iter::<RunRecord>() {
+        let record = record.map_err(|error| {
+            let message = format!("`{}` holds no stored run: {error}", path.display());
+            Failure::bad_words(message).hint("store one with: drivelab run ... --json > FILE")
+        })?;
+        if record.schema != RUN_SCHEMA {
+            let message = format!("`{}` is `{}`", path.display(), record.schema);
+            return Err(
+                Failure::bad_words(message).hint(format!("this version reads `{RUN_SCHEMA}`"))
+            );
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
+fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).at_path("read", path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn wrong(path: &Path, error: &ParseError) -> Failure {
+    let place = match (error.line, error.column) {
+        (0, _) => String::new(),
+        (line, 0) => format!(":{line}"),
+        (line, column) => format!(":{line}:{column}"),
+    };
+    Failure::bad_words(format!("{}{place}: {}", path.display(), error.what))
+        .hint(error.hint.clone())
+}
+
+fn refused(error: InputError, path: &Path) -> Failure {
+    Failure::bad_request(error).hint(format!("read from `{}`", path.display()))
+}
+
+/// What equal runs differ by is no effect: anything below is noise of this host.
+fn show_noise_floor(result: &CompareResult, mei: Ratio, seed: u64, ui: Ui) -> Outcome {
+    let series = &result.series[result.primary().series];
+    let both = series.values[0].iter().zip(&series.values[result.arms.len() - 1]);
+    let equal: Vec<Pair> = both.map(|(a, b)| Pair::new(*a, *b)).collect();
+    let criteria =
+        Criteria::new(mei.to_f64(), series.better, seed).map_err(Failure::bad_request)?;
+    let floor = noise_floor(&equal, &criteria).map_err(|error| {
+        Failure::bad_request(error).hint("give each file six runs or more, one after another")
+    })?;
+    let effective = drivelab_stats::effective_mei(mei.to_f64(), &floor);
+    if ui.json {
+        return ui.result(&super::json_text(&serde_json::json!({
+            "schema": "drivelab.noise-floor/1",
+            "metric": series.name,
+            "n": equal.len(),
+            "floor": floor,
+            "mei": effective,
+        })));
+    }
+    ui.result(&format!(
+        "Equal runs of `{}` differ by up to {:.1} % on this host ({} pairs).\n{}Smallest effect to \
+         look for here: {:.1} %\n",
+        series.name,
+        100.0 * floor.mei,
+        equal.len(),
+        if floor.biased {
+            "They even differ by more than chance: find out why first.\n"
+        } else {
+            ""
+        },
+        100.0 * effective,
+    ))
+}

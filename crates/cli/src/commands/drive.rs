@@ -1,0 +1,100 @@
+//! `drive`: the modelled drives.
+
+use clap::{Args, Subcommand};
+use drivelab_model::profile;
+use drivelab_model::spec::Options;
+use serde::Serialize;
+
+use crate::failure::Outcome;
+use crate::target;
+use crate::ui::Ui;
+
+/// The drives that are modelled: list them, or show one and where its numbers come from.
+#[derive(Debug, Args)]
+pub(crate) struct DriveArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List the drives that come with drivelab.
+    List,
+    /// Show a drive: how it is attached and set, and its profile with the source of each number.
+    Show {
+        /// A name from the list or a profile file, with options: NAME,controller=ide,tags=31
+        drive: String,
+    },
+}
+
+/// A row of `drive list`.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    model: String,
+    capacity_bytes: u64,
+}
+
+/// Lists or shows drives.
+pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
+    match arguments.verb {
+        Verb::List => list(ui),
+        Verb::Show { drive } => show(&drive, ui),
+    }
+}
+
+fn list(ui: Ui) -> Outcome {
+    let mut rows = Vec::new();
+    for name in profile::names() {
+        let spec = target::drive_spec(name)?;
+        let profile = target::profile(&spec)?;
+        rows.push(Row {
+            name,
+            capacity_bytes: profile.capacity().bytes().get(),
+            model: profile.model,
+        });
+    }
+    if ui.json {
+        let drives = serde_json::json!({ "schema": "drivelab.drive-list/1", "drives": rows });
+        return ui.result(&super::json_text(&drives));
+    }
+    let mut text = String::new();
+    for row in rows {
+        let gb = row.capacity_bytes / 1_000_000_000;
+        text.push_str(&format!("{:28}{gb:>6} GB  {}\n", row.name, row.model));
+    }
+    text.push_str(&format!(
+        "\noptions: {}\n",
+        Options::KEYS.map(|key| format!("{key}=")).join(" ")
+    ));
+    ui.result(&text)
+}
+
+fn show(drive: &str, ui: Ui) -> Outcome {
+    let spec = target::drive_spec(drive)?;
+    let profile = target::profile(&spec)?;
+    let built = target::build(&profile, &spec.options, 0)?;
+    let settings = target::settings(built.about());
+    let text_of_profile = target::profile_text(&spec)?;
+    if ui.json {
+        let settings: serde_json::Map<String, serde_json::Value> =
+            settings.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let shown = serde_json::json!({
+            "schema": "drivelab.drive/1",
+            "drive": spec.to_string(),
+            "model": profile.model,
+            "sources": profile.sources,
+            "leaves_out": profile.leaves_out,
+            "capacity_bytes": profile.capacity().bytes().get(),
+            "settings": settings,
+            "profile": text_of_profile,
+        });
+        return ui.result(&super::json_text(&shown));
+    }
+    let mut text = format!("{} ({spec})\n\n", profile.model);
+    for (name, value) in settings {
+        text.push_str(&format!("  {name:16}{value}\n"));
+    }
+    text.push_str(&format!("\n{text_of_profile}"));
+    ui.result(&text)
+}

@@ -1,0 +1,45 @@
+//! `completions` and `man`: generated from the definition of the command line itself.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::arguments::Arguments;
+use crate::failure::{AtPath as _, Exit, Outcome};
+use crate::ui::Ui;
+
+/// Print completions for a shell.
+///
+/// For bash: `drivelab completions bash > ~/.local/share/bash-completion/completions/drivelab`
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    shell: Shell,
+}
+
+/// Print the man page, or write one page a verb into a folder.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write `drivelab.1`, `drivelab-study.1`, ... here instead of printing the first.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints completions.
+pub(crate) fn completions(arguments: &CompletionsArgs) -> Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "drivelab", &mut text);
+    Ui::new(false).result(&String::from_utf8_lossy(&text))
+}
+
+/// Prints or writes man pages.
+pub(crate) fn man(arguments: &ManArgs, ui: Ui) -> Outcome {
+    let Some(folder) = &arguments.out else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+        return ui.result(&String::from_utf8_lossy(&page));
+    };
+    std::fs::create_dir_all(folder).at_path("create", folder)?;
+    clap_mangen::generate_to(Arguments::command(), folder).at_path("write man pages to", folder)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,29 @@
+//! One file a verb: its arguments, whose comments are its help, and what it does.
+
+pub(crate) mod compare;
+pub(crate) mod drive;
+pub(crate) mod generate;
+pub(crate) mod run;
+pub(crate) mod study;
+mod workload;
+
+use crate::arguments::Command;
+use crate::failure::Outcome;
+use crate::ui::Ui;
+
+/// Carries out one verb.
+pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
+    match command {
+        Command::Study(arguments) => study::run(&arguments, ui),
+        Command::Run(arguments) => run::run(arguments, ui),
+        Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Drive(arguments) => drive::run(arguments, ui),
+        Command::Completions(arguments) => generate::completions(&arguments),
+        Command::Man(arguments) => generate::man(&arguments, ui),
+    }
+}
+
+/// A JSON document as it is printed.
+fn json_text(document: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(document).expect("plain data is always JSON")
+}

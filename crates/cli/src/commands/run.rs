@@ -1,0 +1,102 @@
+//! `run`: one measurement of a file, a device or a modelled drive.
+
+use std::time::Duration;
+
+use clap::Args;
+use drivelab_core::record::RunRecord;
+use drivelab_core::workload::WorkloadOptions;
+use drivelab_engine::{IoEngine, Progress as Step};
+
+use super::workload::WorkloadArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::measure::{self, Measurement};
+use crate::target::{self, Target};
+use crate::ui::{Progress, Ui};
+
+/// Measure a file, a device or a modelled drive once.
+///
+/// TARGET is a file, a block device (read only), or a drive in virtual time:
+/// `drive:NAME[,key=value...]`. A file that does not exist is laid out when --size is given.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab run testfile --size 1G --rw randread --bs 4k --iodepth 32 --runtime 5s
+  drivelab run /dev/sda --rw read --bs 1M --iodepth 4
+  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
+pub(crate) struct RunArgs {
+    /// What is measured.
+    target: String,
+    #[command(flatten)]
+    workload: WorkloadArgs,
+    /// How I/O is done: `io_uring` or `psync`; the best there is where absent.
+    #[arg(long)]
+    ioengine: Option<IoEngine>,
+    /// Past the page cache (1) or through it (0).
+    #[arg(long, value_name = "0|1", default_value = "1", value_parser = parse_switch)]
+    direct: bool,
+    /// Jobs that run together, each in a thread of its own.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    numjobs: u32,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Your name for the run.
+    #[arg(long)]
+    label: Option<String>,
+    /// A writing workload may destroy what the file holds.
+    #[arg(long)]
+    overwrite: bool,
+}
+
+fn parse_switch(text: &str) -> Result<bool, String> {
+    drivelab_core::config::Value::read(text)
+}
+
+/// Makes the run and prints its figures.
+pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
+    let options = WorkloadOptions::from(arguments.workload);
+    let workload = options.check().map_err(Failure::bad_request)?;
+    let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
+    let progress = Progress::time(runtime, &arguments.target);
+    let show = |step: &Step| progress.step(step);
+    let mut record = match target::parse(&arguments.target)? {
+        Target::Drive(spec) => {
+            if arguments.numjobs != 1 {
+                return Err(Failure::bad_words("a modelled drive is asked by one job")
+                    .hint("raise --iodepth instead of --numjobs"));
+            }
+            let profile = target::profile(&spec)?;
+            target::simulate(&spec, &profile, &workload, arguments.seed, &show)?
+        }
+        Target::Path(path) => {
+            let measurement = Measurement {
+                path,
+                workload,
+                numjobs: arguments.numjobs,
+                seed: arguments.seed,
+                ioengine: arguments.ioengine,
+                direct: arguments.direct,
+                overwrite: arguments.overwrite,
+            };
+            measure::file(&measurement, &show)?
+        }
+    };
+    record.label = arguments.label;
+    drop(progress);
+    finish(&record, ui)
+}
+
+fn finish(record: &RunRecord, ui: Ui) -> Outcome {
+    if ui.json {
+        let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::run::text(record, ui.look()))?;
+    }
+    if interrupt::requested() {
+        ui.warn("interrupted: the figures are those of the time until then");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,94 @@
+//! Workload options of the command line, under fio's names.
+
+use clap::Args;
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::workload::{BlockSizes, Distribution, Rw, WorkloadOptions};
+
+/// What is asked of the drive.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Workload (fio's names)")]
+pub(crate) struct WorkloadArgs {
+    /// Kind of I/O: read, write, randread, randwrite, rw, randrw.
+    #[arg(long, default_value = "randread")]
+    rw: Option<Rw>,
+    /// Percentage of reads in a mixture.
+    #[arg(long, value_name = "PERCENT")]
+    rwmixread: Option<u32>,
+    /// Block size: 512, 4k, 1M.
+    #[arg(long, visible_alias = "blocksize")]
+    bs: Option<Bytes>,
+    /// Several block sizes with weights: 4k/60:64k/40.
+    #[arg(long, value_name = "SIZE/WEIGHT:...")]
+    bssplit: Option<BlockSizes>,
+    /// Requests kept outstanding.
+    #[arg(long)]
+    iodepth: Option<u32>,
+    /// How long to measure.
+    #[arg(long, default_value = "30s")]
+    runtime: Option<Span>,
+    /// Warm-up that is run but not measured.
+    #[arg(long, alias = "ramp_time", value_name = "TIME")]
+    ramp_time: Option<Span>,
+    /// Size of the region; a missing file is laid out at this size.
+    #[arg(long)]
+    size: Option<Bytes>,
+    /// First byte of the region.
+    #[arg(long)]
+    offset: Option<Bytes>,
+    /// Open loop: bytes a second, sent whether or not earlier requests are done.
+    #[arg(long, value_name = "BYTES/S")]
+    rate: Option<Bytes>,
+    /// Open loop: requests a second.
+    #[arg(long, alias = "rate_iops", value_name = "N")]
+    rate_iops: Option<u64>,
+    /// Poisson arrivals instead of evenly spaced ones.
+    #[arg(long)]
+    poisson: bool,
+    /// Pause between a completion and the request that follows it.
+    #[arg(long, value_name = "TIME")]
+    thinktime: Option<Span>,
+    /// Spread of random addresses: random, zipf:1.1.
+    #[arg(long, alias = "random_distribution", value_name = "D")]
+    random_distribution: Option<Distribution>,
+    /// Sequential streams, each in its own part of the region.
+    #[arg(long, value_name = "N")]
+    streams: Option<u32>,
+    /// Distance between the starts of sequential blocks.
+    #[arg(long)]
+    stride: Option<Bytes>,
+    /// Flush after every N writes.
+    #[arg(long, value_name = "N")]
+    fsync: Option<u32>,
+    /// Every write goes through the caches to the medium.
+    #[arg(long)]
+    sync: bool,
+    /// Stop after N requests.
+    #[arg(long, alias = "number_ios", value_name = "N")]
+    number_ios: Option<u64>,
+}
+
+impl From<WorkloadArgs> for WorkloadOptions {
+    fn from(args: WorkloadArgs) -> Self {
+        Self {
+            rw: args.rw,
+            rwmixread: args.rwmixread,
+            bs: args.bs,
+            bssplit: args.bssplit,
+            random_distribution: args.random_distribution,
+            stride: args.stride,
+            offset: args.offset,
+            size: args.size,
+            streams: args.streams,
+            iodepth: args.iodepth,
+            thinktime: args.thinktime,
+            rate: args.rate,
+            rate_iops: args.rate_iops,
+            poisson: args.poisson.then_some(true),
+            fsync: args.fsync,
+            sync: args.sync.then_some(true),
+            runtime: args.runtime,
+            ramp_time: args.ramp_time,
+            number_ios: args.number_ios,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The command line of drivelab: arguments to typed config to call to render to exit code.
+//!
+//! The program is this library's [`main`]; a library it is only so that the fuzz targets reach the
+//! parsers of files that users write.
+
+mod arguments;
+mod commands;
+mod failure;
+mod interrupt;
+mod measure;
+mod study;
+mod target;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use drivelab_core::config::ConfigError;
+
+use crate::arguments::Arguments;
+use crate::failure::{Exit, Outcome};
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // A panic is our bug and has an exit code of its own, so that scripts can tell.
+    match std::panic::catch_unwind(|| run(arguments)) {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => ui::show_failure(&failure).into(),
+        Err(_) => ui::show_bug().into(),
+    }
+}
+
+fn run(arguments: Arguments) -> Outcome {
+    let ui = ui::Ui::new(arguments.json);
+    interrupt::listen();
+    commands::run(arguments.command, ui).or_else(Exit::unless_pipe_closed)
+}
+
+/// Checks the study file in `text`; `file` stands in messages.
+///
+/// # Errors
+/// What is wrong with it, where, and what to write instead.
+pub fn check_study(file: &str, text: &str) -> Result<(), ConfigError> {
+    study::StudyFile::parse(file, text).map(|_| ())
+}

@@ -1,0 +1,98 @@
+//! A run on this machine, from a path to a record.
+
+use std::path::{Path, PathBuf};
+
+use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp};
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::workload::{Workload, WorkloadOptions};
+use drivelab_engine::{
+    Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunPlan,
+};
+
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// What is measured, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Measurement {
+    pub(crate) path: PathBuf,
+    pub(crate) workload: Workload,
+    pub(crate) numjobs: u32,
+    pub(crate) seed: u64,
+    pub(crate) ioengine: Option<IoEngine>,
+    pub(crate) direct: bool,
+    pub(crate) overwrite: bool,
+}
+
+/// Measures a file or a block device.
+pub(crate) fn file(
+    measurement: &Measurement,
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<RunRecord, Failure> {
+    let plan = RunPlan {
+        path: measurement.path.clone(),
+        workload: measurement.workload.clone(),
+        numjobs: measurement.numjobs,
+        seed: measurement.seed,
+        ioengine: measurement.ioengine,
+        direct: measurement.direct,
+        allow_overwrite: measurement.overwrite,
+        stamp: Stamp::Io,
+    };
+    let control = Control { stop: interrupt::flag(), progress };
+    let outcome = drivelab_engine::run(&plan, &control).map_err(failure)?;
+    Ok(RunRecord {
+        schema: RUN_SCHEMA.into(),
+        target: measurement.path.display().to_string(),
+        label: None,
+        config: RunConfig {
+            drivelab: env!("CARGO_PKG_VERSION").into(),
+            ioengine: outcome.ioengine.to_string(),
+            direct: plan.direct,
+            numjobs: plan.numjobs,
+            seed: plan.seed,
+            workload: plan.workload,
+        },
+        jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
+        total: outcome.total.record(),
+        marks: outcome.marks,
+        host: Some(drivelab_engine::host(Path::new("/"))),
+    })
+}
+
+/// Lays out `path` at `size` where it does not exist, by reading one block of it.
+pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<(), Failure> {
+    if path.exists() {
+        return Ok(());
+    }
+    let options = WorkloadOptions {
+        size: Some(size),
+        number_ios: Some(1),
+        runtime: Some(Span::from_secs(60)),
+        ..WorkloadOptions::default()
+    };
+    let workload = options.check().map_err(Failure::bad_request)?;
+    let (path, ioengine) = (path.to_owned(), None);
+    let (numjobs, direct, overwrite) = (1, false, false);
+    file(&Measurement { path, workload, numjobs, seed, ioengine, direct, overwrite }, &|_| ())?;
+    Ok(())
+}
+
+/// What the machine refuses has exit code 3, what was asked wrongly 2.
+fn failure(error: RunError) -> Failure {
+    let hint = error.hint();
+    let failure = match &error {
+        RunError::Setup { .. }
+        | RunError::Memory { .. }
+        | RunError::IoEngine(IoEngineError::NoRing { .. })
+        | RunError::Load(LoadError::Target(_))
+        | RunError::Open(
+            OpenError::System { .. } | OpenError::Layout(_) | OpenError::NoDirect { .. },
+        ) => Failure::cannot_here(error),
+        _ => Failure::bad_request(error),
+    };
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,12 @@
+//! The studies that come with the program.
+
+/// Name and text of each, in the order they are listed.
+pub(crate) const STUDIES: &[(&str, &str)] = &[
+    ("ahci-or-ide", include_str!("../../../../studies/ahci-or-ide.toml")),
+    ("buffered-or-direct", include_str!("../../../../studies/buffered-or-direct.toml")),
+];
+
+/// The text of the study called `name`.
+pub(crate) fn text(name: &str) -> Option<&'static str> {
+    STUDIES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

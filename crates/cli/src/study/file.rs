@@ -1,0 +1,294 @@
+//! A study file: what is compared, under which work, and what would count as better.
+
+use drivelab_core::choice_as_text;
+use drivelab_core::config::{Choice, ConfigError, Section};
+use drivelab_core::units::Ratio;
+use drivelab_core::workload::{Workload, WorkloadOptions};
+use drivelab_engine::IoEngine;
+use drivelab_model::spec::Options;
+
+use crate::failure::Failure;
+
+/// Where a study runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Virtual time over a modelled drive.
+    Simulate,
+    /// A real kernel in virtual time.
+    Kernel,
+    /// A modelled drive served in real time.
+    Emulate,
+    /// A modelled drive behind a virtual machine's controller.
+    Vm,
+    /// A real file or device.
+    Hardware,
+}
+
+impl Choice for Stage {
+    const WHAT: &'static str = "stage";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("simulate", Self::Simulate),
+        ("kernel", Self::Kernel),
+        ("emulate", Self::Emulate),
+        ("vm", Self::Vm),
+        ("hardware", Self::Hardware),
+    ];
+}
+choice_as_text!(Stage);
+
+/// A study as its file says it.
+#[derive(Debug, Clone)]
+pub(crate) struct StudyFile {
+    /// The question.
+    pub(crate) title: String,
+    /// `workload.metric`.
+    pub(crate) primary: String,
+    /// The arm that the overall verdict speaks of, by place.
+    pub(crate) candidate: usize,
+    pub(crate) mei: Ratio,
+    pub(crate) blocks: u32,
+    pub(crate) seed: u64,
+    pub(crate) stage: Stage,
+    /// The modelled drive that all arms share; absent in a study of real hardware only.
+    pub(crate) drive: Option<String>,
+    /// Settings that all arms share.
+    pub(crate) base: Options,
+    pub(crate) arms: Vec<Arm>,
+    pub(crate) workloads: Vec<NamedWorkload>,
+    pub(crate) contrasts: Vec<Contrast>,
+    /// What a reader of the result must know.
+    pub(crate) notes: Vec<String>,
+    pub(crate) curve: Option<Curve>,
+}
+
+/// One configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Arm {
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    /// Settings of the modelled drive.
+    pub(crate) options: Options,
+    /// Command that puts the arm in place.
+    pub(crate) apply: Option<String>,
+    /// Command that undoes it.
+    pub(crate) revert: Option<String>,
+    /// What the user must do, where no command can.
+    pub(crate) manual: Option<String>,
+    /// Command that succeeds only while the arm is in place.
+    pub(crate) check: Option<String>,
+    pub(crate) ioengine: Option<IoEngine>,
+    pub(crate) direct: Option<bool>,
+}
+
+/// One workload.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedWorkload {
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    pub(crate) workload: Workload,
+    /// Settings that belong to the workload, such as the drive's write cache.
+    pub(crate) options: Options,
+}
+
+/// Two arms between which one cause differs, by place.
+#[derive(Debug, Clone)]
+pub(crate) struct Contrast {
+    pub(crate) name: String,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// A picture of IOPS against depth; compared nowhere.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve {
+    /// One workload a depth.
+    pub(crate) depths: Vec<(u32, Workload)>,
+}
+
+/// More blocks than anybody waits for, and few enough to be planned at once.
+const BLOCKS_MAX: u32 = 10_000;
+
+impl StudyFile {
+    /// Reads the study in `text`; `name` stands in messages.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut top = Section::parse(name, text)?;
+        let (drive, base) = match top.section("base")? {
+            None => (None, Options::default()),
+            Some(mut section) => {
+                let read = (section.take("drive")?, options(&mut section)?);
+                section.finish()?;
+                read
+            }
+        };
+        let arms = arms(&mut top)?;
+        let candidate = match top.take::<String>("candidate")? {
+            None => arms.len() - 1,
+            Some(name) => arm_named(&top, &arms, &name)?,
+        };
+        let study = Self {
+            title: top.require("title")?,
+            primary: top.require("primary")?,
+            candidate,
+            mei: top.take("mei")?.unwrap_or(Ratio::percent(3)),
+            blocks: top.take("blocks")?.unwrap_or(10),
+            seed: top.take("seed")?.unwrap_or(1),
+            stage: top.take("stage")?.unwrap_or(Stage::Simulate),
+            drive,
+            base,
+            workloads: workloads(&mut top)?,
+            contrasts: contrasts(&mut top, &arms)?,
+            notes: top.list("notes")?.unwrap_or_default(),
+            curve: curve(&mut top)?,
+            arms,
+        };
+        study.check(&top)?;
+        top.finish()?;
+        Ok(study)
+    }
+
+    /// Puts what the command line says in place of what the file says.
+    pub(crate) fn override_with(
+        &mut self,
+        stage: Option<Stage>,
+        blocks: Option<u32>,
+        seed: Option<u64>,
+    ) -> Result<(), Failure> {
+        self.stage = stage.unwrap_or(self.stage);
+        self.seed = seed.unwrap_or(self.seed);
+        self.blocks = blocks.unwrap_or(self.blocks);
+        if !(1..=BLOCKS_MAX).contains(&self.blocks) {
+            return Err(Failure::bad_words(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        Ok(())
+    }
+
+    fn check(&self, top: &Section) -> Result<(), ConfigError> {
+        if !(1..=BLOCKS_MAX).contains(&self.blocks) {
+            return Err(top.error(format!("`blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        if self.mei == Ratio::ZERO || self.mei >= Ratio::ONE {
+            let wrong = "`mei` must lie between 0 and 100 %: no effect of size 0 can be excluded";
+            return Err(top.error(wrong));
+        }
+        let (workload, metric) = self.primary.rsplit_once('.').unwrap_or((&self.primary, ""));
+        if !self.workloads.iter().any(|known| known.name == workload) {
+            let names: Vec<&str> = self.workloads.iter().map(|known| known.name.as_str()).collect();
+            return Err(top.error(format!(
+                "`primary` names the workload `{workload}`; there are `{}`",
+                names.join("`, `")
+            )));
+        }
+        if !super::metrics::NAMES.contains(&metric) {
+            return Err(top.error(format!(
+                "`primary` names the metric `{metric}`; there are `{}`",
+                super::metrics::NAMES.join("`, `")
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn arms(top: &mut Section) -> Result<Vec<Arm>, ConfigError> {
+    let mut arms: Vec<Arm> = Vec::new();
+    for mut section in top.sections("arm")? {
+        let name: String = section.require("name")?;
+        let summary = section.take("summary")?.unwrap_or_default();
+        if arms.iter().any(|arm| arm.name == name) {
+            return Err(section.error(format!("two arms are called `{name}`")));
+        }
+        let (mut ioengine, mut direct) = (None, None);
+        if let Some(mut run) = section.section("run")? {
+            (ioengine, direct) = (run.take("ioengine")?, run.take("direct")?);
+            run.finish()?;
+        }
+        arms.push(Arm {
+            name,
+            summary,
+            apply: section.take("apply")?,
+            revert: section.take("revert")?,
+            manual: section.take("manual")?,
+            check: section.take("check")?,
+            options: options(&mut section)?,
+            ioengine,
+            direct,
+        });
+        section.finish()?;
+    }
+    if arms.len() < 2 {
+        return Err(top.error(format!(
+            "a study compares at least two arms, this one has {}: add `[[arm]]` tables",
+            arms.len()
+        )));
+    }
+    Ok(arms)
+}
+
+/// Takes the settings of the modelled drive, spelled as in `drive:NAME,key=value`.
+fn options(section: &mut Section) -> Result<Options, ConfigError> {
+    let mut options = Options::default();
+    for key in Options::KEYS.into_iter().filter(|key| *key != "seed") {
+        let mut set = |value: &str| options.set(key, value).map_err(|wrong| wrong.to_string());
+        section.take_with(key, &mut set)?;
+    }
+    Ok(options)
+}
+
+fn workloads(top: &mut Section) -> Result<Vec<NamedWorkload>, ConfigError> {
+    let mut workloads: Vec<NamedWorkload> = Vec::new();
+    for mut section in top.sections("workload")? {
+        let name: String = section.require("name")?;
+        if workloads.iter().any(|known| known.name == name) {
+            return Err(section.error(format!("two workloads are called `{name}`")));
+        }
+        let given: Option<String> = section.take("summary")?;
+        let options = options(&mut section)?;
+        let workload = WorkloadOptions::read(&mut section)?
+            .check()
+            .map_err(|wrong| section.error(wrong.to_string()))?;
+        section.finish()?;
+        let summary = given.unwrap_or_else(|| super::metrics::summary(&workload));
+        workloads.push(NamedWorkload { name, summary, workload, options });
+    }
+    if workloads.is_empty() {
+        return Err(top.error("a study needs work to do: add a `[[workload]]` table"));
+    }
+    Ok(workloads)
+}
+
+fn contrasts(top: &mut Section, arms: &[Arm]) -> Result<Vec<Contrast>, ConfigError> {
+    let mut contrasts = Vec::new();
+    for mut section in top.sections("contrast")? {
+        let (from, to): (String, String) = (section.require("from")?, section.require("to")?);
+        contrasts.push(Contrast {
+            name: section.require("name")?,
+            from: arm_named(&section, arms, &from)?,
+            to: arm_named(&section, arms, &to)?,
+        });
+        section.finish()?;
+    }
+    Ok(contrasts)
+}
+
+fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<usize, ConfigError> {
+    arms.iter().position(|arm| arm.name == name).ok_or_else(|| {
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+        section.error(format!("there is no arm `{name}`; there are `{}`", names.join("`, `")))
+    })
+}
+
+fn curve(top: &mut Section) -> Result<Option<Curve>, ConfigError> {
+    let Some(mut section) = top.section("curve")? else { return Ok(None) };
+    let depths: Vec<u32> = section.list("iodepth")?.unwrap_or_default();
+    if depths.is_empty() {
+        return Err(section.error("a curve needs depths: `iodepth = [1, 2, 4, 8, 16, 32]`"));
+    }
+    let options = WorkloadOptions::read(&mut section)?;
+    section.finish()?;
+    let mut workloads = Vec::new();
+    for depth in depths {
+        let options = WorkloadOptions { iodepth: Some(depth), ..options.clone() };
+        let workload = options.check().map_err(|wrong| top.error(wrong.to_string()))?;
+        workloads.push((depth, workload));
+    }
+    Ok(Some(Curve { depths: workloads }))
+}

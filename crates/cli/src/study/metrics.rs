@@ -1,0 +1,43 @@
+//! The numbers that a run yields, and how workloads are called.
+
+use drivelab_core::record::JobRecord;
+use drivelab_core::workload::{Pace, Rw, Workload};
+use drivelab_report::study::MetricValue;
+
+/// Every metric that a study may declare as primary.
+pub(super) const NAMES: &[&str] =
+    &["iops", "bytes_per_s", "lat_mean_ns", "lat_p50_ns", "lat_p99_ns", "lat_p99_9_ns"];
+
+/// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
+pub(super) fn of(record: &JobRecord) -> Vec<MetricValue> {
+    let mut metrics = drivelab_report::run::metrics(record);
+    metrics.retain(|metric| metric.value > 0.0);
+    metrics
+}
+
+/// The metric that speaks for a workload on the first screen.
+pub(super) fn headline(workload: &Workload) -> &'static str {
+    if workload.rw.is_random() { "iops" } else { "bytes_per_s" }
+}
+
+/// A workload in a phrase: `random 4k reads, 32 outstanding`.
+pub(super) fn summary(workload: &Workload) -> String {
+    let blocks = &workload.blocks;
+    let kind = match workload.rw {
+        Rw::Read => format!("sequential {blocks} reads"),
+        Rw::Write => format!("sequential {blocks} writes"),
+        Rw::RandRead => format!("random {blocks} reads"),
+        Rw::RandWrite => format!("random {blocks} writes"),
+        Rw::ReadWrite | Rw::RandRw => {
+            let order = if workload.rw.is_random() { "random" } else { "sequential" };
+            format!("{order} {blocks} reads ({}) and writes", workload.read_share)
+        }
+    };
+    let pace = match workload.pace {
+        Pace::Closed { iodepth: 1, .. } => "one at a time".into(),
+        Pace::Closed { iodepth, .. } => format!("{iodepth} outstanding"),
+        Pace::Fixed { per_s, .. } => format!("{per_s} a second"),
+        Pace::Poisson { per_s, .. } => format!("{per_s} a second, Poisson"),
+    };
+    format!("{kind}, {pace}")
+}

@@ -1,0 +1,135 @@
+//! What TARGET and DRIVE mean: a path, or a modelled drive.
+
+use std::path::{Path, PathBuf};
+
+use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord};
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::workload::Workload;
+use drivelab_engine::{Control, Progress, Simulation};
+use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
+use drivelab_model::spec::{DriveSpec, Options, ProfileRef, SpecError};
+use drivelab_model::{About, Drive};
+
+use crate::failure::{AtPath as _, Failure};
+use crate::interrupt;
+
+/// What a load is aimed at.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// A file or a block device.
+    Path(PathBuf),
+    /// A modelled drive in virtual time.
+    Drive(DriveSpec),
+}
+
+/// Reads a TARGET.
+pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
+    if text.starts_with("drive:") {
+        return drive_spec(text).map(Target::Drive);
+    }
+    let path = PathBuf::from(text);
+    if !path.exists() && profile::text(text).is_some() {
+        let message = format!("there is no file `{text}`, but a drive of that name is modelled");
+        return Err(Failure::bad_words(message).hint(format!("write `drive:{text}`")));
+    }
+    Ok(Target::Path(path))
+}
+
+/// Reads a DRIVE; the prefix `drive:` may stand.
+pub(crate) fn drive_spec(text: &str) -> Result<DriveSpec, Failure> {
+    text.parse().map_err(|error: SpecError| {
+        Failure::bad_request(error).hint("`drivelab drive list` shows the drives and their options")
+    })
+}
+
+/// The text of a drive's profile file.
+pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Failure> {
+    match &spec.profile {
+        ProfileRef::Embedded(name) => {
+            Ok(profile::text(name).expect("the spec was checked against the names").to_owned())
+        }
+        ProfileRef::File(name) => {
+            let path = Path::new(name);
+            std::fs::read_to_string(path).at_path("read the drive profile", path)
+        }
+    }
+}
+
+/// Finds and reads the profile of a drive; its base may be an embedded one, or a file beside it.
+pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
+    let text = profile_text(spec)?;
+    let name = spec.profile.to_string();
+    let folder = Path::new(&name).parent().map(Path::to_path_buf).unwrap_or_default();
+    let resolve = |base: &str| {
+        let file = folder.join(base);
+        let text = std::fs::read_to_string(&file).ok()?;
+        Some(BaseText { file: file.display().to_string(), text })
+    };
+    Profile::parse(&name, &text, &resolve).map_err(|error| match error {
+        ProfileError::Config(error) => error.into(),
+        error => Failure::bad_request(error),
+    })
+}
+
+/// Builds a drive and everything between it and the host.
+pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, Failure> {
+    drivelab_model::build(profile, options, seed).map_err(Failure::bad_request)
+}
+
+/// Runs a workload against a modelled drive in virtual time.
+pub(crate) fn simulate(
+    spec: &DriveSpec,
+    profile: &Profile,
+    workload: &Workload,
+    seed: u64,
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<RunRecord, Failure> {
+    let drive = build(profile, &spec.options, seed)?;
+    let control = Control { stop: interrupt::flag(), progress };
+    let Simulation { tally, marks, .. } =
+        drivelab_engine::simulate(drive, workload, seed, &control).map_err(Failure::bad_request)?;
+    let total = tally.record();
+    Ok(RunRecord {
+        schema: RUN_SCHEMA.into(),
+        target: spec.to_string(),
+        label: None,
+        config: RunConfig {
+            drivelab: env!("CARGO_PKG_VERSION").into(),
+            ioengine: "virtual".into(),
+            direct: true,
+            numjobs: 1,
+            seed,
+            workload: workload.clone(),
+        },
+        jobs: vec![total.clone()],
+        total,
+        marks,
+        host: None,
+    })
+}
+
+/// Everything that is set about a drive, as names and values for people.
+pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
+    let mut settings = vec![("drive".to_owned(), about.model.clone())];
+    let Some(attached) = &about.attached else { return settings };
+    let guard = attached.guard_ns.map_or_else(
+        || "none: commands are served as they come".into(),
+        |ns| format!("shortest positioning first, guard band {}", Span::from_ns(ns)),
+    );
+    let cache = attached
+        .write_cache_bytes
+        .map_or_else(|| "off".into(), |bytes| format!("on, {}", Bytes::new(bytes)));
+    let rows = [
+        ("controller", attached.controller.to_string()),
+        ("commands on the wire", attached.tags.to_string()),
+        ("command queuing", if attached.queued { "on" } else { "off" }.into()),
+        ("order in the drive", if attached.queued { guard } else { "one at a time".into() }),
+        ("wire", format!("{} MB/s", attached.wire_bytes_per_s / 1_000_000)),
+        ("tag dispatch", attached.dispatch.to_string()),
+        ("host elevator", attached.scheduler.to_string()),
+        ("nr_requests", attached.nr_requests.to_string()),
+        ("write cache", cache),
+    ];
+    settings.extend(rows.map(|(name, value)| (name.to_owned(), value)));
+    settings
+}

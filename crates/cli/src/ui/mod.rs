@@ -1,0 +1,104 @@
+//! The only place that prints: results to stdout, everything else to stderr.
+#![expect(clippy::print_stderr, reason = "this module is where printing lives")]
+#![expect(clippy::exit, reason = "a second Ctrl-C ends the process at once")]
+
+mod progress;
+
+pub(crate) use progress::Progress;
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+
+use drivelab_report::text::Look;
+
+use crate::failure::{Exit, Failure, Outcome};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// How to talk to the user of this process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ui {
+    /// Results are one JSON document.
+    pub(crate) json: bool,
+}
+
+#[expect(clippy::unused_self, reason = "whoever holds it may talk to the user")]
+impl Ui {
+    /// A user interface that prints JSON or text.
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// How results are to look on the terminal they go to.
+    pub(crate) fn look(self) -> Look {
+        let colour = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        let width = terminal_size::terminal_size_of(std::io::stdout());
+        // Where there is no terminal there is no width either: as wide as a page of text.
+        let width = width.map_or(100, |(width, _)| usize::from(width.0)).clamp(40, 160);
+        Look { width, colour }
+    }
+
+    /// Prints a result.
+    pub(crate) fn result(self, text: &str) -> Outcome {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            out.write_all(b"\n")?;
+        }
+        out.flush()?;
+        Ok(Exit::Done)
+    }
+
+    /// Tells the user something that is no result.
+    pub(crate) fn note(self, text: &str) {
+        let _ = writeln!(anstream::stderr(), "{text}");
+    }
+
+    /// Warns the user.
+    pub(crate) fn warn(self, text: &str) {
+        let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {text}");
+    }
+
+    /// Asks a question that is answered with yes or no; `None` where nobody is there to answer.
+    pub(crate) fn confirm(self, question: &str) -> Option<bool> {
+        if !std::io::stdin().is_terminal() {
+            return None;
+        }
+        let _ = write!(anstream::stderr(), "{question} [y/N] ");
+        let _ = std::io::stderr().flush();
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).ok()?;
+        Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}
+
+/// Shows an error and its hints.
+pub(crate) fn show_failure(failure: &Failure) -> Exit {
+    let mut err = anstream::stderr().lock();
+    let mut causes = failure.error.chain();
+    let first = causes.next().map(ToString::to_string).unwrap_or_default();
+    let _ = writeln!(err, "{ERROR}error:{ERROR:#} {first}");
+    for cause in causes {
+        let _ = writeln!(err, "  because: {cause}");
+    }
+    for hint in &failure.hints {
+        let _ = writeln!(err, "{HINT}hint:{HINT:#} {hint}");
+    }
+    failure.exit
+}
+
+/// Says that a panic was a bug of ours.
+pub(crate) fn show_bug() -> Exit {
+    eprintln!("error: this is a bug in drivelab, not in what you asked for");
+    eprintln!("hint: please report the message above together with the command you typed");
+    Exit::Bug
+}
+
+/// Ends the process at once.
+pub(crate) fn exit_now(exit: Exit) -> ! {
+    std::process::exit(exit as i32)
+}

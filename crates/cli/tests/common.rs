@@ -1,0 +1,69 @@
+//! Running the program as a user would.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// What a finished command said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    /// Standard output as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    /// Checks how it ended and that what it complained of holds each of the words.
+    pub(crate) fn failed(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "`{word}` is missing: {self:?}");
+        }
+    }
+}
+
+/// A command, ready to be changed and run in `folder`.
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_drivelab"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1");
+    command
+}
+
+/// Runs the program in `folder`.
+pub(crate) fn drivelab(folder: &Path, arguments: &[&str]) -> Said {
+    said(command(folder, arguments).output().expect("the program starts"))
+}
+
+/// Begins to run the program in `folder`.
+pub(crate) fn begin(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = command(folder, arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+/// What a finished process said.
+pub(crate) fn said(output: Output) -> Said {
+    Said {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).expect("output is UTF-8"),
+        err: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+/// Writes a file into `folder` and returns its path.
+pub(crate) fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, content).expect("the folder can be written");
+    path
+}
+
+/// An empty folder of its own for a test.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}

@@ -1,0 +1,94 @@
+//! `compare`: a verdict from results that exist already.
+
+use std::fmt::Write as _;
+
+use crate::common::{drivelab, file, folder};
+
+/// The two published lines: one run each of a kernel driver for IDE and one for AHCI, 2009.
+const IDE: &str = "1.96,1.96,kvm,1,1252886317,4G,,439,99,52686,15,27168,5,2039,99,62782,4,228.9,3,\
+384,,,,,17299,43,379058,99,777,1,24781,49,522877,100,579,1,48125us,1645ms,1545ms,16144us,137ms,\
+863ms,1773ms,169us,18519ms,1403ms,14us,14935ms\n";
+const AHCI: &str = "1.96,1.96,kvm,1,1252887577,4G,,430,98,52639,14,27533,5,2066,99,62991,4,224.5,\
+1,384,,,,,28173,56,373407,98,1645,2,31110,61,522376,99,1026,1,50870us,1532ms,1655ms,10203us,\
+21423us,953ms,1363ms,157us,12877ms,1216ms,61us,11397ms\n";
+
+#[test]
+fn one_published_run_each_concludes_nothing() {
+    let folder = folder();
+    file(folder.path(), "ide.csv", IDE);
+    file(folder.path(), "ahci.csv", AHCI);
+    let said = drivelab(folder.path(), &["compare", "ide.csv", "ahci.csv", "--json"]);
+    assert_eq!(said.code, 4, "{said:?}");
+    let result = said.json();
+    assert_eq!(result["schema"], "drivelab.compare/1");
+    assert_eq!(result["verdict"], "inconclusive");
+    let metrics = result["metrics"].as_array().unwrap();
+    for metric in metrics {
+        assert_eq!(metric["verdict"], "inconclusive", "{metric}");
+        assert_eq!(metric["n"], 1, "{metric}");
+        assert!(metric["runs_needed"].as_u64().is_some_and(|runs| runs >= 6), "{metric}");
+    }
+    let text = drivelab(folder.path(), &["compare", "ide.csv", "ahci.csv"]).out;
+    for word in ["cpu-test", "1.63", "2.12", "0.98"] {
+        assert!(text.contains(word), "`{word}` is missing in\n{text}");
+    }
+}
+
+fn pairs(effect: f64) -> String {
+    let mut text = String::from("block,arm,value\n");
+    for block in 0..10_u32 {
+        // Noise of about 1 % that has no trend and never repeats.
+        let noise = f64::from((block * 7) % 10) / 1000.0;
+        writeln!(text, "{block},before,{}", 100.0 * (1.0 + noise)).unwrap();
+        writeln!(text, "{block},after,{}", 100.0 * effect * (1.005 - noise)).unwrap();
+    }
+    text
+}
+
+#[test]
+fn pairs_give_each_verdict_its_exit_code() {
+    let folder = folder();
+    let check = |effect: f64, verdict: &str, code: i32| {
+        file(folder.path(), "pairs.csv", &pairs(effect));
+        let said = drivelab(folder.path(), &["compare", "--pairs", "pairs.csv", "--json"]);
+        assert_eq!((said.code, &said.json()["verdict"]), (code, &verdict.into()), "{said:?}");
+    };
+    check(1.2, "faster", 0);
+    check(0.8, "slower", 1);
+    check(1.0, "no-practical-difference", 0);
+}
+
+#[test]
+fn stored_runs_compare() {
+    let folder = folder();
+    let run = |name: &str, controller: &str, seed: u32| {
+        let target = format!("drive:seagate-st31000333as,controller={controller}");
+        let seed = seed.to_string();
+        let arguments =
+            ["run", &target, "--iodepth", "32", "--number-ios", "3000", "--seed", &seed, "--json"];
+        let said = drivelab(folder.path(), &arguments);
+        file(folder.path(), name, &said.out);
+    };
+    run("ide.json", "ide", 1);
+    run("ahci.json", "ahci", 1);
+    let one = drivelab(folder.path(), &["compare", "ide.json", "ahci.json", "--json"]);
+    assert_eq!((one.code, &one.json()["verdict"]), (4, &"inconclusive".into()), "{one:?}");
+}
+
+#[test]
+fn broken_results_are_refused_with_their_line() {
+    let folder = folder();
+    let check = |content: &[u8], words: &[&str]| {
+        std::fs::write(folder.path().join("x.csv"), content).unwrap();
+        drivelab(folder.path(), &["compare", "--pairs", "x.csv"]).failed(2, words);
+        drivelab(folder.path(), &["compare", "x.csv", "x.csv"]).failed(2, &["x.csv"]);
+    };
+    check(b"", &["x.csv", "nothing in it"]);
+    check(b"block,arm,value\n1,a,fast\n", &["x.csv:2", "fast"]);
+    check(b"block,arm,value\n1,a\n", &["x.csv:2"]);
+    check(b"\x00\xff\xfe\x00", &["x.csv"]);
+    check(b"block,arm,value\n1,a,1e999\n", &["x.csv:2"]);
+    check(&IDE.as_bytes()[..100], &["x.csv"]);
+    drivelab(folder.path(), &["compare", "missing", "also"]).failed(2, &["missing"]);
+    drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "0"]).failed(2, &["mei"]);
+}

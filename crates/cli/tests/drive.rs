@@ -1,0 +1,52 @@
+//! `drive`: the modelled drives.
+
+use crate::common::{drivelab, file, folder};
+
+#[test]
+fn every_listed_drive_can_be_shown_and_run() {
+    let folder = folder();
+    let list = drivelab(folder.path(), &["drive", "list", "--json"]).json();
+    let drives = list["drives"].as_array().unwrap();
+    assert!(drives.len() >= 6, "{list}");
+    for drive in drives {
+        let name = drive["name"].as_str().unwrap();
+        let shown = drivelab(folder.path(), &["drive", "show", name, "--json"]);
+        assert_eq!(shown.code, 0, "{shown:?}");
+        assert_eq!(shown.json()["capacity_bytes"], drive["capacity_bytes"]);
+        let target = format!("drive:{name}");
+        let run = drivelab(folder.path(), &["run", &target, "--number-ios", "200", "--json"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(run.json()["total"]["ios"], 200);
+    }
+}
+
+#[test]
+fn own_profiles_start_from_others() {
+    let folder = folder();
+    let at = |rpm: &str| {
+        let text = format!("base = \"seagate-st31000333as\"\n{rpm}");
+        let path = file(folder.path(), "own.toml", &text);
+        let target = format!("drive:{}", path.display());
+        let arguments = ["run", &target, "--number-ios", "2000", "--json"];
+        drivelab(folder.path(), &arguments)
+    };
+    let iops = |rpm: &str| at(rpm).json()["total"]["iops"].as_f64().unwrap();
+    assert!(iops("rpm = 10000\n") > 1.05 * iops(""));
+    at("rpm = 0\n").failed(2, &["own.toml:2", "rpm"]);
+    at("rmp = 7200\n").failed(2, &["own.toml:2", "did you mean `rpm`"]);
+    at("rpm = 1e30\n").failed(2, &["own.toml:2", "rpm"]);
+}
+
+#[test]
+fn wrong_drives_are_refused_with_a_suggestion() {
+    let folder = folder();
+    let check = |target: &str, words: &[&str]| {
+        drivelab(folder.path(), &["run", target, "--number-ios", "10"]).failed(2, words);
+    };
+    check("drive:seagate-st31000333", &["did you mean `seagate-st31000333as`"]);
+    check("drive:generic-5400,controler=ide", &["did you mean `controller`"]);
+    check("drive:generic-5400,controller=ide=1", &["controller"]);
+    check("drive:generic-5400,tags=0", &["from 1 to"]);
+    check("drive:missing.toml", &["missing.toml"]);
+    check("generic-5400", &["drive:generic-5400"]);
+}

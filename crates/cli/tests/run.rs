@@ -1,0 +1,126 @@
+//! `run`: one measurement.
+
+use std::process::Command;
+
+use crate::common::{command, drivelab, file, folder, said};
+
+#[test]
+fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
+    let folder = folder();
+    let arguments = [
+        "run",
+        "data",
+        "--size",
+        "16M",
+        "--rw",
+        "randread",
+        "--bs",
+        "4k",
+        "--iodepth",
+        "32",
+        "--runtime",
+        "200ms",
+        "--label",
+        "first",
+        "--json",
+    ];
+    let said = drivelab(folder.path(), &arguments);
+    assert_eq!(said.code, 0, "{said:?}");
+    let run = said.json();
+    assert_eq!(run["schema"], "drivelab.run/1");
+    assert_eq!(run["label"], "first");
+    let total = &run["total"];
+    for key in ["ios", "iops", "bytes_per_s", "errors", "cpu_ns_per_io"] {
+        assert!(total[key].is_number(), "{key} in {total}");
+    }
+    for latency in ["lat_ns", "service_ns", "late_ns"] {
+        for key in ["min", "mean", "p50", "p90", "p99", "p99_9", "p99_99", "max", "n"] {
+            assert!(total[latency][key].is_u64(), "{latency}.{key} in {total}");
+        }
+    }
+    assert!(total["lat_ns"]["min"].as_u64() >= total["service_ns"]["min"].as_u64());
+    assert!(["io", "batch"].contains(&total["stamp"].as_str().unwrap()));
+    assert!(total["seconds"].is_array());
+    assert_eq!(run["jobs"].as_array().unwrap().len(), 1);
+    assert_eq!(std::fs::metadata(folder.path().join("data")).unwrap().len(), 16 << 20);
+}
+
+#[test]
+fn somebodys_data_is_not_overwritten() {
+    let folder = folder();
+    let text = "precious".repeat(4096);
+    let path = file(folder.path(), "precious", &text);
+    let write = |more: &[&str]| {
+        let mut arguments = vec!["run", "precious", "--rw", "randwrite", "--number-ios", "4"];
+        arguments.extend(more);
+        drivelab(folder.path(), &arguments)
+    };
+    write(&[]).failed(2, &["precious", "--overwrite"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    let allowed = write(&["--overwrite"]);
+    assert_eq!(allowed.code, 0, "{allowed:?}");
+    assert_ne!(std::fs::read(&path).unwrap(), text.as_bytes());
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_a_reason() {
+    let folder = folder();
+    file(folder.path(), "empty", "");
+    let check = |arguments: &[&str], code: i32, words: &[&str]| {
+        let all: Vec<&str> = ["run"].iter().chain(arguments).copied().collect();
+        drivelab(folder.path(), &all).failed(code, words);
+    };
+    check(&["missing"], 2, &["missing", "--size"]);
+    check(&["empty"], 2, &["empty"]);
+    check(&["."], 2, &["directory"]);
+    check(&["/dev/null"], 2, &["/dev/null"]);
+    check(&["drive:generic-5400", "--bs", "0"], 2, &["bs"]);
+    check(&["drive:generic-5400", "--bs", "513"], 2, &["512"]);
+    check(&["drive:generic-5400", "--iodepth", "0"], 2, &["iodepth"]);
+    check(&["drive:generic-5400", "--offset", "1P"], 2, &["beyond the end"]);
+    check(&["drive:generic-5400", "--runtime", "0"], 2, &["runtime"]);
+    check(&["drive:generic-5400", "--rw", "radnread"], 2, &["randread"]);
+    check(&["drive:generic-5400", "--rate", "1"], 2, &["rate_iops"]);
+    check(&["x", "--size", "99999P"], 2, &["size"]);
+}
+
+#[test]
+fn block_devices_are_never_written() {
+    let folder = folder();
+    let mut mknod = Command::new("mknod");
+    mknod.args(["disk", "b", "7", "200"]).current_dir(folder.path());
+    let made = mknod.output().is_ok_and(|output| output.status.success());
+    assert!(made || std::env::var_os("CI").is_none(), "CI runs as root and can make a node");
+    if made {
+        let arguments = ["run", "disk", "--rw", "randwrite", "--number-ios", "1"];
+        drivelab(folder.path(), &arguments).failed(2, &["block device", "never"]);
+    }
+}
+
+#[test]
+fn modelled_drives_run_under_the_same_options() {
+    let folder = folder();
+    let iops = |target: &str, depth: &str| {
+        let arguments =
+            ["run", target, "--iodepth", depth, "--number-ios", "5000", "--json", "--seed", "3"];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(said.out, drivelab(folder.path(), &arguments).out, "one seed, one answer");
+        said.json()["total"]["iops"].as_f64().unwrap()
+    };
+    let deep = iops("drive:seagate-st31000333as,controller=ahci", "32");
+    assert!(deep > 1.3 * iops("drive:seagate-st31000333as,controller=ide", "32"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = folder();
+    let script = "\"$0\" run drive:generic-5400 --number-ios 50 --json | head -c 10";
+    let output = Command::new("bash")
+        .args(["-c", &format!("set -o pipefail; {script}")])
+        .arg(command(folder.path(), &[]).get_program())
+        .output()
+        .unwrap();
+    let said = said(output);
+    assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
+}

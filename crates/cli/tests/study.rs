@@ -1,0 +1,227 @@
+//! `study`: the experiment end to end.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{begin, drivelab, file, folder, said};
+
+/// A study small enough to be run many times; two drives of which one spins 3 % faster.
+const SMALL: &str = r#"
+title = "Does a faster spindle help?"
+primary = "read.iops"
+blocks = 6
+
+[base]
+drive = "seagate-st31000333as"
+
+[[arm]]
+name = "ide"
+controller = "ide"
+
+[[arm]]
+name = "ahci"
+controller = "ahci"
+
+[[workload]]
+name = "read"
+rw = "randread"
+iodepth = 32
+runtime = "10s"
+"#;
+
+fn metric<'a>(result: &'a Value, name: &str, arm: &str) -> &'a Value {
+    let metrics = result["metrics"].as_array().expect("a list of metrics");
+    let wanted = |metric: &&Value| metric["name"] == name && metric["arms"][1] == arm;
+    metrics.iter().find(wanted).unwrap_or_else(|| panic!("no {name} of {arm} in {result}"))
+}
+
+#[test]
+fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
+    let folder = folder();
+    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--blocks", "6", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    assert_eq!(result["schema"], "drivelab.study/1");
+    assert_eq!(result["verdict"], "faster");
+    let ratio = |name, arm| metric(&result, name, arm)["ratio"].as_f64().expect("a ratio");
+    let deep = ratio("random-read-32.iops", "ahci-ncq");
+    assert!((1.3..=2.5).contains(&deep), "NCQ against IDE at depth 32: {deep}");
+    let shallow = metric(&result, "random-read-1.iops", "ahci-ncq");
+    assert_eq!(shallow["verdict"], "no-practical-difference");
+    let names: Vec<&Value> =
+        result["contrasts"].as_array().unwrap().iter().map(|c| &c["name"]).collect();
+    assert_eq!(names, ["the host elevator", "the drive's own queue (NCQ)"]);
+}
+
+#[test]
+fn one_seed_gives_the_same_bytes_and_another_does_not() {
+    let folder = folder();
+    let study = file(folder.path(), "small.toml", SMALL);
+    let run = |out: &str, seed: &str| {
+        let arguments = ["study", study.to_str().unwrap(), "--json", "--out", out, "--seed", seed];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+        let page = fs::read(folder.path().join(out).join("report.html")).unwrap();
+        (said.out, page)
+    };
+    let first = run("a", "1");
+    assert_eq!(first, run("b", "1"));
+    assert_ne!(first.0, run("c", "2").0);
+}
+
+#[test]
+fn wrong_study_files_are_refused_with_line_and_remedy() {
+    let folder = folder();
+    let check = |text: &str, words: &[&str]| {
+        let path = file(folder.path(), "wrong.toml", text);
+        drivelab(folder.path(), &["study", path.to_str().unwrap()]).failed(2, words);
+    };
+    check(&SMALL.replace("iodepth", "iodpeth"), &["wrong.toml:", "`iodpeth`", "`iodepth`"]);
+    check(&SMALL.replace("\"ahci\"\n\n[[w", "\"achi\"\n\n[[w"), &["`achi`", "`ahci`"]);
+    check(&SMALL.replace("read.iops", "reed.iops"), &["`reed`", "`read`"]);
+    check(&SMALL.replace("blocks = 6", "blocks = 0"), &["blocks"]);
+    check(&SMALL.replace("10s", "-1s"), &["runtime", "duration"]);
+    check(&SMALL.replace("runtime = \"10s\"", "bs = 0"), &["`bs`", "multiple of 512"]);
+    check(&SMALL.replace("seagate-st31000333as", "seagate-st31000334as"), &["did you mean"]);
+    check("", &["arm"]);
+    check("title = ", &["wrong.toml:1:"]);
+    drivelab(folder.path(), &["study", "ahci-or-idee"]).failed(2, &["did you mean `ahci-or-ide`"]);
+    drivelab(folder.path(), &["study", "nowhere.toml"]).failed(2, &["nowhere.toml"]);
+    drivelab(folder.path(), &["study", "ahci-or-ide", "--stage", "vm"]).failed(3, &["stage vm"]);
+    drivelab(folder.path(), &["study", "buffered-or-direct"]).failed(2, &["--target"]);
+}
+
+/// A study of a real file whose arms leave a trace of being put in place.
+const REAL: &str = r#"
+title = "Do the commands of an arm matter?"
+primary = "read.iops"
+stage = "hardware"
+mei = "50%"
+blocks = 6
+
+[[arm]]
+name = "one"
+apply = "echo apply one >> trace"
+check = "tail -n 1 trace | grep -q one"
+revert = "echo revert one >> trace"
+
+[[arm]]
+name = "two"
+apply = "echo apply two >> trace"
+run = { ioengine = "psync", direct = false }
+
+[[workload]]
+name = "read"
+rw = "randread"
+iodepth = 1
+runtime = "30ms"
+"#;
+
+fn real(folder: &Path, study: &str, more: &[&str]) -> crate::common::Said {
+    let path = file(folder, "real.toml", study);
+    let mut arguments =
+        vec!["study", path.to_str().unwrap(), "--target", "data", "--size", "8M", "--json"];
+    arguments.extend(more);
+    drivelab(folder, &arguments)
+}
+
+#[test]
+fn arms_of_a_real_file_are_put_in_place_and_undone() {
+    let folder = folder();
+    let said = real(folder.path(), REAL, &[]);
+    assert!([0, 1, 4].contains(&said.code), "{said:?}");
+    assert_eq!(said.json()["stage"], "hardware");
+    let trace = fs::read_to_string(folder.path().join("trace")).unwrap();
+    let count = |what: &str| trace.lines().filter(|line| *line == what).count();
+    assert_eq!(count("apply one"), count("revert one"), "{trace}");
+    assert!((3..=6).contains(&count("apply one")), "{trace}");
+    let failing = REAL.replace("apply = \"echo apply two >> trace\"", "apply = \"exit 7\"");
+    real(folder.path(), &failing, &["--out", "failing"]).failed(3, &["exit 7", "two"]);
+    let elsewhere = REAL.replace("grep -q one", "grep -q nothing");
+    real(folder.path(), &elsewhere, &["--out", "elsewhere"]).failed(3, &["not in place"]);
+}
+
+#[test]
+fn arms_that_need_a_reboot_wait_for_the_user_and_go_on() {
+    let folder = folder();
+    let study = REAL.replace(
+        "apply = \"echo apply two >> trace\"",
+        "manual = \"set SATA mode to AHCI in the BIOS\"",
+    );
+    let mut arms = vec!["two".to_owned()];
+    let mut visits = 0;
+    let code = loop {
+        let more = ["--resume", "--in-place", arms.last().unwrap()];
+        let said = real(folder.path(), &study, if visits == 0 { &[] } else { &more });
+        visits += 1;
+        assert!(visits < 20, "the study never ends: {said:?}");
+        if said.code != 4 || !said.out.is_empty() {
+            break said.code;
+        }
+        said.failed(4, &["BIOS", "--resume", "--in-place two"]);
+        // Without a word that the arm is in place nothing is measured.
+        real(folder.path(), &study, &["--resume"]).failed(4, &["BIOS"]);
+        arms.push("two".into());
+    };
+    assert!([0, 1, 4].contains(&code));
+    let lines = fs::read_to_string(folder.path().join("drivelab-results/real/runs.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 12, "every run is made once");
+    assert!(visits <= 5, "six groups back and forth need few visits, not {visits}");
+}
+
+#[test]
+fn an_interrupted_study_keeps_its_runs_and_resumes_only_itself() {
+    let folder = folder();
+    let slow = REAL.replace("30ms", "300ms");
+    let path = file(folder.path(), "real.toml", &slow);
+    let path = path.to_str().unwrap();
+    let child = begin(folder.path(), &["study", path, "--target", "data", "--size", "8M"]);
+    let runs = folder.path().join("drivelab-results/real/runs.jsonl");
+    let kept = || fs::read_to_string(&runs).unwrap_or_default().lines().count();
+    for _ in 0..600 {
+        if kept() >= 2 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let said = said(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 130, "{said:?}");
+    let before = kept();
+    assert!((2..12).contains(&before), "{before} runs were kept");
+    // A crash in the middle of a line loses that line and no other.
+    let whole = fs::read_to_string(&runs).unwrap();
+    fs::write(&runs, format!("{whole}{{\"step\":")).unwrap();
+
+    let again = |study: &str, more: &[&str]| real(folder.path(), study, more);
+    again(&slow, &[]).failed(2, &["unfinished", "--resume"]);
+    again(&slow.replace("50%", "40%"), &["--resume"]).failed(2, &["another study file"]);
+    again(&slow, &["--resume", "--seed", "9"]).failed(2, &["seed"]);
+    let other = ["study", path, "--target", "other", "--size", "8M", "--resume"];
+    drivelab(folder.path(), &other).failed(2, &["another target"]);
+    let done = again(&slow, &["--resume"]);
+    assert!([0, 1, 4].contains(&done.code), "{done:?}");
+    assert_eq!(kept(), 12);
+    assert_eq!(done.json()["blocks"], 6);
+}
+
+#[test]
+fn a_full_disk_is_an_error_with_a_remedy() {
+    let folder = folder();
+    let study = file(folder.path(), "small.toml", SMALL);
+    let full = file(folder.path(), "not-a-folder", "");
+    let out = full.join("results");
+    let arguments = ["study", study.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    drivelab(folder.path(), &arguments).failed(2, &["not-a-folder"]);
+    let to_full = std::process::Command::new("sh")
+        .args(["-c", "\"$0\" study small.toml --json > /dev/full"])
+        .arg(env!("CARGO_BIN_EXE_drivelab"))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let to_full = crate::common::said(to_full);
+    to_full.failed(3, &["No space left"]);
+}

@@ -1,0 +1,53 @@
+//! What every way of doing I/O on a file needs: clock, buffers, contents.
+
+pub(crate) mod buffers;
+pub(crate) mod clock;
+pub(crate) mod pattern;
+mod psync;
+
+pub use clock::Clock;
+pub use psync::Psync;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use drivelab_core::Request;
+use drivelab_core::record::Stamp;
+use drivelab_core::request::IoError;
+use drivelab_core::units::{Bytes, Lba};
+
+/// What a target for one job on an open file is made from.
+#[derive(Debug, Clone)]
+pub struct FileJob {
+    /// The file, opened as the job needs it.
+    pub file: Arc<File>,
+    /// Bytes that may be addressed.
+    pub capacity: Bytes,
+    /// The job's clock.
+    pub clock: Clock,
+    /// When completions are stamped.
+    pub stamp: Stamp,
+    /// Requests outstanding at most.
+    pub iodepth: u32,
+    /// The largest request.
+    pub largest: Bytes,
+    /// Alignment of buffers in memory; a power of two.
+    pub memory_align: usize,
+    /// Whether it reads.
+    pub reads: bool,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Seed of what it writes.
+    pub seed: u64,
+}
+
+/// Refuses what can never succeed, before any system is asked.
+pub(crate) fn check_range(request: &Request, capacity: Bytes) -> Result<(), IoError> {
+    if request.end() > Lba::at_byte(capacity) { Err(IoError::OutOfRange) } else { Ok(()) }
+}
+
+/// The result of a transfer that moved `moved` of the bytes that `request` asked for.
+pub(crate) fn check_moved(request: &Request, moved: u64) -> Result<(), IoError> {
+    let short = request.op.transfers() && moved != request.sectors.bytes().get();
+    if short { Err(IoError::Short(moved)) } else { Ok(()) }
+}

@@ -1,0 +1,83 @@
+//! What is written: random bytes that no drive can compress or deduplicate, and that we recognise.
+//!
+//! Every 512-byte sector begins with a signature and a number of its own. The signature tells a
+//! file that holds nothing but our data, which may be overwritten, from one that holds somebody
+//! else's (see [`crate::guard`]). It lies in the data and not in the file's attributes, so it
+//! survives copying and works on any file system, and data written over ours by anybody takes it
+//! away. Eight bytes of 512 compress; the rest does not.
+
+use drivelab_core::Rng;
+
+const SECTOR: usize = 512;
+/// Chosen once at random; no meaning.
+const SIGNATURE: [u8; 8] = [0xD5, 0x1B, 0x9E, 0x27, 0xC4, 0x83, 0x6A, 0xF0];
+/// 2^64 over the golden ratio: multiples of it look random and repeat only after 2^64.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Fills `buffer` with sectors of random data.
+pub(crate) fn fill(buffer: &mut [u8], rng: &mut Rng) {
+    for word in buffer.chunks_mut(8) {
+        word.copy_from_slice(&rng.bits().to_le_bytes()[..word.len()]);
+    }
+    for sector in buffer.chunks_exact_mut(SECTOR) {
+        sector[..8].copy_from_slice(&SIGNATURE);
+    }
+}
+
+/// Makes every sector of a filled `buffer` differ from all that were written before.
+///
+/// Only the sector's number changes, eight bytes of 512: a write costs no more than that.
+#[inline]
+pub(crate) fn renew(buffer: &mut [u8], written: &mut u64) {
+    for sector in buffer.chunks_exact_mut(SECTOR) {
+        *written += 1;
+        sector[8..16].copy_from_slice(&written.wrapping_mul(GOLDEN).to_le_bytes());
+    }
+}
+
+/// Whether this sector was written by us.
+pub(crate) fn is_ours(sector: &[u8]) -> bool {
+    sector.starts_with(&SIGNATURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sector_is_ours_and_no_two_are_alike() {
+        let mut buffer = vec![0_u8; 64 * SECTOR];
+        fill(&mut buffer, &mut Rng::new(1));
+        let before = buffer.clone();
+        let mut written = 0;
+        renew(&mut buffer, &mut written);
+        assert_eq!(written, 64);
+        let mut seen: Vec<&[u8]> =
+            buffer.chunks(SECTOR).chain(before.chunks(SECTOR)).map(|s| &s[..16]).collect();
+        assert!(seen.iter().all(|sector| is_ours(sector)));
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 128);
+    }
+
+    #[test]
+    fn other_data_is_not_ours() {
+        assert!(!is_ours(&[0; SECTOR]));
+        assert!(!is_ours(b"-- a database dump"));
+        assert!(!is_ours(b""));
+    }
+
+    #[test]
+    fn what_is_written_does_not_compress() {
+        let mut buffer = vec![0_u8; 128 * SECTOR];
+        fill(&mut buffer, &mut Rng::new(1));
+        renew(&mut buffer, &mut 0);
+        // Each byte value is as frequent as in random data, but for the signature's eight.
+        let mut counts = [0_i64; 256];
+        for byte in &buffer {
+            counts[usize::from(*byte)] += 1;
+        }
+        let (mean, signed) = (256, 128);
+        assert!(counts.iter().all(|count| (count - mean).abs() < signed + 100), "{counts:?}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Plain `pread` and `pwrite`: one request at a time.
+
+use std::io::{ErrorKind, IoSlice};
+use std::os::unix::fs::FileExt as _;
+
+use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
+use drivelab_core::target::{Rejected, Target, TargetError};
+use drivelab_core::units::{Bytes, Time};
+use rustix::fs::FallocateFlags;
+use rustix::io::ReadWriteFlags;
+
+use super::buffers::Buffers;
+use super::{FileJob, check_moved, check_range, pattern};
+
+/// A file that is read and written with one system call a request.
+///
+/// Submitting *is* the I/O: the request is done when it is handed over, and the next wait tells so.
+/// A second request is given back until then.
+#[derive(Debug)]
+pub struct Psync {
+    job: FileJob,
+    buffers: Buffers,
+    /// Sectors written so far.
+    written: u64,
+    done: Option<Completion>,
+}
+
+impl Psync {
+    /// A target for `job`.
+    pub fn new(job: FileJob) -> Self {
+        let job = FileJob { iodepth: 1, ..job };
+        Self { buffers: Buffers::new(&job), job, written: 0, done: None }
+    }
+
+    fn perform(&mut self, request: &Request) -> Result<(), IoError> {
+        check_range(request, self.job.capacity)?;
+        loop {
+            match self.call(request) {
+                Ok(moved) => return check_moved(request, moved as u64),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(IoError::Os(error.raw_os_error().unwrap_or_default())),
+            }
+        }
+    }
+
+    fn call(&mut self, request: &Request) -> std::io::Result<usize> {
+        let (file, offset) = (&self.job.file, request.lba.byte_offset().get());
+        let bytes = request.sectors.bytes().get();
+        let length = usize::try_from(bytes).expect("a block is at most 1 GiB");
+        match request.op {
+            Op::Read => {
+                let begin = self.buffers.read_at(0);
+                file.read_at(&mut self.buffers.memory()[begin..begin + length], offset)
+            }
+            Op::Write => {
+                let begin = self.buffers.write_at(0);
+                let data = &mut self.buffers.memory()[begin..begin + length];
+                pattern::renew(data, &mut self.written);
+                if request.fua {
+                    let data = [IoSlice::new(data)];
+                    return Ok(rustix::io::pwritev2(file, &data, offset, ReadWriteFlags::DSYNC)?);
+                }
+                file.write_at(data, offset)
+            }
+            Op::Flush => file.sync_data().map(|()| 0),
+            Op::Trim => {
+                let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                rustix::fs::fallocate(file, punch, offset, bytes)?;
+                Ok(0)
+            }
+        }
+    }
+}
+
+impl Target for Psync {
+    #[inline]
+    fn now(&mut self) -> Time {
+        self.job.clock.now()
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.job.capacity
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        if self.done.is_some() {
+            return Err(Rejected::Full(request));
+        }
+        let result = self.perform(&request);
+        let (id, at, served_by) = (request.id, self.job.clock.now(), ServedBy::Unknown);
+        self.done = Some(Completion { id, at, result, served_by });
+        Ok(())
+    }
+
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        match self.done.take() {
+            Some(done) => completed.push(done),
+            None => self.job.clock.sleep_until(until),
+        }
+        Ok(())
+    }
+}

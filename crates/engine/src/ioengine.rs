@@ -1,0 +1,165 @@
+//! Which way requests reach the kernel.
+
+use std::io;
+
+use drivelab_core::choice_as_text;
+use drivelab_core::config::Choice;
+use drivelab_core::record::{Mark, MarkId};
+use drivelab_core::workload::Pace;
+
+/// A way of doing I/O, under fio's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoEngine {
+    /// Many requests at once through a ring shared with the kernel.
+    IoUring,
+    /// `pread` and `pwrite`: one request at a time.
+    Psync,
+}
+
+impl Choice for IoEngine {
+    const WHAT: &'static str = "way of doing I/O (`ioengine`)";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("io_uring", Self::IoUring), ("psync", Self::Psync)];
+}
+choice_as_text!(IoEngine);
+
+/// Why the wanted way of doing I/O cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum IoEngineError {
+    /// No ring for this process.
+    #[error("io_uring cannot be used here")]
+    NoRing {
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// One request at a time is not what was asked for.
+    #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
+    OneAtATime {
+        /// What was asked for.
+        iodepth: u32,
+        /// Why it is to be psync, where it was not asked for.
+        #[source]
+        source: Option<io::Error>,
+    },
+}
+
+impl IoEngineError {
+    /// What to type next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoRing { source } => format!("{}, or use `--ioengine=psync`", remedy(source)),
+            Self::OneAtATime { iodepth, source: None } => {
+                format!("use `--ioengine=io_uring`, or `--iodepth=1 --numjobs={iodepth}`")
+            }
+            Self::OneAtATime { iodepth, source: Some(source) } => {
+                format!("{}, or use `--iodepth=1 --numjobs={iodepth}`", remedy(source))
+            }
+        }
+    }
+}
+
+/// What would bring `io_uring` back.
+fn remedy(refused: &io::Error) -> &'static str {
+    match refused.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "allow io_uring with `sysctl kernel.io_uring_disabled=0`, and in a container in its \
+             seccomp profile"
+        }
+        Some(libc::ENOSYS | libc::EOPNOTSUPP) => {
+            "boot Linux 5.11 or later with CONFIG_IO_URING, and allow io_uring in the sandbox if \
+             there is one"
+        }
+        Some(libc::ENOMEM) => "raise the limit for locked memory with `ulimit -l unlimited`",
+        _ => "find out what keeps io_uring from working",
+    }
+}
+
+/// Chooses the way of doing I/O; `probe` says whether there are rings.
+///
+/// Without a ring, psync takes its place only where it does the same: in an open loop, where what
+/// it cannot send in time shows as lateness, and at depth 1. Deeper it would measure something else
+/// under the name of what was asked for.
+///
+/// # Errors
+/// What was asked for cannot be had.
+pub(crate) fn choose(
+    asked: Option<IoEngine>,
+    pace: Pace,
+    probe: impl FnOnce() -> io::Result<()>,
+) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
+    let too_deep = match pace {
+        Pace::Closed { iodepth, .. } if iodepth > 1 => Some(iodepth),
+        _ => None,
+    };
+    if asked == Some(IoEngine::Psync) {
+        return match too_deep {
+            Some(iodepth) => Err(IoEngineError::OneAtATime { iodepth, source: None }),
+            None => Ok((IoEngine::Psync, None)),
+        };
+    }
+    let source = match probe() {
+        Ok(()) => return Ok((IoEngine::IoUring, None)),
+        Err(source) => source,
+    };
+    if asked == Some(IoEngine::IoUring) {
+        return Err(IoEngineError::NoRing { source });
+    }
+    if let Some(iodepth) = too_deep {
+        return Err(IoEngineError::OneAtATime { iodepth, source: Some(source) });
+    }
+    let message = format!("psync instead of io_uring ({source}): {}", remedy(&source));
+    Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::units::Span;
+
+    use super::*;
+
+    fn closed(iodepth: u32) -> Pace {
+        Pace::Closed { iodepth, think_time: Span::ZERO }
+    }
+
+    fn refuse(errno: i32) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(errno))
+    }
+
+    #[test]
+    fn a_ring_is_taken_where_there_is_one() {
+        for asked in [None, Some(IoEngine::IoUring)] {
+            assert_eq!(choose(asked, closed(32), || Ok(())).unwrap(), (IoEngine::IoUring, None));
+        }
+    }
+
+    #[test]
+    fn without_rings_psync_steps_in_and_says_so() {
+        for (errno, remedy) in [(libc::EPERM, "io_uring_disabled=0"), (libc::ENOSYS, "5.11")] {
+            let (engine, mark) = choose(None, closed(1), || refuse(errno)).unwrap();
+            let mark = mark.unwrap();
+            assert_eq!((engine, mark.id), (IoEngine::Psync, MarkId::Fallback));
+            assert!(mark.message.contains(remedy), "{}", mark.message);
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_by_name_is_not_replaced() {
+        let error = choose(Some(IoEngine::IoUring), closed(1), || refuse(libc::EPERM)).unwrap_err();
+        assert!(matches!(error, IoEngineError::NoRing { .. }));
+        assert!(error.hint().contains("sysctl kernel.io_uring_disabled=0"), "{}", error.hint());
+    }
+
+    #[test]
+    fn a_depth_that_psync_cannot_keep_is_refused() {
+        let check = |asked, probe: io::Result<()>, hint: &str| {
+            let error = choose(asked, closed(32), || probe).unwrap_err();
+            assert!(matches!(error, IoEngineError::OneAtATime { iodepth: 32, .. }));
+            assert!(error.hint().contains(hint), "{}", error.hint());
+        };
+        check(Some(IoEngine::Psync), Ok(()), "--ioengine=io_uring");
+        check(None, refuse(libc::ENOSYS), "--iodepth=1 --numjobs=32");
+        let open = Pace::Fixed { per_s: 1000, iodepth: 1024 };
+        assert_eq!(choose(Some(IoEngine::Psync), open, || Ok(())).unwrap().0, IoEngine::Psync);
+    }
+}

@@ -1,0 +1,287 @@
+//! What figures may be taken for.
+
+use drivelab_core::record::{Mark, MarkId, Tally};
+use drivelab_core::units::{Bytes, Ratio, Span};
+use drivelab_core::workload::{Pace, Workload};
+
+use crate::load::End;
+use crate::open::FileSystem;
+
+/// Fewer than a hundred requests beyond p99 say little about it.
+const FEW: u64 = 10_000;
+/// No disk answers sooner: the quickest we know of, Intel's Optane P5800X, states 5 us for a read
+/// (product brief, 2020).
+const QUICKEST_DISK: Span = Span::from_us(4);
+/// Later than this is no timer's imprecision: the target or the processor could not follow.
+const LATE: Span = Span::from_ms(1);
+
+/// How a run went, whatever it was aimed at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Course<'a> {
+    pub(crate) workload: &'a Workload,
+    /// Jobs that ran together.
+    pub(crate) numjobs: u32,
+    pub(crate) total: &'a Tally,
+    pub(crate) end: End,
+}
+
+/// What a run on this machine was aimed at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) direct: bool,
+    pub(crate) file_system: FileSystem,
+    pub(crate) capacity: Bytes,
+    pub(crate) memory: Bytes,
+    pub(crate) holes: Bytes,
+    pub(crate) laid_out: bool,
+}
+
+/// The marks of a run on this machine.
+pub(crate) fn of_run(course: Course<'_>, place: Place) -> Vec<Mark> {
+    let marks = [not_disk(course, place), page_cache(course.workload, place), cpu_bound(course)];
+    marks.into_iter().flatten().chain(of_course(course)).collect()
+}
+
+/// The marks of a run in virtual time.
+pub(crate) fn of_simulation(course: Course<'_>) -> Vec<Mark> {
+    let modelled = "a model in virtual time: no real device was touched";
+    let cached = drive_cache(course.total);
+    let marks = [mark(MarkId::Modelled, modelled.into()), cached];
+    marks.into_iter().flatten().chain(of_course(course)).collect()
+}
+
+fn of_course(course: Course<'_>) -> impl Iterator<Item = Mark> {
+    let marks = [interrupted(course), errors(course.total), late(course), few(course.total)];
+    marks.into_iter().flatten()
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "every rule gives a mark or none")]
+fn mark(id: MarkId, message: String) -> Option<Mark> {
+    Some(Mark { id, message })
+}
+
+fn not_disk(course: Course<'_>, place: Place) -> Option<Mark> {
+    let total = course.total;
+    if place.file_system.in_memory {
+        let name = place.file_system.name;
+        return mark(
+            MarkId::NotDisk,
+            format!("{name} keeps its files in memory: no disk took part"),
+        );
+    }
+    if course.workload.rw.reads() && place.holes.get() > 0 {
+        let (holes, all) = (place.holes, place.capacity);
+        let message = format!(
+            "{holes} of the file's {all} bytes were never written: reading them reaches no disk"
+        );
+        return mark(MarkId::NotDisk, message);
+    }
+    let typical = total.service.quantile(Ratio::percent(50))?;
+    if !place.direct || typical >= QUICKEST_DISK {
+        return None;
+    }
+    let message = format!(
+        "half of the requests took less than {typical}, which no disk does: a memory behind the \
+         device answered"
+    );
+    mark(MarkId::NotDisk, message)
+}
+
+fn page_cache(workload: &Workload, place: Place) -> Option<Mark> {
+    if place.direct {
+        return None;
+    }
+    let memory = place.memory;
+    let message = if workload.rw.reads() && place.laid_out {
+        "buffered reads of a file that was written a moment ago: the page cache holds it".into()
+    } else if workload.rw.reads() && place.capacity <= memory {
+        format!("buffered reads of a file that fits the memory of {memory} bytes")
+    } else if workload.rw.writes() && !workload.sync && workload.fsync == 0 {
+        "buffered writes are done when the page cache has them, not when the disk has".into()
+    } else if workload.rw.reads() {
+        "buffered reads: the page cache and its read-ahead answered part of them".into()
+    } else {
+        return None;
+    };
+    mark(MarkId::PageCache, message)
+}
+
+fn drive_cache(total: &Tally) -> Option<Mark> {
+    let cached = total.from_drive_cache;
+    if cached * 2 <= total.ios {
+        return None;
+    }
+    let share = cached * 100 / total.ios;
+    mark(MarkId::DriveCache, format!("the drive's own cache answered {share} % of the requests"))
+}
+
+/// Only closed loops: an open one spins while it waits for the next moment to send.
+fn cpu_bound(course: Course<'_>) -> Option<Mark> {
+    let Pace::Closed { .. } = course.workload.pace else { return None };
+    let used = course.total.cpu?;
+    let had = course.total.elapsed * u64::from(course.numjobs);
+    if had.is_zero() || used.ns() / 9 < had.ns() / 10 {
+        return None;
+    }
+    let share = u128::from(used.ns()) * 100 / u128::from(had.ns());
+    let message = format!("the processor was busy {share} % of the time and may be the limit");
+    mark(MarkId::CpuBound, message)
+}
+
+fn interrupted(course: Course<'_>) -> Option<Mark> {
+    if course.end != End::Stopped {
+        return None;
+    }
+    let (done, asked) = (course.total.elapsed, course.workload.runtime);
+    mark(MarkId::Interrupted, format!("stopped after {done} of {asked}"))
+}
+
+fn errors(total: &Tally) -> Option<Mark> {
+    let (errors, all) = (total.errors, total.ios + total.errors);
+    if errors == 0 {
+        return None;
+    }
+    mark(MarkId::Errors, format!("{errors} of {all} requests failed"))
+}
+
+fn late(course: Course<'_>) -> Option<Mark> {
+    let per_s = match course.workload.pace {
+        Pace::Closed { .. } => return None,
+        Pace::Fixed { per_s, .. } | Pace::Poisson { per_s, .. } => per_s,
+    };
+    let (sent, elapsed) = (course.total.late.n() + course.total.errors, course.total.elapsed);
+    let asked = u128::from(per_s) * u128::from(course.numjobs) * u128::from(elapsed.ns());
+    let asked = asked / 1_000_000_000;
+    // Poisson counts scatter by their square root; four of them are left alone.
+    if u128::from(sent) * 100 < asked * 99 && u128::from(sent) + 4 * asked.isqrt() < asked {
+        let message = format!("only {sent} of the {asked} requests asked for could be sent");
+        return mark(MarkId::Late, message);
+    }
+    let lateness = course.total.late.quantile(Ratio::percent(99))?;
+    if lateness <= LATE {
+        return None;
+    }
+    mark(MarkId::Late, format!("one request in a hundred was sent {lateness} or more too late"))
+}
+
+fn few(total: &Tally) -> Option<Mark> {
+    let n = total.lat.n();
+    if n >= FEW {
+        return None;
+    }
+    let beyond = n / 100;
+    mark(MarkId::FewRequests, format!("{n} requests: p99 rests on {beyond} of them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::workload::{Rw, WorkloadOptions};
+
+    use super::*;
+
+    const DISK: FileSystem = FileSystem { name: "ext4", in_memory: false };
+    const MEMORY: FileSystem = FileSystem { name: "tmpfs", in_memory: true };
+
+    /// A direct run of 10 s on a large file on a disk that raises no doubt.
+    fn clean() -> (WorkloadOptions, Tally, Place) {
+        let mut total = Tally { elapsed: Span::from_secs(10), ios: FEW, ..Tally::default() };
+        for _ in 0..FEW {
+            total.lat.record(Span::from_us(80));
+            total.service.record(Span::from_us(80));
+            total.late.record(Span::ZERO);
+        }
+        total.cpu = Some(Span::from_secs(1));
+        let place = Place {
+            direct: true,
+            file_system: DISK,
+            capacity: Bytes::gib(100),
+            memory: Bytes::gib(16),
+            holes: Bytes::ZERO,
+            laid_out: false,
+        };
+        (WorkloadOptions::default(), total, place)
+    }
+
+    /// The marks of the clean run after one thing about it was changed.
+    fn check(
+        change: impl FnOnce(&mut WorkloadOptions, &mut Tally, &mut Place),
+        expected: &[MarkId],
+    ) {
+        let (mut options, mut total, mut place) = clean();
+        change(&mut options, &mut total, &mut place);
+        let workload = options.check().unwrap();
+        let course = Course { workload: &workload, numjobs: 1, total: &total, end: End::Runtime };
+        let ids: Vec<MarkId> = of_run(course, place).iter().map(|mark| mark.id).collect();
+        assert_eq!(ids, expected);
+    }
+
+    #[test]
+    fn a_clean_run_has_no_marks() {
+        check(|_, _, _| {}, &[]);
+    }
+
+    #[test]
+    fn memory_is_never_taken_for_a_disk() {
+        check(|_, _, place| place.file_system = MEMORY, &[MarkId::NotDisk]);
+        check(|_, _, place| place.holes = Bytes::mib(1), &[MarkId::NotDisk]);
+        let quick = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place| {
+            total.service = drivelab_core::Histogram::new();
+            total.service.record(Span::from_us(2));
+        };
+        check(quick, &[MarkId::NotDisk]);
+    }
+
+    #[test]
+    fn buffered_runs_say_what_the_page_cache_did() {
+        check(|_, _, place| place.direct = false, &[MarkId::PageCache]);
+        let write = |sync| {
+            move |options: &mut WorkloadOptions, _: &mut Tally, place: &mut Place| {
+                place.direct = false;
+                (options.rw, options.sync) = (Some(Rw::RandWrite), Some(sync));
+            }
+        };
+        check(write(false), &[MarkId::PageCache]);
+        check(write(true), &[]);
+    }
+
+    #[test]
+    fn a_busy_processor_is_the_limit_unless_it_spins_for_the_pace() {
+        check(|_, total, _| total.cpu = Some(Span::from_ms(9_500)), &[MarkId::CpuBound]);
+        let open = |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place| {
+            options.rate_iops = Some(1000);
+            total.cpu = Some(Span::from_secs(10));
+        };
+        check(open, &[]);
+    }
+
+    #[test]
+    fn requests_that_were_late_or_never_sent_are_told() {
+        let rate = |per_s, lateness| {
+            move |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place| {
+                options.rate_iops = Some(per_s);
+                for _ in 0..200 {
+                    total.late.record(lateness);
+                }
+            }
+        };
+        check(rate(1000, Span::from_us(10)), &[]);
+        check(rate(1000, Span::from_ms(2)), &[MarkId::Late]);
+        check(rate(2000, Span::from_us(10)), &[MarkId::Late]);
+    }
+
+    #[test]
+    fn failures_and_small_numbers_are_told() {
+        check(|_, total, _| total.errors = 3, &[MarkId::Errors]);
+        check(|_, total, _| total.lat = drivelab_core::Histogram::new(), &[MarkId::FewRequests]);
+    }
+
+    #[test]
+    fn a_simulation_says_so_and_tells_cache_hits_and_interruption() {
+        let (options, mut total, _) = clean();
+        total.from_drive_cache = total.ios / 2 + 1;
+        let workload = options.check().unwrap();
+        let course = Course { workload: &workload, numjobs: 1, total: &total, end: End::Stopped };
+        let ids: Vec<MarkId> = of_simulation(course).iter().map(|mark| mark.id).collect();
+        assert_eq!(ids, [MarkId::Modelled, MarkId::DriveCache, MarkId::Interrupted]);
+    }
+}

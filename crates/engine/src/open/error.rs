@@ -1,0 +1,113 @@
+//! Why a target cannot be measured.
+
+use std::io;
+use std::path::PathBuf;
+
+use drivelab_core::units::Bytes;
+
+use super::layout::LayoutError;
+use crate::guard::GuardError;
+
+/// Why a path cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is nothing, and no size to make it with.
+    #[error("{} does not exist", .path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Something that holds no blocks.
+    #[error("{} is a {kind}, which has no blocks to read or write", .path.display())]
+    NoBlocks {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// Nothing to read.
+    #[error("{} is empty: there is nothing to read in it", .path.display())]
+    Empty {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system keeps its files in memory.
+    #[error("{} lies on {file_system}, in memory: there is no disk to reach past the page cache",
+        .path.display())]
+    InMemory {
+        /// The path.
+        path: PathBuf,
+        /// Its file system.
+        file_system: &'static str,
+    },
+    /// The file system does not take `O_DIRECT`.
+    #[error("{file_system} does not let {} be read or written past the page cache (O_DIRECT)",
+        .path.display())]
+    NoDirect {
+        /// The path.
+        path: PathBuf,
+        /// Its file system.
+        file_system: &'static str,
+    },
+    /// Direct I/O must be aligned, and this is not.
+    #[error("`{option}` is {value}, but direct I/O on {} goes in multiples of {align} bytes",
+        .path.display())]
+    Unaligned {
+        /// The path.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: Bytes,
+        /// What it must be a multiple of.
+        align: Bytes,
+    },
+    /// Data would be lost.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// The file could not be laid out.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The system refused.
+    #[error("cannot {operation} {}", .path.display())]
+    System {
+        /// What was being done.
+        operation: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl OpenError {
+    /// What to type next, where we know.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Missing { .. } => {
+                "check the name, or add `--size 1G` to have a file of that size laid out".into()
+            }
+            Self::NoBlocks { .. } => "give a regular file or a block device".into(),
+            Self::Empty { path } => format!(
+                "remove it and add `--size 1G`: `rm {0} && drivelab run {0} --size 1G`",
+                path.display()
+            ),
+            Self::InMemory { .. } => {
+                "give a file on a disk, or `--direct=0` to measure memory knowingly".into()
+            }
+            Self::NoDirect { .. } => {
+                "add `--direct=0` to go through the page cache; the result will say so".into()
+            }
+            Self::Unaligned { option, align, .. } => {
+                format!("make `--{option}` a multiple of {align}, or add `--direct=0`")
+            }
+            Self::Guard(error) => error.hint(),
+            Self::Layout(error) => return error.hint(),
+            Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "your user may not do this: change the permissions or run as root".into()
+            }
+            Self::System { .. } => return None,
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! What a file lies on.
+
+use std::fs::File;
+use std::io;
+
+/// A kind of file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileSystem {
+    pub(crate) name: &'static str,
+    /// Its files are in memory and nowhere else.
+    pub(crate) in_memory: bool,
+}
+
+/// Numbers from Linux's `include/uapi/linux/magic.h`, ZFS's from its own `zfs_vfsops.h`.
+const KNOWN: [(u32, &str, bool); 11] = [
+    (0xEF53, "ext4", false),
+    (0x5846_5342, "xfs", false),
+    (0x9123_683E, "btrfs", false),
+    (0xF2F5_2010, "f2fs", false),
+    (0x2FC1_2FC1, "zfs", false),
+    (0x6969, "nfs", false),
+    (0x794C_7630, "overlayfs", false),
+    (0x6573_5546, "fuse", false),
+    (0x4D44, "vfat", false),
+    (0x0102_1994, "tmpfs", true),
+    (0x8584_58F6, "ramfs", true),
+];
+
+impl FileSystem {
+    /// None: a block device itself.
+    pub(crate) const NONE: Self = Self { name: "a block device", in_memory: false };
+
+    /// That of an open file.
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        let number = rustix::fs::fstatfs(file)?.f_type;
+        Ok(Self::numbered(number))
+    }
+
+    fn numbered(number: impl TryInto<i64>) -> Self {
+        // The field's type differs between architectures, the 32 bits in it do not.
+        let number = number.try_into().unwrap_or(0) & 0xFFFF_FFFF;
+        let known = KNOWN.iter().find(|(magic, ..)| i64::from(*magic) == number);
+        known.map_or(Self { name: "this file system", in_memory: false }, |found| Self {
+            name: found.1,
+            in_memory: found.2,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_systems_in_memory_are_told_from_those_on_disks() {
+        let check = |number: i64, name, in_memory| {
+            assert_eq!(FileSystem::numbered(number), FileSystem { name, in_memory });
+        };
+        check(0xEF53, "ext4", false);
+        check(0x0102_1994, "tmpfs", true);
+        check(i64::from(0x9123_683E_u32.cast_signed()), "btrfs", false);
+        check(7, "this file system", false);
+    }
+}

@@ -1,0 +1,196 @@
+//! Opening what is to be measured, or refusing it with a reason.
+
+mod alignment;
+mod error;
+mod file_system;
+mod layout;
+
+pub use error::OpenError;
+pub(crate) use file_system::FileSystem;
+pub use layout::LayoutError;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
+use rustix::fs::{Advice, OFlags};
+
+use crate::guard::{self, GuardError};
+use crate::load::Control;
+
+/// What is to be opened, and for what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) workload: &'a Workload,
+    /// Size of the file to make where there is none.
+    pub(crate) size: Option<Bytes>,
+    pub(crate) direct: bool,
+    pub(crate) allow_overwrite: bool,
+    pub(crate) seed: u64,
+}
+
+/// An open target and what is known about it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: Arc<File>,
+    pub(crate) capacity: Bytes,
+    pub(crate) memory_align: usize,
+    pub(crate) file_system: FileSystem,
+    /// Bytes that were never written, so that reading them reaches no disk.
+    pub(crate) holes: Bytes,
+    /// Made by this run.
+    pub(crate) laid_out: bool,
+}
+
+/// Opens the target, laying it out first where it does not exist and a size is given.
+///
+/// # Errors
+/// It cannot be measured so, or must not be written: see [`OpenError`].
+pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenError> {
+    let laid_out = lay_out_if_missing(ask, control)?;
+    let file = open_checked(ask)?;
+    let system =
+        |operation| move |source| OpenError::System { operation, path: ask.path.into(), source };
+    let meta = file.metadata().map_err(system("stat"))?;
+    let device = meta.file_type().is_block_device();
+    let capacity = length(&file).map_err(system("find the size of"))?;
+    if capacity.get() == 0 {
+        return Err(OpenError::Empty { path: ask.path.into() });
+    }
+    if ask.workload.rw.writes() && !laid_out {
+        guard_contents(ask, &file, capacity)?;
+    }
+    let file_system =
+        if device { FileSystem::NONE } else { FileSystem::of(&file).map_err(system("stat"))? };
+    let memory_align = if ask.direct {
+        set_direct(ask, &file, file_system)?
+    } else {
+        // As fio does: begin without what the page cache holds of it. It is advice only.
+        let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+        1
+    };
+    let allocated = meta.blocks().saturating_mul(512);
+    let holes = if device { 0 } else { capacity.get().saturating_sub(allocated) };
+    Ok(Opened {
+        file: Arc::new(file),
+        capacity,
+        memory_align,
+        file_system,
+        holes: Bytes::new(holes),
+        laid_out,
+    })
+}
+
+/// Makes the file where there is none, and refuses what has no blocks before it is opened: opening
+/// a pipe waits, and opening a tape rewinds it.
+fn lay_out_if_missing(ask: Ask<'_>, control: &Control<'_>) -> Result<bool, OpenError> {
+    let path = ask.path.to_owned();
+    let kind = match std::fs::metadata(ask.path) {
+        Ok(meta) => meta.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let Some(size) = ask.size else { return Err(OpenError::Missing { path }) };
+            if size.get() == 0 {
+                return Err(OpenError::Empty { path });
+            }
+            layout::lay_out(ask.path, size, ask.seed, control)?;
+            return Ok(true);
+        }
+        Err(source) => return Err(OpenError::System { operation: "stat", path, source }),
+    };
+    if kind.is_file() || kind.is_block_device() {
+        return Ok(false);
+    }
+    let kind = if kind.is_dir() {
+        "directory"
+    } else if kind.is_char_device() {
+        "character device"
+    } else if kind.is_fifo() {
+        "pipe"
+    } else {
+        "socket"
+    };
+    Err(OpenError::NoBlocks { path, kind })
+}
+
+/// Opens it; for writing only what may be written.
+fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
+    let path = || ask.path.to_owned();
+    let writes = ask.workload.rw.writes();
+    let open = |write: bool| {
+        let file = OpenOptions::new().read(true).write(write).open(ask.path);
+        file.map_err(|source| OpenError::System { operation: "open", path: path(), source })
+    };
+    let file = open(false)?;
+    if !writes {
+        return Ok(file);
+    }
+    // What was opened decides, not what lay under the name a moment ago; and a device is not even
+    // opened for writing.
+    let meta = file.metadata();
+    let meta =
+        meta.map_err(|source| OpenError::System { operation: "stat", path: path(), source })?;
+    if !meta.is_file() {
+        return Err(GuardError::BlockDevice { path: path() }.into());
+    }
+    let file = open(true)?;
+    let again = file.metadata();
+    let again =
+        again.map_err(|source| OpenError::System { operation: "stat", path: path(), source })?;
+    if (again.dev(), again.ino()) != (meta.dev(), meta.ino()) {
+        let source = io::Error::other("another file took its place while it was opened");
+        return Err(OpenError::System { operation: "open", path: path(), source });
+    }
+    Ok(file)
+}
+
+/// The length of a file or of a block device.
+fn length(mut file: &File) -> io::Result<Bytes> {
+    let length = file.seek(SeekFrom::End(0))?;
+    Ok(Bytes::new(length))
+}
+
+fn guard_contents(ask: Ask<'_>, file: &File, capacity: Bytes) -> Result<(), OpenError> {
+    let path = ask.path.to_owned();
+    if ask.allow_overwrite {
+        return Ok(());
+    }
+    match guard::holds_only_ours(file, capacity.get()) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(GuardError::SomebodysData { path }.into()),
+        Err(source) => Err(OpenError::System { operation: "read", path, source }),
+    }
+}
+
+/// Switches to direct I/O; gives the alignment that buffers need.
+fn set_direct(ask: Ask<'_>, file: &File, on: FileSystem) -> Result<usize, OpenError> {
+    let path = ask.path.to_owned();
+    if on.in_memory {
+        // Since Linux 6.6 tmpfs takes O_DIRECT and ignores it.
+        return Err(OpenError::InMemory { path, file_system: on.name });
+    }
+    let refused = || OpenError::NoDirect { path: path.clone(), file_system: on.name };
+    match rustix::fs::fcntl_setfl(file, OFlags::DIRECT) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::INVAL) => return Err(refused()),
+        Err(error) => {
+            let (operation, source) = ("set O_DIRECT on", error.into());
+            return Err(OpenError::System { operation, path, source });
+        }
+    }
+    let align = alignment::of(file);
+    let align = align.map_err(|source| OpenError::System {
+        operation: "read",
+        path: path.clone(),
+        source,
+    })?;
+    if align.offset == 0 {
+        return Err(refused());
+    }
+    alignment::check(ask.workload, align.offset, ask.path)?;
+    Ok(align.memory)
+}

@@ -1,0 +1,235 @@
+//! A file through `io_uring`: many requests outstanding, one system call to send and to reap.
+//!
+//! The only module with `unsafe`. Everything that makes it sound is in one place: a buffer that
+//! the kernel may touch belongs to an entry of the in-flight table, and [`Ring`] neither reads,
+//! writes nor frees it before the completion of that entry was reaped.
+
+mod entry;
+mod setup;
+
+pub(crate) use setup::probe;
+
+use std::io;
+
+use drivelab_core::record::Stamp;
+use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
+use drivelab_core::target::{Rejected, Target, TargetError};
+use drivelab_core::units::{Bytes, Time};
+use io_uring::types::{SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring};
+
+use crate::file::buffers::Buffers;
+use crate::file::clock::SPIN;
+use crate::file::{FileJob, check_moved, check_range};
+
+/// A file behind a ring. Belongs to the thread that made it.
+pub struct Ring {
+    uring: IoUring,
+    job: FileJob,
+    buffers: Buffers,
+    /// The start of the buffers' memory, through which alone it is touched from now on.
+    base: *mut u8,
+    /// Whether the kernel has the buffers pinned, which spares it doing so for each request.
+    registered: bool,
+    /// Sectors written so far.
+    written: u64,
+    in_flight: Vec<Option<Request>>,
+    free: Vec<u32>,
+    /// Entries in the submission queue that the kernel has not taken yet.
+    queued: u32,
+    /// Answers that needed no kernel.
+    refused: Vec<Completion>,
+    /// The clock as it was last read.
+    read: Time,
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { job, registered, .. } = self;
+        f.debug_struct("Ring").field("job", job).field("registered", registered).finish()
+    }
+}
+
+impl Ring {
+    /// A ring for `job`, to be used on this thread only.
+    ///
+    /// # Errors
+    /// The system has no `io_uring` for us, or cannot register the file.
+    pub fn new(job: FileJob) -> io::Result<Self> {
+        let uring = setup::ring(job.iodepth.next_power_of_two())?;
+        let mut buffers = Buffers::new(&job);
+        let base = buffers.memory().as_mut_ptr();
+        let depth = job.iodepth;
+        let mut ring = Self {
+            uring,
+            job,
+            buffers,
+            base,
+            registered: false,
+            written: 0,
+            in_flight: vec![None; depth as usize],
+            free: (0..depth).rev().collect(),
+            queued: 0,
+            refused: Vec::with_capacity(depth as usize),
+            read: Time::ZERO,
+        };
+        ring.register()?;
+        Ok(ring)
+    }
+
+    fn register(&mut self) -> io::Result<()> {
+        use std::os::fd::AsRawFd as _;
+        self.uring.submitter().register_files(&[self.job.file.as_raw_fd()])?;
+        let (begins, length) = self.buffers.all();
+        let vectors: Vec<libc::iovec> = begins
+            .map(|at| libc::iovec { iov_base: self.base.wrapping_add(at).cast(), iov_len: length })
+            .collect();
+        // SAFETY: every vector lies within the memory of `self.buffers`, which is never moved or
+        // freed while `self.uring` lives: `Drop` waits for the kernel and the ring closes first.
+        let registered = unsafe { self.uring.submitter().register_buffers(&vectors) };
+        // Beyond the limit for locked memory (ENOMEM) or 1 GiB a buffer the kernel takes none;
+        // requests then carry plain addresses.
+        self.registered = registered.is_ok();
+        Ok(())
+    }
+
+    fn outstanding(&self) -> usize {
+        self.in_flight.len() - self.free.len()
+    }
+
+    /// Hands over what is queued; waits for a completion until `until`, if one is given.
+    fn enter(&mut self, until: Option<Time>) -> io::Result<()> {
+        let submitter = self.uring.submitter();
+        let taken = if let Some(until) = until {
+            let ns = until.since(self.read).ns();
+            let nanos = u32::try_from(ns % 1_000_000_000).expect("below a second");
+            let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
+            submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
+        } else {
+            let flags = EnterFlags::GETEVENTS.bits();
+            // SAFETY: `queued` entries lie in the submission queue, each with a buffer that the
+            // in-flight table owns, and no signal mask is passed.
+            unsafe { submitter.enter::<libc::sigset_t>(self.queued, 0, flags, None) }
+        };
+        match taken {
+            Ok(taken) => {
+                let taken = u32::try_from(taken).expect("at most what was queued");
+                self.queued = self.queued.saturating_sub(taken);
+                Ok(())
+            }
+            Err(error) => match error.raw_os_error() {
+                // The time is up, a signal came, or completions must be reaped first: go on.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {
+                    self.queued = u32::try_from(self.uring.submission().len())
+                        .expect("at most the depth of the queue");
+                    Ok(())
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Takes over everything the kernel has completed.
+    fn reap(&mut self, completed: &mut Vec<Completion>) {
+        let mut batch = None;
+        for entry in self.uring.completion() {
+            let at = match (self.job.stamp, batch) {
+                (Stamp::Batch, Some(at)) => at,
+                _ => self.job.clock.now(),
+            };
+            batch = Some(at);
+            let slot = u32::try_from(entry.user_data()).expect("we numbered the slots");
+            let request = self.in_flight[slot as usize].take();
+            let request = request.expect("the kernel completes a request once");
+            self.free.push(slot);
+            let result = match u64::try_from(entry.result()) {
+                Ok(moved) => check_moved(&request, moved),
+                Err(_) => Err(IoError::Os(-entry.result())),
+            };
+            completed.push(Completion { id: request.id, at, result, served_by: ServedBy::Unknown });
+        }
+        if let Some(at) = batch {
+            self.read = at;
+        }
+    }
+
+    fn now(&mut self) -> Time {
+        self.read = self.job.clock.now();
+        self.read
+    }
+}
+
+impl Target for Ring {
+    #[inline]
+    fn now(&mut self) -> Time {
+        Ring::now(self)
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.job.capacity
+    }
+
+    #[inline]
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        if let Err(error) = check_range(&request, self.job.capacity) {
+            if self.refused.len() == self.in_flight.len() {
+                return Err(Rejected::Full(request));
+            }
+            let (id, at, served_by) = (request.id, self.now(), ServedBy::Unknown);
+            self.refused.push(Completion { id, at, result: Err(error), served_by });
+            return Ok(());
+        }
+        let Some(slot) = self.free.pop() else { return Err(Rejected::Full(request)) };
+        // What keeps every transfer inside its slot's own buffer.
+        assert!(request.sectors.bytes() <= self.job.largest, "a request fits its buffer");
+        assert!(request.op != Op::Read || self.job.reads, "a job that reads has said so");
+        assert!(request.op != Op::Write || self.job.writes, "a job that writes has said so");
+        self.in_flight[slot as usize] = Some(request);
+        let entry = self.entry(slot, &request);
+        // SAFETY: the entry's buffer is that of `slot`, which the in-flight table owns as of the
+        // line above and until the completion is reaped.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("the queue holds as many entries as there are slots");
+        self.queued += 1;
+        Ok(())
+    }
+
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        let before = completed.len();
+        let broken = |source| TargetError { operation: "io_uring_enter", source };
+        completed.append(&mut self.refused);
+        loop {
+            if self.outstanding() == 0 {
+                if completed.len() == before {
+                    self.job.clock.sleep_until(until);
+                }
+                return Ok(());
+            }
+            let left = until.since(self.now());
+            // What is there already is taken; shortly before `until` the kernel's timer would
+            // wake us too late, so the last stretch is polled.
+            let sleep = completed.len() == before && left > SPIN;
+            let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
+            self.enter(sleep.then_some(wake)).map_err(broken)?;
+            self.reap(completed);
+            if completed.len() > before || self.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let mut completed = Vec::with_capacity(self.in_flight.len());
+        while self.outstanding() > 0 {
+            let later = self.now() + drivelab_core::Span::from_secs(1);
+            if self.enter(Some(later)).is_err() {
+                // The kernel may still write into the buffers, so they can never be freed.
+                self.buffers.leak();
+                return;
+            }
+            self.reap(&mut completed);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Whole runs on a real file.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use drivelab_core::record::{MarkId, Stamp};
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_engine::{
+    Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
+};
+
+use crate::left_out;
+use crate::scratch::Scratch;
+
+fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
+    RunPlan {
+        path,
+        workload: options.check().unwrap(),
+        numjobs: 1,
+        seed: 1,
+        ioengine: None,
+        direct: false,
+        allow_overwrite: false,
+        stamp: Stamp::Io,
+    }
+}
+
+/// So many requests, so that no test depends on how fast the machine is.
+fn requests(rw: Rw, number: u64) -> WorkloadOptions {
+    WorkloadOptions {
+        rw: Some(rw),
+        number_ios: Some(number),
+        size: Some(Bytes::mib(8)),
+        ..Default::default()
+    }
+}
+
+fn quietly(plan: &RunPlan) -> Result<RunOutcome, RunError> {
+    let stop = AtomicBool::new(false);
+    run(plan, &Control { stop: &stop, progress: &|_| {} })
+}
+
+/// Whether a run was refused because this machine has no direct I/O or no ring; anything else is a
+/// failure.
+fn cannot(error: &RunError) -> bool {
+    matches!(
+        error,
+        RunError::Open(OpenError::NoDirect { .. } | OpenError::InMemory { .. })
+            | RunError::IoEngine(_)
+    )
+}
+
+#[test]
+fn every_kind_of_run_lays_its_file_out_and_counts_exactly() {
+    for rw in [Rw::Read, Rw::RandRead, Rw::Write, Rw::RandWrite, Rw::RandRw] {
+        for ioengine in [IoEngine::IoUring, IoEngine::Psync] {
+            for direct in [false, true] {
+                let scratch = Scratch::new("run");
+                let iodepth = Some(if ioengine == IoEngine::IoUring { 8 } else { 1 });
+                let options = WorkloadOptions { iodepth, ..requests(rw, 500) };
+                let plan = RunPlan {
+                    ioengine: Some(ioengine),
+                    direct,
+                    ..plan(scratch.path("new"), options)
+                };
+                let what = format!("{rw} {ioengine} direct={direct}");
+                let outcome = match quietly(&plan) {
+                    Err(error) if cannot(&error) => {
+                        left_out(&what, error);
+                        continue;
+                    }
+                    outcome => outcome.expect(&what),
+                };
+                let total = &outcome.total;
+                assert_eq!((total.ios, total.errors), (500, 0), "{what}");
+                assert_eq!((total.lat.n(), total.bytes), (500, 500 * 4096), "{what}");
+                assert_eq!(total.reads > 0, rw.reads(), "{what}");
+                assert_eq!(total.reads < total.ios, rw.writes(), "{what}");
+                assert!(total.service.max() <= total.lat.max(), "{what}");
+                assert_eq!((outcome.end, outcome.ioengine), (End::NumberIos, ioengine), "{what}");
+                assert_eq!(fs::metadata(scratch.path("new")).unwrap().len(), 8 << 20, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn jobs_merge_exactly() {
+    let scratch = Scratch::new("run");
+    let plan = RunPlan { numjobs: 3, ..plan(scratch.path("new"), requests(Rw::RandRead, 300)) };
+    let outcome = quietly(&plan).unwrap();
+    assert_eq!(outcome.jobs.iter().map(|job| job.ios).collect::<Vec<_>>(), [300; 3]);
+    assert_eq!((outcome.total.ios, outcome.total.lat.n()), (900, 900));
+    let longest = outcome.jobs.iter().map(|job| job.elapsed).max();
+    assert_eq!(Some(outcome.total.elapsed), longest);
+    assert!(outcome.total.cpu > Some(Span::ZERO));
+    assert!(outcome.jobs.iter().all(|job| job.cpu.is_none()));
+}
+
+#[test]
+fn an_open_loop_on_a_file_keeps_its_rate() {
+    let scratch = Scratch::new("run");
+    let options = WorkloadOptions { rate_iops: Some(2000), ..requests(Rw::RandRead, 200) };
+    let outcome = quietly(&plan(scratch.path("new"), options)).unwrap();
+    // The 200th request is due after 99.5 ms and none is sent before it is due.
+    assert_eq!(outcome.total.ios, 200);
+    assert!(outcome.total.elapsed >= Span::from_us(99_500), "{}", outcome.total.elapsed);
+}
+
+#[test]
+fn buffered_reads_of_a_fresh_file_are_marked_as_the_page_caches() {
+    let scratch = Scratch::new("run");
+    let outcome = quietly(&plan(scratch.path("new"), requests(Rw::RandRead, 100))).unwrap();
+    let ids: Vec<MarkId> = outcome.marks.iter().map(|mark| mark.id).collect();
+    assert!(ids.contains(&MarkId::PageCache) || ids.contains(&MarkId::NotDisk), "{ids:?}");
+    assert!(ids.contains(&MarkId::FewRequests), "{ids:?}");
+}
+
+#[test]
+fn holes_are_told() {
+    let scratch = Scratch::new("run");
+    let path = scratch.path("sparse");
+    fs::File::create(&path).unwrap().set_len(64 << 20).unwrap();
+    let outcome = quietly(&plan(path, requests(Rw::RandRead, 100))).unwrap();
+    let mark = outcome.marks.iter().find(|mark| mark.id == MarkId::NotDisk);
+    let message = &mark.expect("a mark for the holes").message;
+    assert!(message.contains("never written"), "{message}");
+}
+
+#[test]
+fn stopping_a_run_keeps_what_is_done() {
+    let scratch = Scratch::new("run");
+    let endless = WorkloadOptions {
+        number_ios: None,
+        runtime: Some(Span::from_secs(3600)),
+        ..requests(Rw::RandRead, 1)
+    };
+    let stop = AtomicBool::new(false);
+    let ticks = AtomicU64::new(0);
+    let stop_soon = |progress: &Progress| {
+        let measured = progress.phase == Phase::Measure && progress.ios > 0;
+        ticks.fetch_add(1, Ordering::Relaxed);
+        stop.store(measured, Ordering::Relaxed);
+    };
+    let control = Control { stop: &stop, progress: &stop_soon };
+    let outcome = run(&plan(scratch.path("new"), endless), &control).unwrap();
+    assert_eq!(outcome.end, End::Stopped);
+    assert!(outcome.total.ios > 0 && ticks.load(Ordering::Relaxed) > 1);
+    assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::Interrupted));
+}
+
+#[test]
+fn what_a_run_wrote_may_be_written_again() {
+    let scratch = Scratch::new("run");
+    let path = scratch.path("new");
+    for _ in 0..3 {
+        let outcome = quietly(&plan(path.clone(), requests(Rw::RandWrite, 3000))).unwrap();
+        assert_eq!(outcome.total.errors, 0);
+    }
+}

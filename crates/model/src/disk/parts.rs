@@ -1,0 +1,43 @@
+//! What a disk is made from.
+
+use drivelab_core::{Ratio, Sectors, Span};
+
+use super::mechanics::Mechanics;
+use super::queue::Order;
+use crate::controller::Port;
+
+/// What a disk is made from.
+#[derive(Debug, Clone)]
+pub(crate) struct Parts {
+    pub(crate) mechanics: Mechanics,
+    pub(crate) order: Order,
+    pub(crate) overheads: Overheads,
+    pub(crate) read_segments: usize,
+    pub(crate) segment_size: Sectors,
+    /// How far beyond a read the drive goes on reading while it has nothing else to do.
+    pub(crate) read_ahead: Sectors,
+    /// Size and number of runs of the volatile write cache, where it is on.
+    pub(crate) write_cache: Option<(Sectors, usize)>,
+    pub(crate) retries: Retries,
+    pub(crate) port: Port,
+    pub(crate) seed: u64,
+}
+
+/// Accesses that do not succeed at once: the long tail of a healthy drive.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Retries {
+    /// The share of accesses that need another try.
+    pub(crate) share: Ratio,
+    /// Revolutions lost by them.
+    pub(crate) revolutions: u64,
+}
+
+/// Command overheads: from the arrival of a command until its seek begins (miss), or until its
+/// data moves over the link (hit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Overheads {
+    pub(crate) read_miss: Span,
+    pub(crate) read_hit: Span,
+    pub(crate) write_miss: Span,
+    pub(crate) write_hit: Span,
+}

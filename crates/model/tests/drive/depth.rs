@@ -1,0 +1,88 @@
+//! What queue depth buys, against the facts and simulated tables of `depth.md`.
+
+use crate::load::{Load, drive_with, run};
+
+/// The drive of the table in `depth.md`, section 2: half square root, half line, 2:1 density,
+/// 7200 rpm, 76.5 IOPS at depth 1, with an overhead of 1 %.
+const TABLE: &str = "seek_track = \"1ms\"\nseek_average = \"8.74ms\"\nseek_shape = 0.5\n\
+                     sectors_per_track_outer = 2200\nsectors_per_track_inner = 1100\n\
+                     read_segments = 0\noverhead_read_miss = \"0.11ms\"\nage_limit = \"1h\"\n";
+const DISK: &str = "seagate-st31000333as";
+
+fn at_depth(spec: &str, profile: &str, depth: usize, load: Load) -> crate::load::Outcome {
+    run(&mut drive_with(spec, profile), Load { depth, ..load })
+}
+
+/// IOPS at each depth relative to depth 1, and p99 over mean at the last.
+fn gains(spec: &str, profile: &str, depths: &[usize], load: Load) -> (Vec<f64>, f64) {
+    let alone = at_depth(spec, profile, 1, load).iops();
+    let mut tail = 0.0;
+    let gain = |&depth: &usize| {
+        let outcome = at_depth(spec, profile, depth, load);
+        tail = outcome.quantile_ms(0.99) / outcome.mean_ms();
+        outcome.iops() / alone
+    };
+    (depths.iter().map(gain).collect(), tail)
+}
+
+#[test]
+fn depth_one_is_the_drive_of_the_table() {
+    let iops = at_depth(DISK, TABLE, 1, Load { requests: 60_000, ..Load::default() }).iops();
+    assert!((iops / 76.5 - 1.0).abs() < 0.01, "{iops}");
+}
+
+#[test]
+fn gains_are_those_of_the_table() {
+    let load = Load { requests: 40_000, ..Load::default() };
+    let check = |rule: &str, expected: [f64; 5], margin: f64| {
+        let (found, tail) = gains(DISK, &format!("{TABLE}{rule}\n"), &[2, 4, 8, 16, 32], load);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < margin, "{rule}: {found} for {expected}");
+        }
+        tail
+    };
+    check("order = \"fifo\"", [1.01; 5], 0.006);
+    let ideal = check("guard = \"0ms\"", [1.01, 1.39, 1.78, 2.23, 2.77], 0.03);
+    let guarded = [
+        check("guard = \"0.5ms\"", [1.01, 1.35, 1.67, 2.05, 2.47], 0.03),
+        check("guard = \"1ms\"", [1.01, 1.31, 1.58, 1.89, 2.24], 0.03),
+        check("guard = \"2ms\"", [1.01, 1.25, 1.45, 1.65, 1.89], 0.03),
+    ];
+    // A guard of a whole revolution knows nothing of rotation: the row SSTF.
+    check("guard = \"8.333333ms\"", [1.01, 1.32, 1.59, 1.82, 2.02], 0.03);
+    for tail in guarded.into_iter().chain([ideal]) {
+        assert!((3.5..4.75).contains(&tail), "p99 over mean at depth 32 is {tail}");
+    }
+}
+
+#[test]
+fn a_wide_guard_saturates() {
+    let load = Load { requests: 40_000, ..Load::default() };
+    let narrow = gains(DISK, &format!("{TABLE}guard = \"0.5ms\"\n"), &[16, 32], load).0;
+    let wide = gains(DISK, &format!("{TABLE}guard = \"4.5ms\"\n"), &[16, 32], load).0;
+    assert!(narrow[1] / narrow[0] > 1.15, "{narrow:?}");
+    assert!(wide[1] / wide[0] < 1.08, "{wide:?}");
+}
+
+#[test]
+fn short_spans_tell_rotation_aware_drives_from_elevators() {
+    let load = Load { requests: 40_000, span: 6, ..Load::default() };
+    let firmware = gains(DISK, &format!("{TABLE}guard = \"0ms\"\n"), &[32], load).0[0];
+    let elevator = format!("{DISK},controller=ahci,ncq=off,scheduler=deadline,nr-requests=64");
+    let elevator = gains(&elevator, TABLE, &[32], load).0[0];
+    assert!((2.5..3.1).contains(&firmware), "{firmware}");
+    assert!((1.1..1.4).contains(&elevator), "{elevator}");
+}
+
+#[test]
+fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
+    for name in drivelab_model::profile::names() {
+        if name == "fixed" {
+            continue;
+        }
+        let load = Load { requests: 30_000, ..Load::default() };
+        let (gain, _) = gains(name, "", &[2, 32, 64], load);
+        assert!((1.0..=1.04).contains(&gain[0]), "{name}: R(2) = {}", gain[0]);
+        assert!((gain[2] / gain[1] - 1.0).abs() < 0.03, "{name}: {gain:?}");
+    }
+}

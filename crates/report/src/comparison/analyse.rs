@@ -1,0 +1,259 @@
+//! From named arms to conclusions.
+
+use std::collections::BTreeMap;
+
+use drivelab_stats::{Provenance, Role};
+
+use super::result::{CompareResult, Facts};
+use super::{ArmRuns, Figure, Input, Source};
+use crate::foreign::{Label, Remark};
+use crate::metric;
+use crate::outcome::{JudgeError, Question, Rules, Series, geometric_mean, judge};
+use crate::suggest;
+
+/// What is decided before looking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareOptions {
+    /// The metric that decides. Where none is given: `iops` for stored runs; `seeks` for bonnie++;
+    /// of a file of pairs the first metric; and the first usable one where that is missing.
+    pub primary: Option<String>,
+    /// Smallest effect worth acting on, as a fraction.
+    pub mei: f64,
+    /// Seed of the random sign flips (above 16 blocks).
+    pub seed: u64,
+}
+
+/// A comparison that cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CompareResultError {
+    /// The primary metric is none that the arms have.
+    #[error("there is no metric `{primary}` that all arms have; {hint}")]
+    UnknownPrimary {
+        /// What was asked for.
+        primary: String,
+        /// The nearest metric, or all.
+        hint: String,
+    },
+    /// No metric that all arms have in one block.
+    #[error(
+        "no block holds a usable value of the same metric for every arm: give each block one \
+         value above zero of each arm"
+    )]
+    NothingShared,
+    /// The statistics refused.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+}
+
+/// Compares every arm with the first, metric by metric, as one family.
+///
+/// The primary metric is the gate, the rest is adjusted among itself; the overall verdict is that
+/// of the primary metric for the last arm. Only blocks count that hold the primary metric of every
+/// arm; another metric that misses one of them is left out and named.
+pub fn analyse(
+    input: &Input,
+    options: &CompareOptions,
+) -> Result<CompareResult, CompareResultError> {
+    let columns = columns(input);
+    let gate = primary(input, &columns, options)?;
+    let blocks = columns[gate].complete.clone();
+    let (mut series, mut facts, mut notes) = (Vec::new(), Vec::new(), input.notes.clone());
+    let mut questions = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let Some(values) = column.values(&blocks) else {
+            if let Some(note) = column.note(input) {
+                notes.push(note);
+            }
+            continue;
+        };
+        let role = if place == gate { Role::Gate } else { Role::Other };
+        let arms = 1..input.arms.len();
+        questions.extend(arms.map(|to| Question { series: series.len(), from: 0, to, role }));
+        series.push(column.series(values, options.mei));
+        facts.push(column.facts());
+    }
+    notes.extend(incomplete(&columns[gate], &blocks));
+    let rules = Rules { seed: options.seed, provenance: Provenance::Unknown, first: None };
+    let outcomes = judge(&series, &questions, rules)?;
+    let decides = |outcome: &crate::outcome::Outcome| {
+        series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
+    };
+    let primary = outcomes.iter().position(decides);
+    Ok(CompareResult {
+        source: input.source.clone(),
+        arms: input.arms.iter().map(|arm| arm.name.clone()).collect(),
+        blocks,
+        mei: options.mei,
+        seed: options.seed,
+        primary: primary.expect("the primary metric covers its own blocks"),
+        series,
+        facts,
+        outcomes,
+        notes,
+    })
+}
+
+/// One metric over arms and blocks.
+struct Column<'a> {
+    metric: &'a str,
+    first: &'a Figure,
+    /// One remark a label: the first found.
+    remarks: Vec<&'a Remark>,
+    /// By arm and block; repeats stand together.
+    cells: Vec<BTreeMap<&'a str, Vec<f64>>>,
+    /// Blocks that every arm has, in the order of the baseline.
+    complete: Vec<String>,
+    /// A value that is not above zero.
+    unusable: Option<f64>,
+}
+
+fn columns(input: &Input) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
+        for run in runs {
+            for figure in &run.figures {
+                let place = *places.entry(&figure.metric).or_insert_with(|| {
+                    columns.push(Column::new(figure, input.arms.len()));
+                    columns.len() - 1
+                });
+                columns[place].add(arm, &run.block, figure);
+            }
+        }
+    }
+    let order: Vec<&str> = input.arms[0].runs.iter().map(|run| run.block.as_str()).collect();
+    for column in &mut columns {
+        column.find_complete(&order);
+    }
+    columns
+}
+
+impl<'a> Column<'a> {
+    fn new(first: &'a Figure, arms: usize) -> Self {
+        Self {
+            metric: &first.metric,
+            first,
+            remarks: Vec::new(),
+            cells: vec![BTreeMap::new(); arms],
+            complete: Vec::new(),
+            unusable: None,
+        }
+    }
+
+    fn add(&mut self, arm: usize, block: &'a str, figure: &'a Figure) {
+        if figure.value.is_finite() && figure.value > 0.0 {
+            self.cells[arm].entry(block).or_default().push(figure.value);
+        } else {
+            self.unusable = Some(figure.value);
+        }
+        for remark in &figure.remarks {
+            if self.remarks.iter().all(|known| known.label != remark.label) {
+                self.remarks.push(remark);
+            }
+        }
+    }
+
+    fn find_complete(&mut self, order: &[&str]) {
+        let mut seen = std::collections::BTreeSet::new();
+        let has_all = |block: &str| self.cells.iter().all(|arm| arm.contains_key(block));
+        let complete = order.iter().filter(|block| seen.insert(**block) && has_all(block));
+        self.complete = complete.map(|block| (*block).to_owned()).collect();
+    }
+
+    /// One value an arm and block, or `None` where one is missing.
+    fn values(&self, blocks: &[String]) -> Option<Vec<Vec<f64>>> {
+        let of_arm = |cells: &BTreeMap<&str, Vec<f64>>| {
+            let values = blocks.iter().map(|block| cells.get(block.as_str()));
+            values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
+        };
+        self.cells.iter().map(of_arm).collect()
+    }
+
+    fn series(&self, values: Vec<Vec<f64>>, mei: f64) -> Series {
+        Series {
+            name: self.metric.to_owned(),
+            metric: self.metric.to_owned(),
+            workload: 0,
+            better: self.first.better,
+            mei: metric::mei(self.metric, mei),
+            values,
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            unit: self.first.unit.clone(),
+            is_detail: self.first.is_detail,
+            remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
+        }
+    }
+
+    /// Why the metric is not compared; nothing where it is a detail, which nobody misses.
+    fn note(&self, input: &Input) -> Option<String> {
+        let why = match (self.unusable, self.cells.iter().position(BTreeMap::is_empty)) {
+            (Some(value), _) => format!("a value of it is {value}"),
+            (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
+            (None, None) => "it is missing in a block of some arm".to_owned(),
+        };
+        let note = format!("`{}` is not compared: {why}.", self.metric);
+        (!self.first.is_detail).then_some(note)
+    }
+}
+
+fn primary(
+    input: &Input,
+    columns: &[Column],
+    options: &CompareOptions,
+) -> Result<usize, CompareResultError> {
+    let usable = |column: &Column| !column.complete.is_empty();
+    let place = |name: &str| columns.iter().position(|c| c.metric == name && usable(c));
+    if let Some(name) = &options.primary {
+        let known: Vec<&str> = columns.iter().filter(|c| usable(c)).map(|c| c.metric).collect();
+        return place(name).ok_or_else(|| CompareResultError::UnknownPrimary {
+            primary: name.clone(),
+            hint: suggest::among(name, &known),
+        });
+    }
+    let usual = match input.source {
+        Source::Runs => place("iops"),
+        Source::Pairs => None,
+        Source::Foreign { .. } => place("seeks"),
+    };
+    let is_of_disk = |column: &Column| {
+        let is_not = column.remarks.iter().any(|remark| remark.label == Label::NotDisk);
+        !column.first.is_detail && !is_not
+    };
+    usual
+        .or_else(|| columns.iter().position(|column| usable(column) && is_of_disk(column)))
+        .or_else(|| columns.iter().position(usable))
+        .ok_or(CompareResultError::NothingShared)
+}
+
+/// Blocks named in a note before the rest is only counted.
+const NAMES_MAX: usize = 5;
+
+/// Which blocks do not count.
+fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
+    let known: std::collections::BTreeSet<&str> = complete.iter().map(String::as_str).collect();
+    let mut missing: Vec<&str> = column
+        .cells
+        .iter()
+        .flat_map(BTreeMap::keys)
+        .copied()
+        .filter(|b| !known.contains(b))
+        .collect();
+    missing.sort_unstable();
+    missing.dedup();
+    let named = missing[..missing.len().min(NAMES_MAX)].join(", ");
+    let more = match missing.len().saturating_sub(NAMES_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!missing.is_empty()).then(|| {
+        format!(
+            "{} block(s) do not hold `{}` of every arm and were left out: {named}{more}.",
+            missing.len(),
+            column.metric
+        )
+    })
+}

@@ -1,0 +1,152 @@
+//! Named arms with their runs, whatever they come from.
+
+mod foreign;
+mod pairs;
+mod runs;
+
+pub use foreign::{from_foreign, from_lines};
+pub use pairs::from_pairs;
+pub use runs::from_runs;
+
+use drivelab_stats::Better;
+
+use crate::foreign::Remark;
+
+/// Everything that is to be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// What it comes from.
+    pub source: Source,
+    /// The arms; the first is the baseline.
+    pub arms: Vec<ArmRuns>,
+    /// What a reader must know of how it was put together.
+    pub notes: Vec<String>,
+}
+
+/// Where figures come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Stored runs.
+    Runs,
+    /// A CSV file of pairs.
+    Pairs,
+    /// Another tool's results.
+    Foreign {
+        /// The tool, `bonnie++`.
+        tool: String,
+    },
+}
+
+/// One arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArmRuns {
+    /// Its name.
+    pub name: String,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}
+
+/// One run: what is compared is compared within a block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its block.
+    pub block: String,
+    /// One number a metric.
+    pub figures: Vec<Figure>,
+}
+
+/// One number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Its metric.
+    pub metric: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit; empty where the metric's name says it.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// It only accompanies another number.
+    pub is_detail: bool,
+    /// What it is, where it is no plain measurement.
+    pub remarks: Vec<Remark>,
+}
+
+/// Results that cannot be put side by side.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// Fewer than two arms.
+    #[error("there is one arm, `{0}`: a comparison needs two")]
+    OneArm(String),
+    /// Nothing at all.
+    #[error("there are no runs to compare")]
+    Nothing,
+    /// An arm that was asked for is not there.
+    #[error("there is no arm `{name}`; {hint}")]
+    UnknownArm {
+        /// The name asked for.
+        name: String,
+        /// The nearest, or all.
+        hint: String,
+    },
+    /// An arm without runs.
+    #[error("there are no runs of `{0}`; run it at least six times")]
+    NoRuns(String),
+    /// Runs of different machines.
+    #[error(
+        "`{first}` was run on another machine than `{second}`: their difference may be the \
+         machine's; run both on one machine"
+    )]
+    OtherHost {
+        /// An arm.
+        first: String,
+        /// An arm from elsewhere.
+        second: String,
+    },
+    /// Several lines that nothing tells apart.
+    #[error(
+        "all {count} lines are called `{name}`: put the lines of each arm into a file of its own \
+         and compare the files"
+    )]
+    Ambiguous {
+        /// What they are all called.
+        name: String,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+/// Refuses what is too little to compare.
+fn checked(input: Input) -> Result<Input, InputError> {
+    if let Some(empty) = input.arms.iter().find(|arm| arm.runs.is_empty()) {
+        return Err(InputError::NoRuns(empty.name.clone()));
+    }
+    match input.arms.as_slice() {
+        [] => Err(InputError::Nothing),
+        [arm] => Err(InputError::OneArm(arm.name.clone())),
+        _ => Ok(input),
+    }
+}
+
+/// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
+fn in_order(runs: Vec<Vec<Figure>>) -> Vec<Run> {
+    let named = (1_usize..).zip(runs);
+    named.map(|(place, figures)| Run { block: place.to_string(), figures }).collect()
+}
+
+/// What to know where blocks follow from the order of the runs.
+fn order_note(arms: &[ArmRuns]) -> Option<String> {
+    let counts: Vec<usize> = arms.iter().map(|arm| arm.runs.len()).collect();
+    let most = counts.iter().copied().max().filter(|most| *most > 1)?;
+    let least = counts.iter().copied().min()?;
+    let unequal = if least < most {
+        format!(" Only the first {least} of each count: one arm has no more.")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "Runs are paired in the order given, the first of one arm with the first of the other: \
+         that is sound if they were made alternately, and not if all of one arm were made \
+         first.{unequal}"
+    ))
+}

@@ -1,0 +1,86 @@
+//! Stored runs as arms.
+
+use drivelab_core::record::{MarkId, RunRecord};
+
+use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
+use crate::foreign::{Label, Remark};
+use crate::run;
+
+/// Puts stored runs side by side, each arm by the name given.
+///
+/// Runs of different machines are refused: what differs may be the machine.
+pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError> {
+    same_host(arms)?;
+    let mut notes = work_note(arms);
+    let named = arms.iter().map(|(name, records)| {
+        let figures = records.iter().map(figures).collect();
+        ArmRuns { name: name.clone(), runs: in_order(figures) }
+    });
+    let named: Vec<ArmRuns> = named.collect();
+    notes.extend(order_note(&named));
+    for (name, records) in arms {
+        let mut told: Vec<&str> = Vec::new();
+        for mark in records.iter().flat_map(|record| &record.marks) {
+            if !told.contains(&mark.message.as_str()) {
+                notes.push(format!("`{name}`: {}", mark.message));
+                told.push(&mark.message);
+            }
+        }
+    }
+    checked(Input { source: Source::Runs, arms: named, notes })
+}
+
+/// Modelled runs have no machine and may be held against any.
+fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
+    let hosts = arms.iter().flat_map(|(name, records)| {
+        let hosts = records.iter().filter_map(|record| record.host.as_ref());
+        hosts.map(move |host| (name, host.id.as_str()))
+    });
+    let mut known: Option<(&String, &str)> = None;
+    for (name, id) in hosts {
+        match known {
+            None => known = Some((name, id)),
+            Some((_, first)) if first == id => {}
+            Some((first, _)) => {
+                return Err(InputError::OtherHost { first: first.clone(), second: name.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A note where the arms did not do the same work, which may be the question or a slip.
+fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
+    let mut works = arms.iter().flat_map(|(_, records)| records).map(|r| &r.config.workload);
+    let Some(first) = works.next() else { return Vec::new() };
+    let note = "The runs did not all do the same work (kind, block size, depth, region or time \
+                differ): the ratios hold the work against each other, too.";
+    if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
+}
+
+fn figures(record: &RunRecord) -> Vec<Figure> {
+    let remarks: Vec<Remark> = record
+        .marks
+        .iter()
+        .filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
+        .collect();
+    let figures = run::metrics(&record.total).into_iter().map(|metric| Figure {
+        metric: metric.name,
+        value: metric.value,
+        unit: String::new(),
+        better: metric.better,
+        is_detail: false,
+        remarks: remarks.clone(),
+    });
+    figures.collect()
+}
+
+/// Marks that say what a number is; the others are told as notes.
+fn label(mark: MarkId) -> Option<Label> {
+    match mark {
+        MarkId::PageCache => Some(Label::PageCache),
+        MarkId::CpuBound => Some(Label::CpuTest),
+        MarkId::NotDisk => Some(Label::NotDisk),
+        _ => None,
+    }
+}

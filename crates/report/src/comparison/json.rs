@@ -1,0 +1,58 @@
+//! A comparison for scripts: schema `drivelab.compare/1`.
+
+use serde::Serialize;
+
+use super::Source;
+use super::result::CompareResult;
+use crate::foreign::label_names;
+use crate::outcome::{MetricJson, document};
+
+/// The schema that this version writes.
+pub const COMPARE_SCHEMA: &str = "drivelab.compare/1";
+
+#[derive(Serialize)]
+struct CompareJson<'a> {
+    schema: &'static str,
+    source: &'a str,
+    primary: &'a str,
+    verdict: drivelab_stats::Verdict,
+    mei: f64,
+    seed: u64,
+    blocks_used: usize,
+    arms: Vec<ArmJson<'a>>,
+    metrics: Vec<MetricJson<'a>>,
+    notes: &'a [String],
+    drivelab: &'static str,
+}
+
+#[derive(Serialize)]
+struct ArmJson<'a> {
+    name: &'a str,
+}
+
+/// The result as one JSON document: the same result, the same bytes.
+pub fn json(result: &CompareResult) -> String {
+    let names = result.names();
+    let metrics = result.outcomes.iter().map(|outcome| {
+        let facts = &result.facts[outcome.series];
+        MetricJson::new(outcome, &result.series[outcome.series], &names)
+            .with_facts(&facts.unit, label_names(&facts.remarks))
+    });
+    document(&CompareJson {
+        schema: COMPARE_SCHEMA,
+        source: match &result.source {
+            Source::Runs => "runs",
+            Source::Pairs => "pairs",
+            Source::Foreign { tool } => tool,
+        },
+        primary: &result.series[result.primary().series].name,
+        verdict: result.verdict(),
+        mei: result.mei,
+        seed: result.seed,
+        blocks_used: result.blocks.len(),
+        arms: names.iter().map(|name| ArmJson { name }).collect(),
+        metrics: metrics.collect(),
+        notes: &result.notes,
+        drivelab: crate::VERSION,
+    })
+}

@@ -1,0 +1,21 @@
+//! A verdict from results that are already there: stored runs, a CSV of pairs, foreign results.
+
+mod analyse;
+mod input;
+mod json;
+mod result;
+mod text;
+mod words;
+
+pub use analyse::{CompareOptions, CompareResultError, analyse};
+pub use input::{
+    ArmRuns, Figure, Input, InputError, Run, Source, from_foreign, from_lines, from_pairs,
+    from_runs,
+};
+pub use json::{COMPARE_SCHEMA, json};
+pub use result::{CompareResult, Facts};
+pub use text::text;
+pub use words::words;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,68 @@
+//! What a comparison of results showed.
+
+use drivelab_stats::Verdict;
+
+use super::Source;
+use crate::foreign::{Label, Remark};
+use crate::outcome::{Outcome, Series};
+
+/// The result of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareResult {
+    /// What the figures come from.
+    pub source: Source,
+    /// The arms' names; the first is the baseline.
+    pub arms: Vec<String>,
+    /// Blocks that count, by name.
+    pub blocks: Vec<String>,
+    /// Smallest effect worth acting on, as a fraction, before the exception for tails.
+    pub mei: f64,
+    /// Seed of the random sign flips.
+    pub seed: u64,
+    /// Every metric with its values.
+    pub series: Vec<Series>,
+    /// What is known of each series besides, in the same order.
+    pub facts: Vec<Facts>,
+    /// Every metric and arm against the baseline.
+    pub outcomes: Vec<Outcome>,
+    /// The comparison that decides, by its place in `outcomes`: the primary metric of the last
+    /// arm.
+    pub primary: usize,
+    /// What else a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// What a metric is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Its unit; empty where the metric's name says it.
+    pub unit: String,
+    /// It only accompanies another number.
+    pub is_detail: bool,
+    /// What it is, where it is no plain measurement: one remark a label.
+    pub remarks: Vec<Remark>,
+}
+
+impl Facts {
+    /// Whether the number has this label.
+    pub fn is(&self, label: Label) -> bool {
+        self.remarks.iter().any(|remark| remark.label == label)
+    }
+}
+
+impl CompareResult {
+    /// The comparison that decides.
+    pub fn primary(&self) -> &Outcome {
+        &self.outcomes[self.primary]
+    }
+
+    /// What is concluded: the verdict on the primary metric of the last arm.
+    pub fn verdict(&self) -> Verdict {
+        self.primary().verdict()
+    }
+
+    /// The arms' names.
+    pub fn names(&self) -> Vec<&str> {
+        self.arms.iter().map(String::as_str).collect()
+    }
+}

@@ -1,0 +1,321 @@
+//! Comparisons of known results.
+
+use std::fmt::Write as _;
+
+use drivelab_core::histogram::Histogram;
+use drivelab_core::record::{Host, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::rng::Rng;
+use drivelab_core::units::Span;
+use drivelab_core::workload::WorkloadOptions;
+use drivelab_stats::Verdict;
+
+use super::*;
+use crate::foreign::Label;
+use crate::foreign::bonnie::tests::{AHCI, PIIX};
+use crate::text::Look;
+use crate::{foreign, pairs};
+
+const PLAIN: Look = Look { width: 100, colour: false };
+
+fn options() -> CompareOptions {
+    CompareOptions { primary: None, mei: 0.03, seed: 1 }
+}
+
+fn published() -> CompareResult {
+    let read = |line| foreign::parse(line).unwrap();
+    let arms = [("piix".to_owned(), read(PIIX)), ("ahci".to_owned(), read(AHCI))];
+    analyse(&from_foreign(&arms).unwrap(), &options()).unwrap()
+}
+
+fn of_pairs(text: &str, wanted: &[&str]) -> Result<CompareResult, String> {
+    let rows = pairs::parse(text).map_err(|error| error.to_string())?;
+    let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    let input = from_pairs(&rows, &wanted).map_err(|error| error.to_string())?;
+    analyse(&input, &options()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn one_published_run_each_concludes_nothing() {
+    let result = published();
+    assert_eq!(result.series[result.primary().series].name, "seeks");
+    assert!(result.outcomes.iter().all(|o| o.verdict() == Verdict::Inconclusive));
+    assert_eq!(result.primary().adjusted.comparison.runs_needed, Some(6));
+    let check = |metric: &str, expected: f64| {
+        let mut outcomes = result.outcomes.iter();
+        let outcome = outcomes.find(|o| result.series[o.series].name == metric).unwrap();
+        let ratio = outcome.adjusted.comparison.ratio;
+        assert!((ratio - expected).abs() < 0.005, "{metric}: {ratio}");
+    };
+    // As recomputed from the article.
+    check("put_block", 0.999);
+    check("rewrite", 1.013);
+    check("get_block", 1.003);
+    check("seeks", 0.981);
+    check("seq_create", 1.63);
+    check("seq_del", 2.12);
+    check("ran_create", 1.26);
+    check("ran_del", 1.77);
+}
+
+#[test]
+fn the_published_columns_are_named_for_what_they_are() {
+    let result = published();
+    let check = |metric: &str, label, expected| {
+        let place = result.series.iter().position(|s| s.name == metric).unwrap();
+        assert_eq!(result.facts[place].is(label), expected, "{metric}");
+    };
+    check("putc", Label::CpuTest, true);
+    check("getc", Label::CpuTest, true);
+    check("seq_stat", Label::CpuTest, true);
+    check("ran_stat", Label::PageCache, true);
+    check("seq_create", Label::JournalSync, true);
+    check("ran_del", Label::JournalSync, true);
+    check("put_block", Label::NotDisk, false);
+    check("seeks", Label::SingleRun, true);
+}
+
+#[test]
+fn text_of_the_published_lines() {
+    insta::assert_snapshot!(text(&published(), PLAIN), @r"
+ahci against piix
+
+Nothing can be concluded from one run each in seeks: `ahci` against `piix` is x0.981 the seeks (one
+  run each, so no interval); at least 6 runs of each are needed.
+Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
+  create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
+Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,
+  ran_stat (looking up names in memory involves no disk).
+A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system
+  calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
+  files are looked up in memory (100 % processor load)).
+Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
+  memory).
+A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync()
+  inside the timed part: it measures how the file system writes its journal and flushes it).
+
+metric             piix         ahci   ratio  verdict                 what it is
+putc          439 KiB/s    430 KiB/s  x0.979  inconclusive            cpu-test, not-disk
+put_block   52686 KiB/s  52639 KiB/s  x0.999  inconclusive
+rewrite     27168 KiB/s  27533 KiB/s  x1.013  inconclusive
+getc         2039 KiB/s   2066 KiB/s  x1.013  inconclusive            cpu-test, not-disk
+get_block   62782 KiB/s  62991 KiB/s  x1.003  inconclusive
+seeks         228.9 1/s    224.5 1/s  x0.981  inconclusive (primary)
+seq_create    17299 1/s    28173 1/s   x1.63  inconclusive            journal-sync
+seq_stat     379058 1/s   373407 1/s  x0.985  inconclusive            page-cache, cpu-test, not-disk
+seq_del         777 1/s     1645 1/s   x2.12  inconclusive            journal-sync
+ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sync
+ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
+ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
+
+Warning: few-blocks: 1 of at least 6 blocks: chance alone gives as clear a result more than 5 % of
+  the time; run each arm 6 times or more (putc, putc_cpu, putc_latency and 33 more)
+How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, 36
+  comparisons, adjusted for their number, seed 1. 24 more metrics (processor load, longest waits)
+  are in the JSON.
+");
+}
+
+#[test]
+fn json_keeps_its_contract() {
+    let value: serde_json::Value = serde_json::from_str(&json(&published())).unwrap();
+    assert_eq!(value["schema"], "drivelab.compare/1");
+    assert_eq!((&value["primary"], &value["verdict"]), (&"seeks".into(), &"inconclusive".into()));
+    let metrics = value["metrics"].as_array().unwrap();
+    let putc = metrics.iter().find(|metric| metric["name"] == "putc").unwrap();
+    assert_eq!(putc["labels"], serde_json::json!(["cpu-test", "not-disk", "single-run"]));
+    assert_eq!(putc["arms"], serde_json::json!(["piix", "ahci"]));
+    assert_eq!(putc["n"], 1);
+    assert_eq!(putc["runs_needed"], 6);
+    assert!(putc["warnings"][0].as_str().unwrap().starts_with("few-blocks: "));
+}
+
+#[test]
+fn two_lines_in_one_file_are_two_arms() {
+    let check = |text: &str, expected: Result<&[&str], &str>| {
+        let input = from_lines(&foreign::parse(text).unwrap());
+        let names = input.map(|i| i.arms.into_iter().map(|arm| arm.name).collect::<Vec<_>>());
+        match (names, expected) {
+            (Ok(names), Ok(expected)) => assert_eq!(names, expected),
+            (Err(error), Err(expected)) => assert!(error.to_string().contains(expected)),
+            (names, _) => panic!("{names:?} instead of {expected:?}"),
+        }
+    };
+    check(&format!("{PIIX}\n{AHCI}"), Ok(&["kvm-1", "kvm-2"]));
+    let renamed = AHCI.replace("kvm", "ahci");
+    check(&format!("{PIIX}\n{renamed}\n{PIIX}"), Ok(&["kvm", "ahci"]));
+    check(PIIX, Err("there is one arm"));
+    check(&format!("{PIIX}\n{PIIX}\n{PIIX}"), Err("a file of its own"));
+}
+
+#[test]
+fn several_lines_are_runs_of_their_arm() {
+    let lines = |line: &str| foreign::parse(&[line; 3].join("\n")).unwrap();
+    let arms = [("piix".to_owned(), lines(PIIX)), ("ahci".to_owned(), lines(AHCI))];
+    let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
+    assert_eq!(result.blocks.len(), 3);
+    assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));
+    assert!(result.notes.iter().any(|note| note.contains("paired in the order given")));
+}
+
+/// Pairs with a known ratio and noise of `noise`, from a seed.
+fn csv(ratio: f64, noise: f64, blocks: u32, seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    let mut spread = || 1.0 + noise * (rng.unit() + rng.unit() + rng.unit() - 1.5);
+    let mut text = String::from("block,arm,value\n");
+    for block in 0..blocks {
+        let host = spread();
+        let (a, b) = (100.0 * host * spread(), 100.0 * ratio * host * spread());
+        writeln!(text, "{block},ide,{a}\n{block},ahci,{b}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn pairs_of_known_truth_get_their_verdict() {
+    for seed in 0..20 {
+        let check = |ratio, noise, expected| {
+            let result = of_pairs(&csv(ratio, noise, 20, seed), &[]).unwrap();
+            assert_eq!(result.verdict(), expected, "ratio {ratio}, seed {seed}");
+        };
+        check(1.3, 0.03, Verdict::Faster);
+        check(0.7, 0.03, Verdict::Slower);
+        check(1.0, 0.005, Verdict::NoPracticalDifference);
+    }
+}
+
+#[test]
+fn arms_are_taken_by_name_and_order() {
+    let text = csv(2.0, 0.01, 8, 1);
+    let check = |wanted: &[&str], expected: Result<Verdict, &str>| {
+        let result = of_pairs(&text, wanted).map(|result| result.verdict());
+        assert_eq!(result, expected.map_err(str::to_owned), "{wanted:?}");
+    };
+    check(&["ide", "ahci"], Ok(Verdict::Faster));
+    check(&["ahci", "ide"], Ok(Verdict::Slower));
+    check(&["ide", "ahcy"], Err("there is no arm `ahcy`; did you mean `ahci`?"));
+    check(&["ide"], Err("there is one arm, `ide`: a comparison needs two"));
+}
+
+#[test]
+fn only_complete_blocks_count() {
+    let mut text = csv(2.0, 0.01, 8, 1);
+    text += "left,ide,100\nalso-left,ahci,100\n";
+    let result = of_pairs(&text, &[]).unwrap();
+    assert_eq!(result.blocks.len(), 8);
+    let expected =
+        "2 block(s) do not hold `value` of every arm and were left out: also-left, left.";
+    assert!(result.notes.contains(&expected.to_owned()), "{:?}", result.notes);
+    let apart = of_pairs("1,ide,100\n2,ahci,100", &[]).unwrap_err();
+    assert!(apart.starts_with("no block holds"), "{apart}");
+}
+
+#[test]
+fn repeats_in_a_block_are_one_value() {
+    let text = "1,a,1\n1,a,4\n1,b,2\n";
+    let result = of_pairs(text, &[]).unwrap();
+    assert!((result.primary().adjusted.comparison.ratio - 1.0).abs() < 1e-9);
+    assert!(result.notes[0].contains("line 2 is the first"), "{:?}", result.notes);
+}
+
+#[test]
+fn a_metric_that_is_not_everywhere_is_left_out() {
+    let text = "1,a,1,iops\n1,b,2,iops\n1,a,5,lat\n2,a,1,iops\n2,b,2,iops\n2,b,5,lat\n";
+    let result = of_pairs(text, &[]).unwrap();
+    assert_eq!(result.series.len(), 1);
+    let expected = "`lat` is not compared: it is missing in a block of some arm.";
+    assert_eq!(result.notes, [expected]);
+}
+
+pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
+    let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
+    tally.ios = 1_000_000 / latency_us;
+    tally.bytes = tally.ios * 4096;
+    tally.lat = Histogram::new();
+    (0..tally.ios).for_each(|_| tally.lat.record(Span::from_us(latency_us)));
+    RunRecord {
+        schema: RUN_SCHEMA.to_owned(),
+        target: "disk.img".to_owned(),
+        label: None,
+        config: RunConfig {
+            drivelab: "0.1.0".to_owned(),
+            ioengine: "psync".to_owned(),
+            direct: true,
+            numjobs: 1,
+            seed: 1,
+            workload: WorkloadOptions::default().check().unwrap(),
+        },
+        jobs: vec![tally.record()],
+        total: tally.record(),
+        marks: Vec::new(),
+        host: Some(Host {
+            kernel: "Linux 6.1".to_owned(),
+            cpu: "a processor".to_owned(),
+            cpus: 2,
+            memory_bytes: 1 << 30,
+            id: host.to_owned(),
+        }),
+    }
+}
+
+#[test]
+fn stored_runs_are_paired_in_order() {
+    let runs = |latency: u64| (0..8).map(|i| record(latency + i, "one")).collect::<Vec<_>>();
+    let arms = [("slow".to_owned(), runs(200)), ("fast".to_owned(), runs(100))];
+    let result = analyse(&from_runs(&arms).unwrap(), &options()).unwrap();
+    assert_eq!(result.series[result.primary().series].name, "iops");
+    assert_eq!(result.verdict(), Verdict::Faster);
+    // 5,000 requests a run: no p99.
+    assert!(result.series.iter().all(|series| series.name != "lat_p99_ns"));
+}
+
+#[test]
+fn runs_of_different_machines_are_refused() {
+    let arms = [
+        ("here".to_owned(), vec![record(100, "one")]),
+        ("there".to_owned(), vec![record(100, "two")]),
+    ];
+    let error = from_runs(&arms).unwrap_err().to_string();
+    assert!(error.starts_with("`here` was run on another machine than `there`"), "{error}");
+}
+
+#[test]
+fn the_primary_metric_can_be_chosen() {
+    let arms = [("a".to_owned(), vec![record(100, "x")]), ("b".to_owned(), vec![record(90, "x")])];
+    let input = from_runs(&arms).unwrap();
+    let check = |primary: &str, expected: Result<&str, &str>| {
+        let options = CompareOptions { primary: Some(primary.to_owned()), ..options() };
+        let result = analyse(&input, &options);
+        let name = result.map(|r| r.series[r.primary().series].name.clone());
+        let name = name.map_err(|error| error.to_string());
+        assert_eq!(name, expected.map(str::to_owned).map_err(str::to_owned));
+    };
+    check("lat_mean_ns", Ok("lat_mean_ns"));
+    check(
+        "lat_men_ns",
+        Err("there is no metric `lat_men_ns` that all arms have; did you mean `lat_mean_ns`?"),
+    );
+}
+
+#[test]
+fn text_of_a_run() {
+    let mut it = record(100, "x");
+    it.total.errors = 2;
+    insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
+disk.img
+
+10.0k IOPS, 41.0 MB/s; 10000 requests (0 reads) in 1.00 s; 2 requests FAILED
+
+latency  as users wait  of the device  sent late by
+mean            100 us              -             -
+min             100 us              -             -
+p50             100 us              -             -
+p90             100 us              -             -
+p99             100 us              -             -
+p99.9           100 us              -             -  too few requests to rely on
+p99.99          100 us              -             -  too few requests to rely on
+max             100 us              -             -
+
+How it was made: randread, blocks of 4k, depth 1 with psync, past the page cache, 1 job(s), seed 1,
+  drivelab 0.1.0, Linux 6.1 on a processor
+");
+}

@@ -1,0 +1,143 @@
+//! A comparison for a terminal.
+
+use anstyle::Style;
+use drivelab_stats::Verdict;
+
+use super::result::{CompareResult, Facts};
+use super::words::words;
+use crate::figures;
+use crate::foreign::{Label, label_names};
+use crate::metric;
+use crate::outcome::{Outcome, gather};
+use crate::text::{Align, BOLD, Look, Table, style};
+
+/// The result as text.
+pub fn text(result: &CompareResult, look: Look) -> String {
+    let mut text = format!("{}\n\n", look.paint(&look.wrap(&title(result), 0), BOLD));
+    for sentence in words(result) {
+        text += &sentence.text(look);
+    }
+    text.push('\n');
+    text += &table(result).render(look);
+    text.push('\n');
+    text += &footnotes(result, look);
+    text
+}
+
+fn title(result: &CompareResult) -> String {
+    let (baseline, others) = result.arms.split_first().expect("a comparison has arms");
+    format!("{} against {baseline}", others.join(", "))
+}
+
+/// The metrics that stand for themselves; details are in the JSON.
+fn table(result: &CompareResult) -> Table {
+    let two = result.arms.len() == 2;
+    let measured = if two { result.arms[1].as_str() } else { "measured" };
+    let labelled = result.facts.iter().any(|facts| !facts.remarks.is_empty());
+    let mut columns = vec![("metric", Align::Left, 0)];
+    if !two {
+        columns.push(("arm", Align::Left, 0));
+    }
+    columns.extend([
+        (result.arms[0].as_str(), Align::Right, 2),
+        (measured, Align::Right, 3),
+        ("ratio", Align::Right, 0),
+    ]);
+    if has_intervals(result) {
+        columns.push(("95 % interval", Align::Left, 0));
+    }
+    columns.push(("verdict", Align::Left, 0));
+    if labelled {
+        columns.push(("what it is", Align::Left, 1));
+    }
+    let mut table = Table::new(&columns);
+    for outcome in &result.outcomes {
+        let facts = &result.facts[outcome.series];
+        if facts.is_detail {
+            continue;
+        }
+        let mut row = vec![plain(&result.series[outcome.series].name)];
+        if !two {
+            row.push(plain(&result.arms[outcome.to]));
+        }
+        row.extend(conclusion(result, outcome));
+        if labelled {
+            row.push(plain(&nature(facts)));
+        }
+        table.row(row);
+    }
+    table
+}
+
+fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<(String, Style)> {
+    let comparison = &outcome.adjusted.comparison;
+    let primary = if outcome == result.primary() { " (primary)" } else { "" };
+    let mut cells = vec![
+        plain(&measured(result, outcome, outcome.from)),
+        plain(&measured(result, outcome, outcome.to)),
+        plain(&figures::times(comparison.ratio)),
+    ];
+    if has_intervals(result) {
+        cells.push(plain(&comparison.ci95.map(figures::range).unwrap_or_default()));
+    }
+    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())));
+    cells
+}
+
+/// A single run of each has none.
+fn has_intervals(result: &CompareResult) -> bool {
+    result.blocks.len() > 1
+}
+
+/// The labels; that there was one run is said of all at once.
+fn nature(facts: &Facts) -> String {
+    let mut names = label_names(&facts.remarks);
+    names.retain(|name| *name != Label::SingleRun.as_str());
+    names.join(", ")
+}
+
+fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
+    let series = &result.series[outcome.series];
+    let value = series.centre(arm);
+    match (result.facts[outcome.series].unit.as_str(), series.values[arm].len()) {
+        ("", _) => metric::show(&series.metric, value),
+        // One run: its number as the tool wrote it.
+        (unit, 1) => format!("{} {unit}", figures::plain(value)),
+        (unit, _) => format!("{} {unit}", figures::significant(value)),
+    }
+}
+
+fn plain(text: &str) -> (String, Style) {
+    (text.to_owned(), Style::new())
+}
+
+fn footnotes(result: &CompareResult, look: Look) -> String {
+    let mut text = String::new();
+    let named = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
+    for remark in gather(named) {
+        text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
+        text.push('\n');
+    }
+    for note in &result.notes {
+        text += &look.led("Note:", BOLD, note, 2);
+        text.push('\n');
+    }
+    let details = result.facts.iter().filter(|facts| facts.is_detail).count();
+    let intervals = if has_intervals(result) { ", with 95 % intervals" } else { "" };
+    let details = match details {
+        0 => String::new(),
+        count => format!(" {count} more metrics (processor load, longest waits) are in the JSON."),
+    };
+    let facts = format!(
+        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), {} is what \
+         matters, {} comparisons, adjusted for their number, seed {}.{details}",
+        result.arms[0],
+        result.blocks.len(),
+        figures::percent(result.mei),
+        result.outcomes.len(),
+        result.seed,
+    );
+    text += &look.led("How to read this:", BOLD, &facts, 2);
+    text.push('\n');
+    text
+}

@@ -1,0 +1,119 @@
+//! What the name of a metric says about it: its words, its unit, its smallest effect.
+
+use drivelab_stats::Better;
+
+use crate::figures;
+
+/// Smallest effect worth acting on in the tail of latencies: tails vary more than means, and no
+/// one acts on a few percent of a p99.
+pub const TAIL_MEI: f64 = 0.10;
+
+/// The metric in words, `p99 latency` for `lat_p99_ns`.
+pub fn label(metric: &str) -> String {
+    match metric {
+        "iops" => return "IOPS".to_owned(),
+        "bytes_per_s" => return "throughput".to_owned(),
+        _ => {}
+    }
+    let bare = strip_unit(metric);
+    match bare.split_once('_') {
+        Some(("lat", "p50")) => "median latency".to_owned(),
+        // `p99_9` is p99.9.
+        Some(("lat", which)) if is_quantile(which) => {
+            format!("{} latency", which.replace('_', "."))
+        }
+        Some(("lat", which)) => format!("{} latency", which.replace('_', " ")),
+        _ => bare.replace('_', " "),
+    }
+}
+
+/// A value of the metric with its unit.
+pub fn show(metric: &str, value: f64) -> String {
+    if metric.ends_with("bytes_per_s") {
+        figures::bytes_per_s(value)
+    } else if metric.ends_with("_ns") {
+        figures::span_ns(value)
+    } else if metric.ends_with("iops") {
+        format!("{} IOPS", figures::count(value))
+    } else {
+        figures::count(value)
+    }
+}
+
+/// The smallest effect worth acting on: the study's, and for tail latencies at least
+/// [`TAIL_MEI`].
+pub fn mei(metric: &str, study: f64) -> f64 {
+    let tail = metric.strip_prefix("lat_").is_some_and(|rest| {
+        rest.starts_with("max") || (rest.starts_with("p9") && is_quantile(strip_unit(rest)))
+    });
+    if tail { study.max(TAIL_MEI) } else { study }
+}
+
+/// Which way is better, for a metric of which only the name is known: less where the name is a
+/// time, a latency or a cost; else more.
+pub fn better_by_name(metric: &str) -> Better {
+    let name = metric.to_ascii_lowercase();
+    if name.contains("per_s") || name.contains("/s") {
+        return Better::More;
+    }
+    let is_span = ["_ns", "_us", "_ms", "_s", "_seconds", "_cpu"].iter().any(|u| name.ends_with(u));
+    let is_cost = ["lat", "time", "seconds", "duration", "elapsed"]
+        .iter()
+        .any(|word| name.split(['_', '-', ' ', '.']).any(|part| part.starts_with(word)));
+    if is_span || is_cost { Better::Less } else { Better::More }
+}
+
+fn strip_unit(metric: &str) -> &str {
+    metric.strip_suffix("_ns").unwrap_or(metric)
+}
+
+fn is_quantile(which: &str) -> bool {
+    which.strip_prefix('p').is_some_and(|digits| {
+        !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_words() {
+        let check = |metric, expected: &str| assert_eq!(label(metric), expected);
+        check("iops", "IOPS");
+        check("bytes_per_s", "throughput");
+        check("lat_mean_ns", "mean latency");
+        check("lat_p50_ns", "median latency");
+        check("lat_p99_9_ns", "p99.9 latency");
+        check("seq_create", "seq create");
+    }
+
+    #[test]
+    fn tails_need_a_larger_effect() {
+        let check = |metric, study, expected: f64| {
+            assert_eq!(mei(metric, study).to_bits(), expected.to_bits(), "{metric}");
+        };
+        check("iops", 0.03, 0.03);
+        check("lat_mean_ns", 0.03, 0.03);
+        check("lat_p50_ns", 0.03, 0.03);
+        check("lat_p99_ns", 0.03, 0.10);
+        check("lat_p99_9_ns", 0.03, 0.10);
+        check("lat_max_ns", 0.03, 0.10);
+        check("lat_p99_ns", 0.20, 0.20);
+        check("lat_p9x_ns", 0.03, 0.03);
+    }
+
+    #[test]
+    fn direction_follows_the_name() {
+        let check = |metric, expected| assert_eq!(better_by_name(metric), expected, "{metric}");
+        check("iops", Better::More);
+        check("bytes_per_s", Better::More);
+        check("value", Better::More);
+        check("seeks", Better::More);
+        check("lat_p99_ns", Better::Less);
+        check("latency", Better::Less);
+        check("boot-time", Better::Less);
+        check("flat", Better::More);
+        check("copy_seconds", Better::Less);
+    }
+}

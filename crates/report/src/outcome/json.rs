@@ -1,0 +1,86 @@
+//! JSON shapes that several results share; the names are a contract with scripts.
+
+use drivelab_stats::{Adjustment, Comparison, OrderTest, Role, Verdict, Warning};
+use serde::Serialize;
+
+use super::{Outcome, Series};
+
+/// One metric of one arm against another.
+#[derive(Debug, Serialize)]
+pub(crate) struct MetricJson<'a> {
+    name: &'a str,
+    /// The arm measured against, and the arm in question.
+    arms: [&'a str; 2],
+    n: usize,
+    /// Above 1: the second arm is better.
+    ratio: f64,
+    /// Null with a single block: one value has no interval.
+    ci95: Option<[f64; 2]>,
+    hl_ratio: f64,
+    /// Null below six blocks.
+    hl_ci95: Option<[f64; 2]>,
+    p: f64,
+    verdict: Verdict,
+    runs_needed: Option<u32>,
+    warnings: &'a [Warning],
+    role: Role,
+    p_adjusted: f64,
+    adjustment: Adjustment,
+    tost_ci90: Option<[f64; 2]>,
+    sd_log: Option<f64>,
+    mei: f64,
+    better: drivelab_stats::Better,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<&'a OrderTest>,
+    /// One value a block, for each of `arms`.
+    values: [&'a [f64]; 2],
+    /// Empty where the name says the unit.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    unit: &'a str,
+    /// What the numbers are, where they are no plain measurements of a disk.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    labels: Vec<&'static str>,
+}
+
+impl<'a> MetricJson<'a> {
+    pub(crate) fn new(outcome: &'a Outcome, series: &'a Series, names: &[&'a str]) -> Self {
+        let adjusted = &outcome.adjusted;
+        let comparison: &Comparison = &adjusted.comparison;
+        Self {
+            name: &series.name,
+            arms: [names[outcome.from], names[outcome.to]],
+            n: comparison.n,
+            ratio: comparison.ratio,
+            ci95: comparison.ci95,
+            hl_ratio: comparison.hl_ratio,
+            hl_ci95: comparison.hl_ci95,
+            p: comparison.p,
+            verdict: comparison.verdict,
+            runs_needed: comparison.runs_needed,
+            warnings: &comparison.warnings,
+            role: adjusted.role,
+            p_adjusted: adjusted.p_adjusted,
+            adjustment: adjusted.adjustment,
+            tost_ci90: comparison.tost_ci90,
+            sd_log: comparison.sd_log,
+            mei: series.mei,
+            better: series.better,
+            order: comparison.order.as_ref(),
+            values: [&series.values[outcome.from], &series.values[outcome.to]],
+            unit: "",
+            labels: Vec::new(),
+        }
+    }
+
+    /// Adds what a foreign number is.
+    pub(crate) fn with_facts(self, unit: &'a str, labels: Vec<&'static str>) -> Self {
+        Self { unit, labels, ..self }
+    }
+}
+
+/// One JSON document, ending in a line break.
+pub(crate) fn document(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("plain data has a JSON form");
+    text.push('\n');
+    text
+}

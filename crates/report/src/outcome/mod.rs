@@ -1,0 +1,204 @@
+//! A metric over arms and blocks, and what the statistics say about two of its arms.
+
+mod claim;
+mod json;
+mod remarks;
+mod sentence;
+
+pub(crate) use claim::{claim, lead, ratio_and_range};
+pub(crate) use json::{MetricJson, document};
+pub(crate) use remarks::gather;
+pub use sentence::Sentence;
+pub(crate) use sentence::join;
+
+use drivelab_stats::{
+    Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Provenance,
+    Role, Verdict, compare_family,
+};
+
+/// One metric in every arm and block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its full name, `workload.metric` in a study.
+    pub name: String,
+    /// The metric alone, `iops`.
+    pub metric: String,
+    /// The workload, by place; 0 where there is only one.
+    pub workload: usize,
+    /// Which way is better.
+    pub better: Better,
+    /// Smallest effect worth acting on, as a fraction.
+    pub mei: f64,
+    /// One value an arm and block, all above zero: `values[arm][block]`.
+    pub values: Vec<Vec<f64>>,
+}
+
+impl Series {
+    /// The geometric mean of an arm, which is what ratios are about.
+    pub fn centre(&self, arm: usize) -> f64 {
+        geometric_mean(&self.values[arm])
+    }
+}
+
+/// What one arm of a series is against another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The series, by place.
+    pub series: usize,
+    /// The arm it is measured against.
+    pub from: usize,
+    /// The arm in question: a ratio above 1 means that this one is better.
+    pub to: usize,
+    /// The comparison, with its p value adjusted for the others.
+    pub adjusted: Adjusted,
+}
+
+impl Outcome {
+    /// What may be concluded.
+    pub fn verdict(&self) -> Verdict {
+        self.adjusted.comparison.verdict
+    }
+}
+
+/// Two arms of a series to be compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question {
+    pub(crate) series: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) role: Role,
+}
+
+/// What all questions of an experiment share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules<'a> {
+    pub(crate) seed: u64,
+    pub(crate) provenance: Provenance,
+    /// The arms in the order they ran, block by block; `None` where that is not known, or where
+    /// it is no question of one before the other.
+    pub(crate) first: Option<&'a [usize]>,
+}
+
+/// A comparison that could not be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum JudgeError {
+    /// The smallest effect of interest is out of range.
+    #[error(transparent)]
+    Criteria(#[from] CriteriaError),
+    /// The values cannot be compared.
+    #[error("`{name}` cannot be compared")]
+    Values {
+        /// The metric.
+        name: String,
+        /// Why.
+        source: FamilyError,
+    },
+}
+
+/// Answers all questions as one family, so that none is believed because many were asked.
+pub(crate) fn judge(
+    series: &[Series],
+    questions: &[Question],
+    rules: Rules,
+) -> Result<Vec<Outcome>, JudgeError> {
+    let members = questions
+        .iter()
+        .map(|question| member(&series[question.series], question, rules))
+        .collect::<Result<Vec<Member>, CriteriaError>>()?;
+    let Family { members, .. } = compare_family(&members).map_err(|source| {
+        let name = series[questions[source.index].series].name.clone();
+        JudgeError::Values { name, source }
+    })?;
+    let outcomes = questions.iter().zip(members).map(|(question, adjusted)| Outcome {
+        series: question.series,
+        from: question.from,
+        to: question.to,
+        adjusted,
+    });
+    Ok(outcomes.collect())
+}
+
+fn member(series: &Series, question: &Question, rules: Rules) -> Result<Member, CriteriaError> {
+    let values = series.values[question.from].iter().zip(&series.values[question.to]);
+    let pairs = values.enumerate().map(|(block, (a, b))| {
+        let pair = Pair::new(*a, *b);
+        match rules.first.map(|first| first[block]) {
+            Some(arm) if arm == question.from => pair.with_first(Arm::A),
+            Some(arm) if arm == question.to => pair.with_first(Arm::B),
+            _ => pair,
+        }
+    });
+    let pairs = pairs.collect();
+    let criteria = Criteria::new(series.mei, series.better, rules.seed)?;
+    let criteria = criteria.with_provenance(rules.provenance);
+    Ok(Member { role: question.role, pairs, criteria })
+}
+
+/// The geometric mean of values above zero; a lone value, or equal ones, unchanged to the bit.
+#[expect(clippy::cast_precision_loss, reason = "numbers of runs are far below 2^52")]
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
+    match values {
+        [] => 0.0,
+        [first, rest @ ..] if rest.iter().all(|v| v.total_cmp(first).is_eq()) => *first,
+        _ => {
+            let logs: f64 = values.iter().map(|value| libm::log(*value)).sum();
+            libm::exp(logs / values.len() as f64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(better: Better, values: Vec<Vec<f64>>) -> Series {
+        let metric = "iops".to_owned();
+        Series { name: "w.iops".to_owned(), metric, workload: 0, better, mei: 0.03, values }
+    }
+
+    fn gate(from: usize, to: usize) -> Question {
+        Question { series: 0, from, to, role: Role::Gate }
+    }
+
+    #[test]
+    fn swapping_the_arms_mirrors_the_verdict() {
+        let a: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i % 3)).collect();
+        let b: Vec<f64> = (0..10).map(|i| 150.0 + f64::from(i % 4)).collect();
+        let check = |better, from, to, expected| {
+            let series = [series(better, vec![a.clone(), b.clone()])];
+            let rules = Rules { seed: 1, provenance: Provenance::Unknown, first: None };
+            let outcomes = judge(&series, &[gate(from, to)], rules).unwrap();
+            assert_eq!(outcomes[0].verdict(), expected, "{better:?} {from} {to}");
+        };
+        check(Better::More, 0, 1, Verdict::Faster);
+        check(Better::More, 1, 0, Verdict::Slower);
+        check(Better::Less, 0, 1, Verdict::Slower);
+        check(Better::Less, 1, 0, Verdict::Faster);
+    }
+
+    #[test]
+    fn the_first_arm_reaches_the_order_test() {
+        let a: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i % 3)).collect();
+        // Whatever runs second loses a tenth: a carry-over that no verdict should survive.
+        let first: Vec<usize> = (0..10).map(|block| block % 2).collect();
+        let slowed = |block: usize, arm| if first[block] == arm { 1.0 } else { 0.9 };
+        let of = |arm| a.iter().enumerate().map(|(i, v)| v * slowed(i, arm)).collect();
+        let series = [series(Better::More, vec![of(0), of(1)])];
+        let rules = Rules { seed: 1, provenance: Provenance::OwnRuns, first: Some(&first) };
+        let outcomes = judge(&series, &[gate(0, 1)], rules).unwrap();
+        let comparison = &outcomes[0].adjusted.comparison;
+        assert_eq!(comparison.verdict, Verdict::Inconclusive);
+        assert!(comparison.order.as_ref().unwrap().p < 0.001);
+    }
+
+    #[test]
+    fn means_of_equal_values_are_exact() {
+        let check = |values: &[f64], expected: f64| {
+            assert_eq!(geometric_mean(values).to_bits(), expected.to_bits());
+        };
+        check(&[0.1], 0.1);
+        check(&[0.1, 0.1, 0.1], 0.1);
+        check(&[], 0.0);
+        assert!((geometric_mean(&[1.0, 4.0]) - 2.0).abs() < 1e-12);
+    }
+}

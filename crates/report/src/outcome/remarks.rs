@@ -1,0 +1,60 @@
+//! Warnings of many comparisons, each told once.
+
+use drivelab_stats::{Warning, WarningId};
+
+use super::Outcome;
+
+/// Names listed before the rest is only counted.
+const NAMES_MAX: usize = 3;
+
+/// Every different warning with the comparisons it is about, in order of first appearance.
+///
+/// Differences that chance explains are told at once: each has a p of its own, which stands with
+/// the comparison.
+pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>) -> Vec<String> {
+    let mut gathered: Vec<(&Warning, Vec<&str>)> = Vec::new();
+    let is_same = |one: &Warning, other: &Warning| {
+        one.id == other.id && (one.id == WarningId::Multiplicity || one.advice == other.advice)
+    };
+    for (name, outcome) in outcomes {
+        for warning in &outcome.adjusted.comparison.warnings {
+            match gathered.iter_mut().find(|(known, _)| is_same(known, warning)) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => gathered.push((warning, vec![name])),
+            }
+        }
+    }
+    gathered.into_iter().map(|(warning, names)| told(warning, &names)).collect()
+}
+
+fn told(warning: &Warning, names: &[&str]) -> String {
+    if warning.id == WarningId::Multiplicity && names.len() > 1 {
+        return format!(
+            "multiplicity: each alone would be a difference, but among so many comparisons chance \
+             shows some like them; to decide by one, declare it primary and run again ({})",
+            listed(names)
+        );
+    }
+    format!("{} ({})", String::from(warning.clone()), listed(names))
+}
+
+fn listed(names: &[&str]) -> String {
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn long_lists_are_counted() {
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b, c");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+    }
+}

@@ -1,0 +1,127 @@
+//! What the page's script draws.
+
+use serde::Serialize;
+
+use super::html::embedded;
+use crate::study::{LatencyCurve, StudyResult};
+
+/// Places on the time axis of a latency plot: about two a pixel on a phone.
+const PLACES: usize = 180;
+
+#[derive(Serialize)]
+struct Data<'a> {
+    arms: Vec<&'a str>,
+    latency: Vec<Latency>,
+    depth: Depth,
+}
+
+#[derive(Serialize)]
+struct Latency {
+    id: String,
+    /// Milliseconds.
+    x: Vec<f64>,
+    /// Percent of requests done, by arm; null where an arm has no runs.
+    y: Vec<Option<Vec<f64>>>,
+}
+
+#[derive(Serialize)]
+struct Depth {
+    x: Vec<u32>,
+    lines: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    arm: usize,
+    y: Vec<Option<f64>>,
+    least: Vec<Option<f64>>,
+    greatest: Vec<Option<f64>>,
+}
+
+/// The data as JSON that can stand inside a script element.
+pub(super) fn json(result: &StudyResult) -> String {
+    let workloads = 0..result.workloads.len();
+    let data = Data {
+        arms: result.names(),
+        latency: workloads.filter_map(|workload| latency(result, workload)).collect(),
+        depth: depth(result),
+    };
+    embedded(&serde_json::to_string(&data).expect("plain data has a JSON form"))
+}
+
+/// All arms on one time axis, so that a cursor can read them side by side.
+fn latency(result: &StudyResult, workload: usize) -> Option<Latency> {
+    let curves: Vec<&LatencyCurve> =
+        result.latency.iter().filter(|curve| curve.workload == workload).collect();
+    let ends = curves.iter().flat_map(|c| [c.points.first(), c.points.last()]).flatten();
+    let least = ends.clone().map(|point| point.0).min()?.max(1);
+    let greatest = ends.map(|point| point.0).max()?.max(least + 1);
+    let (lo, hi) = (libm::log(nanoseconds(least)), libm::log(nanoseconds(greatest)));
+    let step = (hi - lo) / nanoseconds(PLACES as u64 - 1);
+    let axis: Vec<f64> =
+        (0..PLACES as u64).map(|place| libm::exp(lo + step * nanoseconds(place))).collect();
+    let of_arm = |arm: usize| {
+        let curve = curves.iter().find(|curve| curve.arm == arm)?;
+        Some(axis.iter().map(|ns| short(100.0 * share(curve, *ns))).collect())
+    };
+    Some(Latency {
+        id: format!("latency-{workload}"),
+        x: axis.iter().map(|ns| short(ns / 1e6)).collect(),
+        y: (0..result.arms.len()).map(of_arm).collect(),
+    })
+}
+
+/// The share of requests done after `ns`, along straight lines between the points kept.
+fn share(curve: &LatencyCurve, ns: f64) -> f64 {
+    let after = curve.points.partition_point(|point| nanoseconds(point.0) <= ns);
+    let Some(before) = after.checked_sub(1) else { return 0.0 };
+    let (start, low) = curve.points[before];
+    let Some((end, high)) = curve.points.get(after).copied() else { return low };
+    let (start, end) = (nanoseconds(start), nanoseconds(end));
+    low + (high - low) * (ns - start) / (end - start)
+}
+
+fn depth(result: &StudyResult) -> Depth {
+    let mut x: Vec<u32> =
+        result.depth.iter().flat_map(|curve| curve.points.iter().map(|p| p.iodepth)).collect();
+    x.sort_unstable();
+    x.dedup();
+    let lines = result.depth.iter().map(|curve| {
+        let at = |iodepth: &u32| curve.points.iter().find(|point| point.iodepth == *iodepth);
+        Line {
+            arm: curve.arm,
+            y: x.iter().map(|depth| at(depth).map(|p| short(p.iops))).collect(),
+            least: x.iter().map(|depth| at(depth).map(|p| short(p.least))).collect(),
+            greatest: x.iter().map(|depth| at(depth).map(|p| short(p.greatest))).collect(),
+        }
+    });
+    Depth { lines: lines.collect(), x }
+}
+
+/// Four digits: more than a picture shows, and a third of the bytes.
+fn short(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
+fn nanoseconds(ns: u64) -> f64 {
+    ns as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_run_along_the_points() {
+        let points = vec![(100, 0.25), (200, 0.5), (400, 1.0)];
+        let curve = LatencyCurve { workload: 0, arm: 0, n: 4, quantiles: [None; 5], points };
+        let check = |ns, expected: f64| assert!((share(&curve, ns) - expected).abs() < 1e-12);
+        check(50.0, 0.0);
+        check(100.0, 0.25);
+        check(150.0, 0.375);
+        check(300.0, 0.75);
+        check(400.0, 1.0);
+        check(1e9, 1.0);
+    }
+}

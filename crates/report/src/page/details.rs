@@ -1,0 +1,121 @@
+//! Tables for whoever wants every number.
+
+use super::badge;
+use super::html::{each, escape};
+use crate::figures;
+use crate::metric;
+use crate::outcome::{Outcome, Series};
+use crate::study::StudyResult;
+
+/// All comparisons, and the value of every block.
+pub(super) fn section(result: &StudyResult) -> String {
+    let mut html = "<section>\n<h2>Every number</h2>\n".to_owned();
+    html += &fold("All comparisons", &comparisons(result));
+    for (place, workload) in result.workloads.iter().enumerate() {
+        let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == place).collect();
+        if !series.is_empty() {
+            let title = format!("Values of {}, block by block", escape(&workload.name));
+            html += &fold(&title, &values(result, &series));
+        }
+    }
+    html + "</section>\n"
+}
+
+fn fold(title: &str, table: &str) -> String {
+    format!(
+        "<details><summary>{title}</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"{title}\">{table}</div></details>\n"
+    )
+}
+
+fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let heads = each("<th scope=\"col\">", heads.iter().map(|head| escape(head)), "</th>");
+    let rows = each("<tr>", rows.map(|cells| each("<td>", cells.into_iter(), "</td>")), "</tr>\n");
+    format!(
+        "<table class=\"numbers\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+    )
+}
+
+fn comparisons(result: &StudyResult) -> String {
+    let heads = [
+        "metric",
+        "arm",
+        "n",
+        "ratio",
+        "95 % interval",
+        "Hodges-Lehmann",
+        "its interval",
+        "p",
+        "p adjusted",
+        "verdict",
+    ];
+    table(&heads, result.outcomes.iter().map(|outcome| comparison(result, outcome)))
+}
+
+fn comparison(result: &StudyResult, outcome: &Outcome) -> Vec<String> {
+    let comparison = &outcome.adjusted.comparison;
+    let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
+    vec![
+        escape(&result.series_of(outcome).name),
+        escape(&result.arms[outcome.to].name),
+        comparison.n.to_string(),
+        figures::ratio(comparison.ratio),
+        range(comparison.ci95),
+        figures::ratio(comparison.hl_ratio),
+        range(comparison.hl_ci95),
+        escape(&figures::p_value(comparison.p)),
+        escape(&figures::p_value(outcome.adjusted.p_adjusted)),
+        badge(outcome.verdict()),
+    ]
+}
+
+fn values(result: &StudyResult, series: &[&Series]) -> String {
+    let mut heads = vec!["block", "arm"];
+    let labels: Vec<String> = series.iter().map(|s| metric::label(&s.metric)).collect();
+    heads.extend(labels.iter().map(String::as_str));
+    let places = result.used.iter().enumerate();
+    let rows = places.flat_map(|(place, block)| {
+        result.arms.iter().enumerate().map(move |(arm, info)| {
+            let mut cells = vec![(block + 1).to_string(), escape(&info.name)];
+            let shown = series.iter().map(|s| metric::show(&s.metric, s.values[arm][place]));
+            cells.extend(shown);
+            cells
+        })
+    });
+    table(&heads, rows)
+}
+
+/// The curves of IOPS against depth as numbers.
+pub(super) fn depth(result: &StudyResult) -> String {
+    let mut depths: Vec<u32> =
+        result.depth.iter().flat_map(|curve| curve.points.iter().map(|p| p.iodepth)).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let mut heads = vec!["depth"];
+    heads.extend(result.depth.iter().map(|curve| result.arms[curve.arm].name.as_str()));
+    let rows = depths.iter().map(|depth| {
+        let mut cells = vec![depth.to_string()];
+        cells.extend(result.depth.iter().map(|curve| {
+            let point = curve.points.iter().find(|point| point.iodepth == *depth);
+            point.map_or("\u{2013}".to_owned(), |point| figures::count(point.iops))
+        }));
+        cells
+    });
+    fold("The figures of these lines (IOPS)", &table(&heads, rows))
+}
+
+/// The distributions as quantiles.
+pub(super) fn quantiles(result: &StudyResult) -> String {
+    let rows = result.latency.iter().map(|curve| {
+        let mut cells = vec![
+            escape(&result.workloads[curve.workload].name),
+            escape(&result.arms[curve.arm].name),
+        ];
+        let shown = curve.quantiles.iter();
+        cells.extend(shown.map(|q| q.map_or("\u{2013}".to_owned(), figures::span_ns)));
+        cells.push(curve.n.to_string());
+        cells
+    });
+    let heads = ["workload", "arm", "p50", "p90", "p99", "p99.9", "longest", "requests"];
+    fold("The quantiles of these curves", &table(&heads, rows))
+}

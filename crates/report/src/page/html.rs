@@ -1,0 +1,96 @@
+//! Text into HTML, safely.
+
+/// Text as HTML text or as a quoted attribute.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Text in which `names` between backticks become code, and factors such as x1.53 get their sign.
+pub(super) fn inline(text: &str) -> String {
+    let mut html = String::new();
+    let parts: Vec<&str> = text.split('`').collect();
+    // A backtick without its partner stays one.
+    let paired = parts.len() % 2 == 1;
+    for (place, part) in parts.iter().enumerate() {
+        if place % 2 == 1 && paired {
+            html.push_str("<code>");
+            html.push_str(&escape(part));
+            html.push_str("</code>");
+        } else {
+            if place > 0 && !paired {
+                html.push('`');
+            }
+            html.push_str(&factors(&escape(part)));
+        }
+    }
+    html
+}
+
+/// `x1.53` as people write it, and `3 %` kept on one line.
+fn factors(text: &str) -> String {
+    let mut factors = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let opens = before == ' ' || before == '(';
+        let is_factor = c == 'x' && opens && rest.peek().is_some_and(char::is_ascii_digit);
+        let binds = c == ' ' && before.is_ascii_digit() && rest.peek() == Some(&'%');
+        factors.push(match c {
+            _ if is_factor => '\u{d7}',
+            _ if binds => '\u{a0}',
+            _ => c,
+        });
+        before = c;
+    }
+    factors
+}
+
+/// Elements of one kind, each between `open` and `close`.
+pub(super) fn each(open: &str, items: impl Iterator<Item = String>, close: &str) -> String {
+    items.fold(String::new(), |html, item| html + open + &item + close)
+}
+
+/// The sign of an arm: its colour and its kind of line.
+pub(super) fn swatch(arm: usize) -> String {
+    format!("<i class=\"swatch arm-{}\" aria-hidden=\"true\"></i>", arm % ARM_STYLES)
+}
+
+/// As many arms as the style sheet tells apart; more would not be told apart by eye either.
+const ARM_STYLES: usize = 6;
+
+/// JSON inside a script element: no `<` can end the element or open a comment.
+pub(super) fn embedded(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(escape("<b a=\"1\">&'"), "&lt;b a=&quot;1&quot;&gt;&amp;&#39;");
+        assert_eq!(embedded("{\"a\":\"</script>\"}"), "{\"a\":\"\\u003c/script>\"}");
+    }
+
+    #[test]
+    fn names_and_factors_stand_out() {
+        let check = |text, expected: &str| assert_eq!(inline(text), expected);
+        check("`a<b` gives x1.53", "<code>a&lt;b</code> gives \u{d7}1.53");
+        check("(x1.5, 1 to 2)", "(\u{d7}1.5, 1 to 2)");
+        check("the 3 % that", "the 3\u{a0}% that");
+        check("0x10 and xylophone x", "0x10 and xylophone x");
+        check("a ` alone", "a ` alone");
+    }
+}

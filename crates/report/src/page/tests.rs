@@ -1,0 +1,83 @@
+//! The page as a whole.
+
+use super::*;
+use crate::study::analyse;
+use crate::study::tests::fixture::experiment;
+
+fn page(seed: u64) -> String {
+    html(&analyse(&experiment(seed, 10)).unwrap())
+}
+
+#[test]
+fn the_same_result_gives_the_same_page() {
+    assert_eq!(page(1), page(1));
+    assert_ne!(page(1), page(2));
+}
+
+#[test]
+fn the_page_is_small_and_needs_nothing_else() {
+    let page = page(1);
+    assert!(page.len() < 500_000, "{}", page.len());
+    // What the page itself says; licence and library mention their homes.
+    let own = page.replace(UPLOT, "").replace(UPLOT_LICENSE, "");
+    for outside in ["http:", "https:", "src=", "href=", "@import", "url("] {
+        assert!(!own.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn text_cannot_break_out_of_its_place() {
+    let mut it = experiment(1, 6);
+    let evil = "</script></title><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
+    it.title = evil.to_owned();
+    it.reproduce = evil.to_owned();
+    it.stage = evil.to_owned();
+    it.arms[0].name = evil.to_owned();
+    it.arms[1].summary = evil.to_owned();
+    it.arms[1].settings.push((evil.to_owned(), evil.to_owned()));
+    it.workloads[0].name = evil.to_owned();
+    it.workloads[1].summary = evil.to_owned();
+    it.contrasts[0].name = evil.to_owned();
+    it.risks.push(evil.to_owned());
+    it.notes.push(evil.to_owned());
+    let page = html(&analyse(&it).unwrap());
+    assert_eq!(page.matches("<script").count(), 3);
+    assert_eq!(page.matches("</script").count(), 3);
+    assert!(!page.contains("<img"));
+}
+
+#[test]
+fn words_and_numbers_need_no_script() {
+    let page = page(1);
+    let before_scripts = page.split("<script").next().unwrap();
+    for needed in [
+        "<strong>Yes,</strong> for random 4k reads, 32 outstanding",
+        "\u{2248}</span> no practical difference",
+        "the drive&#39;s own queue (NCQ)",
+        "drivelab study ahci-or-ide --seed 1",
+        "The quantiles of these curves",
+        "block by block",
+        "<mark>32</mark>",
+    ] {
+        assert!(before_scripts.contains(needed), "{needed}");
+    }
+}
+
+#[test]
+fn every_number_is_a_number() {
+    let page = page(1);
+    let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["arms"].as_array().unwrap().len(), 4);
+    for plot in data["latency"].as_array().unwrap() {
+        let places = plot["x"].as_array().unwrap().len();
+        assert!(places <= 200);
+        for line in plot["y"].as_array().unwrap() {
+            let line: Vec<f64> = serde_json::from_value(line.clone()).unwrap();
+            assert_eq!(line.len(), places);
+            assert!(line.windows(2).all(|w| w[0] <= w[1]) && line[places - 1] > 99.9);
+        }
+    }
+    let body = page.replace(UPLOT, "").replace(SCRIPT, "");
+    assert!(!body.contains("NaN") && !body.contains("inf%"));
+}

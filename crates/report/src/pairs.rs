@@ -1,0 +1,259 @@
+//! Pairs from a CSV file: `block,arm,value[,metric]`.
+
+use crate::parse::{Line, ParseError, fields, lines, quote};
+use crate::suggest;
+
+/// The metric of rows that name none.
+pub const METRIC_DEFAULT: &str = "value";
+/// Values outside are slips of a unit or a broken file, not measurements of anything.
+const VALUE_MIN: f64 = 1e-30;
+const VALUE_MAX: f64 = 1e30;
+
+/// One measured value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairRow {
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its block: arms are compared within one.
+    pub block: String,
+    /// Its arm.
+    pub arm: String,
+    /// The value, above zero.
+    pub value: f64,
+    /// Its metric.
+    pub metric: String,
+}
+
+/// Where the columns stand.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    block: usize,
+    arm: usize,
+    value: usize,
+    metric: Option<usize>,
+    count: usize,
+}
+
+const HEADER: &str = "block,arm,value[,metric]";
+const NAMES: [&str; 4] = ["block", "arm", "value", "metric"];
+
+/// Reads `block,arm,value[,metric]`, with or without these names in the first line.
+///
+/// With names, columns may stand in any order. Lines that start with `#` are comments.
+pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
+    let mut lines = lines(text)?;
+    lines.retain(|line| !line.text.trim_start().starts_with('#'));
+    let Some(first) = lines.first() else {
+        let hint = format!("write one line a run, `{HEADER}`, for example `1,ide,75.1`");
+        return Err(ParseError::new(0, "there is nothing in it", hint));
+    };
+    let names = fields(*first)?;
+    let (columns, data) = match header(first.number, &names)? {
+        Some(columns) => (columns, &lines[1..]),
+        None => (Columns::plain(*first, &names)?, &lines[..]),
+    };
+    if data.is_empty() {
+        let hint = "write one line a run below the names, for example `1,ide,75.1`";
+        return Err(ParseError::new(first.number, "there are names, but no values", hint));
+    }
+    data.iter().map(|line| row(*line, columns)).collect()
+}
+
+impl Columns {
+    fn plain(first: Line, fields: &[String]) -> Result<Self, ParseError> {
+        let count = fields.len();
+        if !(3..=4).contains(&count) {
+            return Err(ParseError::new(
+                first.number,
+                format!("there are {count} columns, but `{HEADER}` are 3 or 4"),
+                separator_hint(first.text),
+            ));
+        }
+        let metric = (count == 4).then_some(3);
+        Ok(Self { block: 0, arm: 1, value: 2, metric, count })
+    }
+}
+
+fn separator_hint(text: &str) -> String {
+    match [';', '\t'].into_iter().find(|separator| text.contains(*separator)) {
+        Some('\t') => "separate them by commas, not by tabs".to_owned(),
+        Some(separator) => format!("separate them by commas, not by `{separator}`"),
+        None => "a line looks like `1,ide,75.1`".to_owned(),
+    }
+}
+
+/// The columns by name, or `None` where the first line already holds values.
+fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError> {
+    let lower: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let is_header = lower.iter().filter(|name| NAMES.contains(&name.as_str())).count() >= 2;
+    if !is_header {
+        return Ok(None);
+    }
+    for (place, name) in lower.iter().enumerate() {
+        let error =
+            |what: String, hint: String| Err(ParseError::new(number, what, hint).at(place + 1));
+        if !NAMES.contains(&name.as_str()) {
+            let what = format!("{} is not a column", quote(name));
+            return error(what, suggest::among(name, &NAMES));
+        }
+        if lower[..place].contains(name) {
+            return error(format!("there are two columns `{name}`"), "leave one out".to_owned());
+        }
+    }
+    let place = |name: &str| lower.iter().position(|it| it == name);
+    let needed = |name: &str| {
+        place(name).ok_or_else(|| {
+            let hint = format!("the columns are `{HEADER}`");
+            ParseError::new(number, format!("the column `{name}` is missing"), hint)
+        })
+    };
+    Ok(Some(Columns {
+        block: needed("block")?,
+        arm: needed("arm")?,
+        value: needed("value")?,
+        metric: place("metric"),
+        count: names.len(),
+    }))
+}
+
+fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
+    let fields = fields(line)?;
+    if fields.len() != columns.count {
+        let what = format!("there are {} fields instead of {}", fields.len(), columns.count);
+        let hint = if fields.len() < columns.count {
+            "is the file cut off here?"
+        } else {
+            "write decimals with a point, and quote names that hold a comma"
+        };
+        return Err(ParseError::new(line.number, what, hint));
+    }
+    let named = |place: usize, what: &str| match fields[place].as_str() {
+        "" => {
+            let hint = format!("every line needs its {what}");
+            Err(ParseError::new(line.number, format!("the {what} is missing"), hint).at(place + 1))
+        }
+        name => Ok(name.to_owned()),
+    };
+    Ok(PairRow {
+        line: line.number,
+        block: named(columns.block, "block")?,
+        arm: named(columns.arm, "arm")?,
+        value: value(&fields[columns.value]).map_err(|(what, hint)| {
+            ParseError::new(line.number, what, hint).at(columns.value + 1)
+        })?,
+        metric: match columns.metric {
+            Some(place) => named(place, "metric")?,
+            None => METRIC_DEFAULT.to_owned(),
+        },
+    })
+}
+
+/// A measured value, or what is wrong with it and a hint.
+fn value(text: &str) -> Result<f64, (String, &'static str)> {
+    let Ok(value) = text.parse::<f64>() else {
+        let what = if text.is_empty() {
+            "the value is missing".to_owned()
+        } else {
+            format!("{} is not a number", quote(text))
+        };
+        return Err((what, "values look like `75.1` or `1.5e3`, without a unit"));
+    };
+    if value <= 0.0 || value.is_nan() {
+        let hint = "ratios need values above zero: a zero is often a failed run, drop its block";
+        return Err((format!("{} is not above zero", quote(text)), hint));
+    }
+    if !(VALUE_MIN..=VALUE_MAX).contains(&value) {
+        let hint = "no measurement is this size: look at the unit, and for a damaged file";
+        return Err((format!("{} is absurd", quote(text)), hint));
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_with_and_without_names() {
+        let check = |text: &str, expected: &[(&str, &str, f64, &str)]| {
+            let rows = parse(text).unwrap();
+            let rows: Vec<_> = rows
+                .iter()
+                .map(|r| (r.block.as_str(), r.arm.as_str(), r.value, r.metric.as_str()))
+                .collect();
+            assert_eq!(rows, expected, "{text}");
+        };
+        check("block,arm,value\n1,ide,75.1\n", &[("1", "ide", 75.1, "value")]);
+        check("1,ide,75.1", &[("1", "ide", 75.1, "value")]);
+        check("1,ide,75.1,iops\r\n", &[("1", "ide", 75.1, "iops")]);
+        check("Value,Arm,Block\n7.5e1,ide,a\n", &[("a", "ide", 75.0, "value")]);
+        check("\u{feff}# made by hand\n\n1,\"ide, old\",75\n", &[("1", "ide, old", 75.0, "value")]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(parse(text).unwrap_err().to_string(), expected, "{text}");
+        };
+        check(
+            "",
+            "there is nothing in it; write one line a run, `block,arm,value[,metric]`, for \
+             example `1,ide,75.1`",
+        );
+        check(
+            "block,arm,value\n",
+            "line 1: there are names, but no values; write one line a run below the names, for \
+             example `1,ide,75.1`",
+        );
+        check(
+            "1,ide,75.1\n1,ahci,fast\n",
+            "line 2, column 3: `fast` is not a number; values look like `75.1` or `1.5e3`, \
+             without a unit",
+        );
+        check(
+            "1,ide,75.1\n1,ahci,0\n",
+            "line 2, column 3: `0` is not above zero; ratios need values above zero: a zero is \
+             often a failed run, drop its block",
+        );
+        check(
+            "1,ide,1e40\n",
+            "line 1, column 3: `1e40` is absurd; no measurement is this size: look at the unit, \
+             and for a damaged file",
+        );
+        check(
+            "1,ide,75.1\n,ahci,75.1\n",
+            "line 2, column 1: the block is missing; every line needs its block",
+        );
+        check(
+            "1,ide,75.1\n2,ide\n",
+            "line 2: there are 2 fields instead of 3; is the file cut off here?",
+        );
+        check(
+            "1;ide;75,1",
+            "line 1: there are 2 columns, but `block,arm,value[,metric]` are 3 or 4; separate \
+             them by commas, not by `;`",
+        );
+        check(
+            "block,arm,valu\n",
+            "line 1, column 3: `valu` is not a column; did you mean `value`?",
+        );
+        check(
+            "block,value\n1,75",
+            "line 1: the column `arm` is missing; the columns are `block,arm,value[,metric]`",
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn nothing_like_it_panics(text in "[0-9a-e,\"\n.#;-]{0,60}") {
+            if let Ok(rows) = parse(&text) {
+                proptest::prop_assert!(rows.iter().all(|row| row.value > 0.0));
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Stored runs from JSON.
+
+use drivelab_core::record::{RUN_SCHEMA, RunRecord};
+use serde_json::{Deserializer, Value};
+
+use crate::parse::{ParseError, quote};
+
+/// Reads stored runs: one document, several one after another (a line each, say), or an array.
+pub fn parse(text: &str) -> Result<Vec<RunRecord>, ParseError> {
+    let mut records = Vec::new();
+    let mut documents = Deserializer::from_str(text).into_iter::<Value>();
+    loop {
+        let from = documents.byte_offset();
+        let Some(document) = documents.next() else { break };
+        // Where the document starts; errors in its contents have no better place.
+        let blank = text[from..].len() - text[from..].trim_start().len();
+        let line = 1 + text[..from + blank].matches('\n').count();
+        let document = document.map_err(|error| malformed(&error))?;
+        match document {
+            Value::Array(items) => {
+                for item in items {
+                    records.push(record(item, line)?);
+                }
+            }
+            document => records.push(record(document, line)?),
+        }
+    }
+    if records.is_empty() {
+        let hint = "store what `drivelab run --json` prints";
+        return Err(ParseError::new(0, "there are no runs in it", hint));
+    }
+    Ok(records)
+}
+
+fn malformed(error: &serde_json::Error) -> ParseError {
+    let hint = if error.is_eof() {
+        "the file is cut off: was the run stopped, or the disk full?"
+    } else {
+        "give what `drivelab run --json` prints, unchanged"
+    };
+    ParseError::new(error.line(), format!("this is no JSON ({error})"), hint)
+}
+
+fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
+    let Some(schema) = document.get("schema").and_then(Value::as_str) else {
+        let hint = "give what `drivelab run --json` prints, unchanged";
+        return Err(ParseError::new(line, "this JSON has no `schema`: it is no stored run", hint));
+    };
+    if schema != RUN_SCHEMA {
+        let what = format!("the schema is {}, not `{RUN_SCHEMA}`", quote(schema));
+        let hint = "compare runs with runs; a newer drivelab may have written it";
+        return Err(ParseError::new(line, what, hint));
+    }
+    serde_json::from_value(document).map_err(|error| {
+        let hint = "give what `drivelab run --json` prints, unchanged";
+        ParseError::new(line, format!("this is no stored run ({error})"), hint)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::tests::record as sample;
+
+    #[test]
+    fn runs_are_read_as_they_are_stored() {
+        let one = serde_json::to_string_pretty(&sample(100, "a host")).unwrap();
+        let check = |text: &str, expected: usize| {
+            let records = parse(text).unwrap();
+            assert_eq!(records, vec![sample(100, "a host"); expected]);
+        };
+        check(&one, 1);
+        check(&format!("{one}\n{one}\n"), 2);
+        check(&format!("[{one}, {one}]"), 2);
+    }
+
+    #[test]
+    fn what_is_no_run_is_named_with_its_place() {
+        let one = serde_json::to_string(&sample(100, "a host")).unwrap();
+        let check = |text: &str, expected: &str| {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check("", "there are no runs in it");
+        check("[]", "there are no runs in it");
+        check("{\"a\": 1}", "line 1: this JSON has no `schema`");
+        check(&format!("{one}\n{{}}"), "line 2: this JSON has no `schema`");
+        check(&one[..one.len() / 2], "line 1: this is no JSON (EOF");
+        check("\0\u{1}", "line 1: this is no JSON");
+        let newer = one.replace("drivelab.run/1", "drivelab.run/2");
+        check(&newer, "line 1: the schema is `drivelab.run/2`, not `drivelab.run/1`");
+        check(&one.replace("\"iops\"", "\"iop\""), "line 1: this is no stored run (missing field");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn no_damage_panics(at in 0..2000_usize, put in "[-0-9a-z\\[{}\\],:\"]{0,4}") {
+            let mut text = serde_json::to_string(&sample(1000, "a host")).unwrap();
+            let at = at.min(text.len());
+            text.insert_str(at, &put);
+            let _ = parse(&text);
+        }
+    }
+}

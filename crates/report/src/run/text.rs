@@ -1,0 +1,137 @@
+//! One run for a terminal: its figures, and what each of them is.
+
+use anstyle::Style;
+use drivelab_core::record::{JobRecord, Latency, RunRecord};
+use drivelab_stats::quantile_reportable;
+
+use super::nanoseconds;
+use crate::figures;
+use crate::text::{Align, BOLD, DIM, Look, Table};
+
+/// The run as text: totals first, then latencies, then what casts doubt on them.
+pub fn text(record: &RunRecord, look: Look) -> String {
+    let total = &record.total;
+    let title = match &record.label {
+        Some(label) => format!("{label}: {}", record.target),
+        None => record.target.clone(),
+    };
+    let mut text = format!("{}\n\n", look.paint(&title, BOLD));
+    text += &look.wrap(&summary(total), 2);
+    text += "\n\n";
+    text += &latencies(total).render(look);
+    if record.jobs.len() > 1 {
+        text.push('\n');
+        text += &jobs(record).render(look);
+    }
+    text.push('\n');
+    for mark in &record.marks {
+        text += &look.led("What this is:", BOLD, &mark.message, 2);
+        text.push('\n');
+    }
+    text += &look.led("How it was made:", BOLD, &conditions(record), 2);
+    text.push('\n');
+    text
+}
+
+fn summary(total: &JobRecord) -> String {
+    let mut summary = format!(
+        "{} IOPS, {}; {} requests ({} reads) in {}",
+        figures::count(total.iops),
+        figures::bytes_per_s(total.bytes_per_s),
+        total.ios,
+        total.reads,
+        figures::span_ns(nanoseconds(total.elapsed_ns)),
+    );
+    if let Some(cpu) = total.cpu_ns_per_io {
+        summary += &format_args!(", {} of processor a request", figures::span_ns(cpu)).to_string();
+    }
+    if total.errors > 0 {
+        summary += &format_args!("; {} requests FAILED", total.errors).to_string();
+    }
+    summary
+}
+
+type Quantile = fn(&Latency) -> u64;
+
+/// The distributions side by side; quantiles with too few requests beyond them are marked.
+fn latencies(total: &JobRecord) -> Table {
+    let mut table = Table::new(&[
+        ("latency", Align::Left, 0),
+        ("as users wait", Align::Right, 0),
+        ("of the device", Align::Right, 0),
+        ("sent late by", Align::Right, 1),
+        ("", Align::Left, 2),
+    ]);
+    let rows: [(&str, Quantile, f64); 8] = [
+        ("mean", |l| l.mean, 0.0),
+        ("min", |l| l.min, 0.0),
+        ("p50", |l| l.p50, 0.5),
+        ("p90", |l| l.p90, 0.9),
+        ("p99", |l| l.p99, 0.99),
+        ("p99.9", |l| l.p99_9, 0.999),
+        ("p99.99", |l| l.p99_99, 0.9999),
+        ("max", |l| l.max, 0.0),
+    ];
+    for (name, of, share) in rows {
+        let few = share > 0.0 && !quantile_reportable(share, total.lat_ns.n);
+        let style = if few { DIM } else { Style::new() };
+        let show = |latency: &Latency| match latency.n {
+            0 => "-".to_owned(),
+            _ => figures::span_ns(nanoseconds(of(latency))),
+        };
+        let doubt = if few { "too few requests to rely on" } else { "" };
+        table.row(vec![
+            (name.to_owned(), Style::new()),
+            (show(&total.lat_ns), style),
+            (show(&total.service_ns), style),
+            (show(&total.late_ns), style),
+            (doubt.to_owned(), DIM),
+        ]);
+    }
+    table
+}
+
+fn jobs(record: &RunRecord) -> Table {
+    let mut table = Table::new(&[
+        ("job", Align::Right, 0),
+        ("IOPS", Align::Right, 0),
+        ("throughput", Align::Right, 0),
+        ("mean", Align::Right, 0),
+        ("p99", Align::Right, 1),
+        ("errors", Align::Right, 2),
+    ]);
+    for (place, job) in (1..).zip(&record.jobs) {
+        let cells = [
+            format!("{place}"),
+            figures::count(job.iops),
+            figures::bytes_per_s(job.bytes_per_s),
+            figures::span_ns(nanoseconds(job.lat_ns.mean)),
+            figures::span_ns(nanoseconds(job.lat_ns.p99)),
+            job.errors.to_string(),
+        ];
+        table.row(cells.map(|cell| (cell, Style::new())).to_vec());
+    }
+    table
+}
+
+fn conditions(record: &RunRecord) -> String {
+    let config = &record.config;
+    let cache = if config.direct { "past the page cache" } else { "through the page cache" };
+    let host = match &record.host {
+        Some(host) => format!(", {} on {}", host.kernel, host.cpu),
+        None => String::new(),
+    };
+    format!(
+        "{} with {}, {cache}, {} job(s), seed {}, drivelab {}{host}",
+        work(record),
+        config.ioengine,
+        config.numjobs,
+        config.seed,
+        config.drivelab
+    )
+}
+
+fn work(record: &RunRecord) -> String {
+    let workload = &record.config.workload;
+    format!("{}, blocks of {}, depth {}", workload.rw, workload.blocks, workload.pace.iodepth())
+}

@@ -1,0 +1,217 @@
+//! From runs to conclusions.
+
+use drivelab_core::plan::{BLOCKS_MIN, Design};
+use drivelab_stats::{Provenance, Role};
+
+use super::blocks::{Blocks, LeftOut};
+use super::result::{Contrast, StudyResult};
+use super::{Experiment, curve};
+use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, judge};
+
+/// An experiment from which nothing can be concluded.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum StudyError {
+    /// Fewer than two arms.
+    #[error("the study has {0} arm(s): a comparison needs two; add another `[[arm]]`")]
+    TooFewArms(usize),
+    /// The declared candidate is the baseline, or no arm.
+    #[error(
+        "the candidate is arm number {0} of the study (from 0), but it must be one that is \
+         compared: any but the first, which is the baseline"
+    )]
+    Candidate(usize),
+    /// No block in which every arm ran every workload.
+    #[error(
+        "no block is complete: in each, every arm must run every workload; go on with `--resume`, \
+         or start again and let at least {BLOCKS_MIN} blocks finish"
+    )]
+    NoCompleteBlock,
+    /// The primary metric is none that was measured.
+    #[error("the primary metric `{primary}` was not measured; {hint}")]
+    UnknownPrimary {
+        /// What the study declares.
+        primary: String,
+        /// The nearest metric, or all.
+        hint: String,
+    },
+    /// The primary metric has no usable value in some run.
+    #[error("the primary metric `{primary}` cannot be compared: {why}")]
+    PrimaryUnusable {
+        /// What the study declares.
+        primary: String,
+        /// The run and what is wrong with it.
+        why: String,
+    },
+    /// The statistics refused.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+}
+
+/// Concludes what the finished blocks of an experiment allow.
+///
+/// The block is the unit: repeats inside one are averaged. One comparison is made for every
+/// metric and arm against the baseline, plus the contrasts; the primary metric is the gate and is
+/// adjusted only for the number of arms, all the rest among itself. The overall verdict is that of
+/// the primary metric for the candidate, which is the last arm unless another is declared.
+pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
+    if experiment.arms.len() < 2 {
+        return Err(StudyError::TooFewArms(experiment.arms.len()));
+    }
+    let candidate = experiment.candidate.unwrap_or(experiment.arms.len() - 1);
+    if !(1..experiment.arms.len()).contains(&candidate) {
+        return Err(StudyError::Candidate(candidate));
+    }
+    let blocks = Blocks::new(experiment);
+    if blocks.used.is_empty() {
+        return Err(StudyError::NoCompleteBlock);
+    }
+    let (series, left_out) = all_series(&blocks);
+    let gate = primary_series(experiment, &series, &left_out)?;
+    let questions = Questions::new(experiment, &series, gate);
+    let first = (experiment.arms.len() == 2).then(|| blocks.first_arms());
+    let simulated = experiment.stage == "simulate";
+    let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
+    let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
+    let outcomes = judge(&series, &questions.all, rules)?;
+    let (outcomes, contrasts) = questions.sort(experiment, outcomes);
+    let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
+    Ok(StudyResult {
+        title: experiment.title.clone(),
+        stage: experiment.stage.clone(),
+        seed: experiment.seed,
+        blocks: experiment.blocks,
+        design: experiment.design,
+        mei: experiment.mei,
+        candidate,
+        primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
+        arms: experiment.arms.clone(),
+        workloads: experiment.workloads.clone(),
+        latency: curve::latency(experiment, &blocks.used),
+        depth: curve::depth(experiment),
+        risks: experiment.risks.clone(),
+        notes: notes(experiment, &blocks, &left_out),
+        reproduce: experiment.reproduce.clone(),
+        used: blocks.used,
+        series,
+        outcomes,
+        contrasts,
+    })
+}
+
+fn all_series(blocks: &Blocks) -> (Vec<Series>, Vec<LeftOut>) {
+    let (mut series, mut left_out) = (Vec::new(), Vec::new());
+    for workload in &blocks.workloads {
+        let (found, missing) = blocks.series(*workload);
+        series.extend(found);
+        left_out.extend(missing);
+    }
+    (series, left_out)
+}
+
+fn primary_series(
+    experiment: &Experiment,
+    series: &[Series],
+    left_out: &[LeftOut],
+) -> Result<usize, StudyError> {
+    let primary = &experiment.primary;
+    if let Some(place) = series.iter().position(|s| s.name == *primary) {
+        return Ok(place);
+    }
+    if let Some(out) = left_out.iter().find(|out| out.name == *primary) {
+        let why = out.why.clone();
+        return Err(StudyError::PrimaryUnusable { primary: primary.clone(), why });
+    }
+    let names: Vec<&str> = series.iter().map(|s| s.name.as_str()).collect();
+    let hint = crate::suggest::among(primary, &names);
+    Err(StudyError::UnknownPrimary { primary: primary.clone(), hint })
+}
+
+/// Everything asked of the statistics, in one family.
+struct Questions {
+    all: Vec<Question>,
+    /// How many are about an arm against the baseline; they come first.
+    plain: usize,
+    /// For each contrast, its outcomes by place.
+    contrasts: Vec<Vec<usize>>,
+}
+
+impl Questions {
+    fn new(experiment: &Experiment, series: &[Series], gate: usize) -> Self {
+        let role = |place| if place == gate { Role::Gate } else { Role::Other };
+        let mut all = Vec::new();
+        for place in 0..series.len() {
+            for to in 1..experiment.arms.len() {
+                all.push(Question { series: place, from: 0, to, role: role(place) });
+            }
+        }
+        let plain = all.len();
+        let mut contrasts = Vec::new();
+        for contrast in &experiment.contrasts {
+            let (from, to) = (contrast.from, contrast.to);
+            let headlines = series.iter().enumerate().filter(|(_, series)| {
+                experiment.workloads[series.workload].headline == series.metric
+            });
+            // What is already asked is not asked again: each question costs all others power.
+            let places = headlines.map(|(place, _)| {
+                let known = all
+                    .iter()
+                    .position(|q: &Question| (q.series, q.from, q.to) == (place, from, to));
+                known.unwrap_or_else(|| {
+                    all.push(Question { series: place, from, to, role: Role::Other });
+                    all.len() - 1
+                })
+            });
+            contrasts.push(places.collect());
+        }
+        Self { all, plain, contrasts }
+    }
+
+    /// Takes the answers apart again.
+    fn sort(
+        &self,
+        experiment: &Experiment,
+        mut outcomes: Vec<Outcome>,
+    ) -> (Vec<Outcome>, Vec<Contrast>) {
+        let contrasts = experiment.contrasts.iter().zip(&self.contrasts).map(|(info, places)| {
+            let outcomes = places.iter().map(|place| outcomes[*place].clone()).collect();
+            Contrast { name: info.name.clone(), from: info.from, to: info.to, outcomes }
+        });
+        let contrasts = contrasts.collect();
+        outcomes.truncate(self.plain);
+        (outcomes, contrasts)
+    }
+}
+
+/// The experiment's notes, and what the analysis had to leave out.
+fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<String> {
+    let mut notes = experiment.notes.clone();
+    let used = u32::try_from(blocks.used.len()).expect("blocks are counted in 32 bits");
+    let planned = match experiment.design {
+        Design::Interleaved => experiment.blocks,
+        Design::Grouped => experiment.blocks.min(BLOCKS_MIN),
+    };
+    if used < planned {
+        notes.push(format!(
+            "{used} of {planned} blocks are complete; only these count: `--resume` finishes the \
+             rest."
+        ));
+    }
+    if experiment.design == Design::Grouped {
+        notes.push(format!(
+            "Changing the arm takes effort (a reboot, say), so runs of one arm were made together: \
+             n is {used} such changes, not {} runs. Order and arm are no longer apart within a \
+             block: what drifts from one to the next widens the interval, and a few large drifts \
+             can pass for a difference.",
+            experiment.blocks
+        ));
+    }
+    for (workload, info) in experiment.workloads.iter().enumerate() {
+        if !blocks.workloads.contains(&workload) {
+            notes.push(format!("`{}` is not compared: not every arm ran it.", info.name));
+        }
+    }
+    let missing =
+        left_out.iter().map(|out| format!("`{}` is not compared: {}.", out.name, out.why));
+    notes.extend(missing);
+    notes
+}

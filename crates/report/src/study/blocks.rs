@@ -1,0 +1,140 @@
+//! Which blocks count, and the one value that each holds of a metric in an arm.
+
+use std::collections::BTreeMap;
+
+use super::{Experiment, RunSample};
+use crate::metric;
+use crate::outcome::{Series, geometric_mean};
+
+/// The runs of an experiment by workload, arm and block.
+pub(super) struct Blocks<'a> {
+    experiment: &'a Experiment,
+    /// Repeats inside a block stand together.
+    cells: BTreeMap<(usize, usize, u32), Vec<&'a RunSample>>,
+    /// Workloads that every arm ran at least once.
+    pub(super) workloads: Vec<usize>,
+    /// Blocks in which every arm ran each of these workloads, ascending.
+    pub(super) used: Vec<u32>,
+}
+
+/// A metric that is not compared, and why.
+pub(super) struct LeftOut {
+    /// `workload.metric`.
+    pub(super) name: String,
+    pub(super) why: String,
+}
+
+impl<'a> Blocks<'a> {
+    /// Sorts the runs.
+    ///
+    /// # Panics
+    /// If a run names an arm or a workload that the experiment has not.
+    pub(super) fn new(experiment: &'a Experiment) -> Self {
+        let (arms, workloads) = (experiment.arms.len(), experiment.workloads.len());
+        let mut cells: BTreeMap<_, Vec<&RunSample>> = BTreeMap::new();
+        for run in &experiment.runs {
+            assert!(run.arm < arms, "a run of arm {} of {arms}", run.arm);
+            assert!(run.workload < workloads, "a run of workload {} of {workloads}", run.workload);
+            cells.entry((run.workload, run.arm, run.block)).or_default().push(run);
+        }
+        let ran = |workload: usize, arm: usize| {
+            cells.range((workload, arm, 0)..=(workload, arm, u32::MAX)).next().is_some()
+        };
+        let everywhere = |workload: &usize| (0..arms).all(|arm| ran(*workload, arm));
+        let workloads: Vec<usize> = (0..workloads).filter(everywhere).collect();
+        let mut blocks: Vec<u32> = experiment.runs.iter().map(|run| run.block).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let complete = |block: &u32| {
+            workloads.iter().all(|w| (0..arms).all(|arm| cells.contains_key(&(*w, arm, *block))))
+        };
+        let used = if workloads.is_empty() {
+            Vec::new()
+        } else {
+            blocks.into_iter().filter(complete).collect()
+        };
+        Self { experiment, cells, workloads, used }
+    }
+
+    /// The arm that ran first in each block that counts.
+    ///
+    /// # Panics
+    /// If no workload ran in every arm.
+    pub(super) fn first_arms(&self) -> Vec<usize> {
+        let workload = self.workloads[0];
+        let position = |arm: usize, block: u32| self.cells[&(workload, arm, block)][0].position;
+        let arms = 0..self.experiment.arms.len();
+        let first = |block: &u32| arms.clone().min_by_key(|arm| position(*arm, *block));
+        self.used.iter().map(|block| first(block).expect("a study has arms")).collect()
+    }
+
+    /// Every metric of a workload that all its runs report, and those that cannot be compared.
+    pub(super) fn series(&self, workload: usize) -> (Vec<Series>, Vec<LeftOut>) {
+        let (mut series, mut left_out) = (Vec::new(), Vec::new());
+        for metric in self.metrics(workload) {
+            let name = format!("{}.{metric}", self.experiment.workloads[workload].name);
+            match self.values(workload, metric) {
+                Ok(values) => series.push(Series {
+                    name,
+                    metric: metric.to_owned(),
+                    workload,
+                    better: self.better(workload, metric),
+                    mei: metric::mei(metric, self.experiment.mei),
+                    values,
+                }),
+                Err(why) => left_out.push(LeftOut { name, why }),
+            }
+        }
+        (series, left_out)
+    }
+
+    /// The names of all metrics of a workload, in the order in which they first occur.
+    fn metrics(&self, workload: usize) -> Vec<&'a str> {
+        let mut names: Vec<&str> = Vec::new();
+        for run in self.runs(workload) {
+            for metric in &run.metrics {
+                if !names.contains(&metric.name.as_str()) {
+                    names.push(&metric.name);
+                }
+            }
+        }
+        names
+    }
+
+    fn runs(&self, workload: usize) -> impl Iterator<Item = &'a RunSample> + '_ {
+        let of_workload = self.cells.range((workload, 0, 0)..(workload + 1, 0, 0));
+        of_workload
+            .filter(|((_, _, block), _)| self.used.contains(block))
+            .flat_map(|(_, r)| r.iter().copied())
+    }
+
+    fn better(&self, workload: usize, metric: &str) -> drivelab_stats::Better {
+        let mut metrics = self.runs(workload).flat_map(|run| &run.metrics);
+        metrics.find(|m| m.name == metric).expect("taken from these runs").better
+    }
+
+    /// One value an arm and block: repeats are averaged as logarithms, because the block is the
+    /// unit and ratios are what is compared.
+    fn values(&self, workload: usize, metric: &str) -> Result<Vec<Vec<f64>>, String> {
+        let of_arm = |arm: usize| {
+            let cells = self.used.iter().map(|block| self.value(workload, arm, *block, metric));
+            cells.collect::<Result<Vec<f64>, String>>()
+        };
+        (0..self.experiment.arms.len()).map(of_arm).collect()
+    }
+
+    fn value(&self, workload: usize, arm: usize, block: u32, metric: &str) -> Result<f64, String> {
+        let runs = &self.cells[&(workload, arm, block)];
+        let place = || format!("in block {} of `{}`", block + 1, self.experiment.arms[arm].name);
+        let mut values = Vec::with_capacity(runs.len());
+        for run in runs {
+            let found = run.metrics.iter().find(|m| m.name == metric);
+            let value = found.ok_or_else(|| format!("it is missing {}", place()))?.value;
+            if !(value.is_finite() && value > 0.0) {
+                return Err(format!("it is {value} {}: the run failed or was too short", place()));
+            }
+            values.push(value);
+        }
+        Ok(geometric_mean(&values))
+    }
+}

@@ -1,0 +1,118 @@
+//! What an experiment was and what it measured, before anything is concluded from it.
+
+use drivelab_core::histogram::Histogram;
+use drivelab_core::plan::Design;
+use drivelab_stats::Better;
+
+/// A finished experiment, or the finished part of one.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// The question.
+    pub title: String,
+    /// Where it ran: `simulate`, `hardware`, ...
+    pub stage: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Blocks asked for.
+    pub blocks: u32,
+    /// How the arms were laid out over time.
+    pub design: Design,
+    /// The declared primary metric, `workload.metric`.
+    pub primary: String,
+    /// Smallest effect worth acting on, as a fraction.
+    pub mei: f64,
+    /// The configurations compared; the first is the baseline.
+    pub arms: Vec<ArmInfo>,
+    /// The arm that the overall verdict is about, by place; the last where none is declared.
+    pub candidate: Option<usize>,
+    /// What each arm was asked to do.
+    pub workloads: Vec<WorkloadInfo>,
+    /// Pairs of arms that isolate one cause.
+    pub contrasts: Vec<ContrastInfo>,
+    /// Every run.
+    pub runs: Vec<RunSample>,
+    /// IOPS against depth, for the picture; compared nowhere.
+    pub curves: Vec<CurvePoint>,
+    /// What the settings risk when power fails, in sentences.
+    pub risks: Vec<String>,
+    /// Anything else a reader must know: what is modelled, what fell short.
+    pub notes: Vec<String>,
+    /// The command that gives this result again.
+    pub reproduce: String,
+}
+
+/// One configuration.
+#[derive(Debug, Clone)]
+pub struct ArmInfo {
+    /// Short name, as in the study file.
+    pub name: String,
+    /// What it is, in one sentence.
+    pub summary: String,
+    /// Every setting in force, as name and value.
+    pub settings: Vec<(String, String)>,
+}
+
+/// One workload.
+#[derive(Debug, Clone)]
+pub struct WorkloadInfo {
+    /// Short name, as in the study file.
+    pub name: String,
+    /// What it does, in a phrase: `random 4k reads, 32 outstanding`.
+    pub summary: String,
+    /// The metric shown on the first screen, for example `iops`.
+    pub headline: String,
+}
+
+/// Two arms between which one cause differs.
+#[derive(Debug, Clone)]
+pub struct ContrastInfo {
+    /// The cause: `the host elevator`.
+    pub name: String,
+    /// The arm without it, by place.
+    pub from: usize,
+    /// The arm with it, by place.
+    pub to: usize,
+}
+
+/// The figures of one run.
+#[derive(Debug, Clone)]
+pub struct RunSample {
+    /// The arm, by place.
+    pub arm: usize,
+    /// The workload, by place.
+    pub workload: usize,
+    /// Its block.
+    pub block: u32,
+    /// Which of the arm's runs in this block.
+    pub repeat: u32,
+    /// The arm's place in the block's order.
+    pub position: u32,
+    /// One number a metric.
+    pub metrics: Vec<MetricValue>,
+    /// The latency distribution.
+    pub latency: Histogram,
+}
+
+/// One number.
+#[derive(Debug, Clone)]
+pub struct MetricValue {
+    /// `iops`, `bytes_per_s`, `lat_mean_ns`, `lat_p99_ns`, ...
+    pub name: String,
+    /// The number, in the unit that the name says.
+    pub value: f64,
+    /// Which way is better.
+    pub better: Better,
+}
+
+/// One point of a curve of IOPS against depth.
+#[derive(Debug, Clone)]
+pub struct CurvePoint {
+    /// The arm, by place.
+    pub arm: usize,
+    /// Its block.
+    pub block: u32,
+    /// Requests outstanding.
+    pub iodepth: u32,
+    /// Requests a second.
+    pub iops: f64,
+}

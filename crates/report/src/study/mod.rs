@@ -1,0 +1,22 @@
+//! An experiment's result: from runs to words, table, JSON and page.
+
+mod analyse;
+mod blocks;
+mod curve;
+mod experiment;
+mod json;
+mod result;
+#[cfg(test)]
+pub(crate) mod tests;
+mod text;
+mod words;
+
+pub use analyse::{StudyError, analyse};
+pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
+pub use experiment::{
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
+};
+pub use json::{STUDY_SCHEMA, json};
+pub use result::{Contrast, StudyResult};
+pub use text::text;
+pub use words::words;

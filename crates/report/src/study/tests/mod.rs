@@ -1,0 +1,228 @@
+//! The analysis on experiments of known truth.
+
+pub(crate) mod fixture;
+
+use drivelab_core::plan::Design;
+use drivelab_stats::{Adjustment, Better, Role, Verdict};
+
+use super::{Experiment, MetricValue, StudyResult, analyse, json, text};
+use crate::text::Look;
+use fixture::experiment;
+
+const PLAIN: Look = Look { width: 100, colour: false };
+
+/// Only two arms and one workload, which `ahci-or-ide` makes rather long.
+fn small(arms: [usize; 2], workload: usize) -> Experiment {
+    let mut it = experiment(1, 10);
+    it.arms = arms.map(|arm| it.arms[arm].clone()).to_vec();
+    it.workloads = vec![it.workloads[workload].clone()];
+    it.runs.retain(|run| run.workload == workload && arms.contains(&run.arm));
+    for run in &mut it.runs {
+        run.workload = 0;
+        run.arm = usize::from(run.arm == arms[1]);
+    }
+    it.primary = format!("{}.{}", it.workloads[0].name, it.workloads[0].headline);
+    it.contrasts.clear();
+    it.curves.clear();
+    it
+}
+
+fn verdict(result: &StudyResult, name: &str, arm: usize) -> Verdict {
+    let mut outcomes = result.outcomes.iter();
+    let outcome = outcomes.find(|o| o.to == arm && result.series_of(o).name == name);
+    outcome.unwrap_or_else(|| panic!("no {name} for arm {arm}")).verdict()
+}
+
+#[test]
+fn verdicts_match_the_truth() {
+    for seed in 1..6 {
+        let result = analyse(&experiment(seed, 10)).unwrap();
+        let check = |name, arm, expected| {
+            assert_eq!(verdict(&result, name, arm), expected, "{name}, arm {arm}, seed {seed}");
+        };
+        check("random-read-32.iops", 3, Verdict::Faster);
+        check("random-read-32.iops", 1, Verdict::Faster);
+        check("random-read-32.lat_mean_ns", 3, Verdict::Faster);
+        check("random-read-1.iops", 3, Verdict::NoPracticalDifference);
+        check("seq-read.bytes_per_s", 1, Verdict::NoPracticalDifference);
+        check("random-write-off.iops", 3, Verdict::Slower);
+        assert_eq!(result.verdict(), Verdict::Faster);
+        // One entry a metric and arm but the baseline: 7 workloads, 4 metrics, 3 arms.
+        assert_eq!(result.outcomes.len(), 7 * 4 * 3);
+        assert_eq!(result.contrasts.len(), 2);
+    }
+}
+
+#[test]
+fn the_overall_verdict_is_that_of_the_candidate() {
+    let check = |candidate, expected: Option<usize>| {
+        let mut it = experiment(1, 10);
+        it.candidate = candidate;
+        assert_eq!(analyse(&it).map(|r| r.primary().to).ok(), expected, "{candidate:?}");
+    };
+    check(None, Some(3));
+    check(Some(1), Some(1));
+    check(Some(0), None);
+    check(Some(4), None);
+}
+
+#[test]
+fn only_the_primary_metric_is_the_gate() {
+    let result = analyse(&experiment(1, 10)).unwrap();
+    for outcome in &result.outcomes {
+        let is_primary = result.series_of(outcome).name == "random-read-32.iops";
+        assert_eq!(outcome.adjusted.role == Role::Gate, is_primary);
+        assert_eq!(outcome.adjusted.adjustment, Adjustment::MaxT);
+        assert!(outcome.adjusted.p_adjusted >= outcome.adjusted.comparison.p);
+    }
+}
+
+#[test]
+fn tails_are_held_to_a_larger_effect() {
+    let result = analyse(&experiment(1, 10)).unwrap();
+    for series in &result.series {
+        let expected: f64 = if series.metric == "lat_p99_ns" { 0.10 } else { 0.03 };
+        assert_eq!(series.mei.to_bits(), expected.to_bits(), "{}", series.name);
+    }
+}
+
+#[test]
+fn incomplete_blocks_are_left_out_and_said_so() {
+    let mut it = experiment(1, 10);
+    // Interrupted in block 8, in the middle of its arms.
+    let last = it.runs.iter().rposition(|run| run.block == 7).unwrap();
+    it.runs.truncate(last - 3);
+    let result = analyse(&it).unwrap();
+    assert_eq!(result.used, [0, 1, 2, 3, 4, 5, 6]);
+    assert!(result.outcomes.iter().all(|o| o.adjusted.comparison.n == 7));
+    assert!(result.notes.iter().any(|note| note.starts_with("7 of 10 blocks")));
+}
+
+#[test]
+fn repeats_inside_a_block_are_one_value() {
+    let mut it = small([0, 3], 3);
+    let once = analyse(&it).unwrap();
+    // Each run twice, one a quarter higher, one a fifth lower: the geometric mean is the same.
+    let again = it.runs.clone();
+    for (run, factor) in again.iter().map(|run| (run, 0.8)) {
+        let mut run = run.clone();
+        run.repeat += 1;
+        run.metrics.iter_mut().for_each(|m| m.value *= factor);
+        it.runs.push(run);
+    }
+    let original = again.len();
+    it.runs[..original].iter_mut().for_each(|run| {
+        run.metrics.iter_mut().for_each(|m| m.value *= 1.25);
+    });
+    it.design = Design::Grouped;
+    let twice = analyse(&it).unwrap();
+    let (first, second) =
+        (&once.primary().adjusted.comparison, &twice.primary().adjusted.comparison);
+    assert_eq!((first.n, second.n), (10, 10));
+    assert!((first.ratio - second.ratio).abs() < 1e-9);
+    assert!(twice.notes.iter().any(|note| note.contains("Order and arm are no longer apart")));
+}
+
+#[test]
+fn order_is_tested_with_two_arms_only() {
+    let two = analyse(&small([0, 3], 3)).unwrap();
+    assert!(two.primary().adjusted.comparison.order.is_some());
+    let four = analyse(&experiment(1, 10)).unwrap();
+    assert!(four.primary().adjusted.comparison.order.is_none());
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let check = |change: &dyn Fn(&mut Experiment), expected: &str| {
+        let mut it = small([0, 3], 3);
+        change(&mut it);
+        let told = match analyse(&it) {
+            Ok(result) => result.notes.join("\n"),
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains(expected), "{told}");
+    };
+    check(&|it| it.arms.truncate(1), "two");
+    check(&|it| it.runs.clear(), "--resume");
+    check(&|it| it.primary = "random-read-32.iop".into(), "did you mean `random-read-32.iops`?");
+    check(&|it| it.runs[3].metrics[0].value = 0.0, "is 0 in block 2");
+    check(&|it| it.runs[3].metrics[0].value = f64::NAN, "NaN");
+    check(
+        &|it| it.runs[3].metrics.truncate(3),
+        "`random-read-32.lat_p99_ns` is not compared: it is missing in block 2",
+    );
+    check(&|it| it.mei = 0.0, "minimum effect");
+}
+
+#[test]
+fn a_single_block_concludes_nothing() {
+    let result = analyse(&experiment(1, 1)).unwrap();
+    assert_eq!(result.verdict(), Verdict::Inconclusive);
+    assert!(text(&result, PLAIN).contains("Nothing can be concluded yet for random 4k reads"));
+    assert!(json(&result).contains("\"ci95\": null"));
+}
+
+#[test]
+fn the_same_experiment_gives_the_same_bytes() {
+    let render = || {
+        let result = analyse(&experiment(7, 10)).unwrap();
+        (json(&result), text(&result, PLAIN))
+    };
+    assert_eq!(render(), render());
+}
+
+#[test]
+fn json_keeps_its_contract() {
+    let result = analyse(&small([0, 3], 3)).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
+    assert_eq!(value["schema"], "drivelab.study/1");
+    for key in ["title", "stage", "seed", "blocks", "primary", "verdict", "arms", "metrics"] {
+        assert!(!value[key].is_null(), "{key}");
+    }
+    let metric = &value["metrics"][0];
+    assert_eq!(metric["name"], "random-read-32.iops");
+    assert_eq!(metric["arms"], serde_json::json!(["ide", "ahci-ncq"]));
+    assert_eq!(metric["verdict"], "faster");
+    assert!(metric["ratio"].as_f64().unwrap() > 1.6);
+    assert!(metric["ci95"][0].as_f64() < metric["ci95"][1].as_f64());
+    assert_eq!(metric["warnings"], serde_json::json!([]));
+    for key in ["n", "hl_ratio", "hl_ci95", "p", "runs_needed"] {
+        assert!(metric.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn extremes_stay_numbers() {
+    let mut it = small([0, 3], 3);
+    for run in &mut it.runs {
+        let value = if run.arm == 0 { f64::MIN_POSITIVE } else { f64::MAX };
+        run.metrics = vec![MetricValue { name: "iops".into(), value, better: Better::More }];
+    }
+    let result = analyse(&it).unwrap();
+    let text = json(&result);
+    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(value["metrics"][0]["ratio"].is_number());
+}
+
+#[test]
+fn text_answers_in_words_first() {
+    insta::assert_snapshot!(text(&analyse(&small([0, 3], 3)).unwrap(), PLAIN), @r"
+Is it worth enabling AHCI?
+
+Yes, for random 4k reads, 32 outstanding: `ahci-ncq` gives x1.72 the IOPS of `ide` (95 % interval
+  1.71 to 1.73).
+Risk: the drive's write cache is on: what it has confirmed but not yet written, up to 32 MiB, is
+  lost when power fails.
+
+  arm       measured  ratio  95 % interval  verdict
+random-read-32: random 4k reads, 32 outstanding; `ide` has 76.0 IOPS
+  ahci-ncq  131 IOPS  x1.72  1.71 to 1.73   faster (primary)
+
+Note: The drive is modelled (seagate-st31000333as); none was touched.
+How to read this: ratios above 1 are better than `ide`, with 95 % intervals; n = 10 blocks, stage
+  simulate, seed 1; 3 % is what matters (10 % for tail latencies); 4 comparisons, adjusted for their
+  number.
+To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
+");
+}

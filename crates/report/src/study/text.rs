@@ -1,0 +1,139 @@
+//! A study's result for a terminal: the answer, the table, what to know about both.
+
+use anstyle::Style;
+use drivelab_stats::Verdict;
+
+use super::result::StudyResult;
+use super::words::words;
+use crate::figures;
+use crate::metric;
+use crate::outcome::{Outcome, gather, ratio_and_range};
+use crate::text::{Align, BOLD, Look, Table, style};
+
+/// The result as text.
+pub fn text(result: &StudyResult, look: Look) -> String {
+    let mut text = String::new();
+    text += &look.paint(&look.wrap(&result.title, 0), BOLD);
+    text += "\n\n";
+    for sentence in words(result) {
+        text += &sentence.text(look);
+    }
+    text.push('\n');
+    text += &headlines(result).render(look);
+    if let Some(table) = causes(result) {
+        text.push('\n');
+        text += &table.render(look);
+    }
+    text.push('\n');
+    text += &footnotes(result, look);
+    text
+}
+
+/// The headline metric of every workload in every arm.
+fn headlines(result: &StudyResult) -> Table {
+    let mut table = Table::new(&[
+        ("  arm", Align::Left, 0),
+        ("measured", Align::Right, 1),
+        ("ratio", Align::Right, 0),
+        ("95 % interval", Align::Left, 0),
+        ("verdict", Align::Left, 0),
+    ]);
+    for (place, workload) in result.workloads.iter().enumerate() {
+        let mut series = result.series.iter().filter(|s| s.workload == place);
+        let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
+        let measured = |arm| metric::show(&series.metric, series.centre(arm));
+        let (name, about, baseline) = (&workload.name, &workload.summary, &result.arms[0].name);
+        table.heading(format!("{name}:"), format!("{about}; `{baseline}` has {}", measured(0)));
+        for arm in 1..result.arms.len() {
+            let Some(outcome) = result.headline(place, arm) else { continue };
+            let mut row =
+                vec![plain(&format!("  {}", result.arms[arm].name)), plain(&measured(arm))];
+            row.extend(conclusion(outcome, result));
+            table.row(row);
+        }
+    }
+    table
+}
+
+/// Each single cause on the headline metric of every workload: one column a cause.
+fn causes(result: &StudyResult) -> Option<Table> {
+    if result.contrasts.iter().all(|contrast| contrast.outcomes.is_empty()) {
+        return None;
+    }
+    let mut columns = vec![("workload", Align::Left, 0)];
+    columns.extend(result.contrasts.iter().map(|c| (c.name.as_str(), Align::Left, 0)));
+    let mut table = Table::new(&columns);
+    for (place, workload) in result.workloads.iter().enumerate() {
+        let cells = result.contrasts.iter().map(|contrast| {
+            let mut outcomes = contrast.outcomes.iter();
+            let outcome = outcomes.find(|o| result.series_of(o).workload == place);
+            outcome.map_or_else(|| plain(""), |o| (effect(o), style(o.verdict())))
+        });
+        let mut row = vec![plain(&workload.name)];
+        row.extend(cells);
+        table.row(row);
+    }
+    Some(table)
+}
+
+/// The size of what there is, in one cell.
+fn effect(outcome: &Outcome) -> String {
+    let size = ratio_and_range(outcome);
+    match outcome.verdict() {
+        Verdict::Faster | Verdict::Slower => size,
+        Verdict::NoPracticalDifference => "no practical difference".to_owned(),
+        verdict @ (Verdict::Different | Verdict::Inconclusive) => format!("{size}, {verdict}"),
+    }
+}
+
+/// Ratio, interval and verdict.
+fn conclusion(outcome: &Outcome, result: &StudyResult) -> [(String, Style); 3] {
+    let comparison = &outcome.adjusted.comparison;
+    let is_primary = outcome == result.primary();
+    let primary = if is_primary { " (primary)" } else { "" };
+    [
+        plain(&figures::times(comparison.ratio)),
+        plain(&comparison.ci95.map(figures::range).unwrap_or_default()),
+        (format!("{}{primary}", outcome.verdict()), style(outcome.verdict())),
+    ]
+}
+
+fn plain(text: &str) -> (String, Style) {
+    (text.to_owned(), Style::new())
+}
+
+fn footnotes(result: &StudyResult, look: Look) -> String {
+    let mut text = String::new();
+    let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
+    let named = outcomes.map(|o| (result.series_of(o).name.as_str(), o));
+    for remark in gather(named) {
+        text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
+        text.push('\n');
+    }
+    for note in &result.notes {
+        text += &look.led("Note:", BOLD, note, 2);
+        text.push('\n');
+    }
+    let facts = format!(
+        "ratios above 1 are better than `{}`, with 95 % intervals; n = {} blocks, stage {}, seed \
+         {}; {} is what matters{}; {} comparisons, adjusted for their number.",
+        result.arms[0].name,
+        result.used.len(),
+        result.stage,
+        result.seed,
+        figures::percent(result.mei),
+        tails(result),
+        result.outcomes.len(),
+    );
+    text += &look.led("How to read this:", BOLD, &facts, 2);
+    text.push('\n');
+    text += &look.led("To repeat:", BOLD, &result.reproduce, 2);
+    text.push('\n');
+    text
+}
+
+/// The exception for tails, where the study has any.
+fn tails(result: &StudyResult) -> String {
+    let tail = result.series.iter().find(|series| series.mei > result.mei);
+    tail.map_or_else(String::new, |s| format!(" ({} for tail latencies)", figures::percent(s.mei)))
+}

@@ -1,0 +1,168 @@
+//! A table without lines: columns two spaces apart.
+
+use anstyle::Style;
+
+use super::{BOLD, Look};
+
+/// On which side a column is flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// One column.
+#[derive(Debug, Clone)]
+struct Column {
+    title: String,
+    align: Align,
+    /// Left out first where the line is too short: the lowest goes first, 0 never.
+    spare: u8,
+}
+
+#[derive(Debug, Clone)]
+struct Cell {
+    text: String,
+    style: Style,
+}
+
+#[derive(Debug, Clone)]
+enum Row {
+    Cells(Vec<Cell>),
+    /// Text across all columns, its first words painted.
+    Heading {
+        lead: String,
+        body: String,
+    },
+}
+
+/// Rows of cells under titles.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    pub(crate) fn new(columns: &[(&str, Align, u8)]) -> Self {
+        let columns = columns
+            .iter()
+            .map(|&(title, align, spare)| Column { title: title.to_owned(), align, spare })
+            .collect();
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row; each cell with its style.
+    pub(crate) fn row(&mut self, cells: Vec<(String, Style)>) {
+        assert_eq!(cells.len(), self.columns.len(), "one cell a column");
+        let cells = cells.into_iter().map(|(text, style)| Cell { text, style });
+        self.rows.push(Row::Cells(cells.collect()));
+    }
+
+    /// Adds a line across all columns.
+    pub(crate) fn heading(&mut self, lead: String, body: String) {
+        self.rows.push(Row::Heading { lead, body });
+    }
+
+    /// Lays it out in at most the look's width, as far as leaving out spare columns allows.
+    pub(crate) fn render(&self, look: Look) -> String {
+        let shown = self.shown(look.columns());
+        let widths: Vec<usize> = shown.iter().map(|&column| self.width(column)).collect();
+        let mut text = String::new();
+        let titles = |column: usize| Cell { text: self.columns[column].title.clone(), style: BOLD };
+        let header: Vec<Cell> = shown.iter().map(|&column| titles(column)).collect();
+        self.line(&mut text, &shown, &widths, &header, look);
+        for row in &self.rows {
+            match row {
+                Row::Cells(row) => {
+                    let cells: Vec<Cell> = shown.iter().map(|&c| row[c].clone()).collect();
+                    self.line(&mut text, &shown, &widths, &cells, look);
+                }
+                Row::Heading { lead, body } => {
+                    text.push_str(&look.led(lead, BOLD, body, 2));
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+
+    fn line(
+        &self,
+        text: &mut String,
+        shown: &[usize],
+        widths: &[usize],
+        cells: &[Cell],
+        look: Look,
+    ) {
+        let mut line = String::new();
+        for ((cell, width), column) in cells.iter().zip(widths).zip(shown) {
+            let space = " ".repeat(width - cell.text.chars().count());
+            let painted = look.paint(&cell.text, cell.style);
+            match self.columns[*column].align {
+                Align::Left => line.extend([painted.as_str(), &space, "  "]),
+                Align::Right => line.extend([space.as_str(), &painted, "  "]),
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| match row {
+            Row::Cells(cells) => Some(cells[column].text.chars().count()),
+            Row::Heading { .. } => None,
+        });
+        cells.chain([self.columns[column].title.chars().count()]).max().unwrap_or(0)
+    }
+
+    /// The columns that fit, by place.
+    fn shown(&self, limit: usize) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        loop {
+            let total: usize = shown.iter().map(|&column| self.width(column) + 2).sum();
+            let spare = shown.iter().copied().filter(|&column| self.columns[column].spare > 0);
+            let Some(least) = spare.min_by_key(|&column| self.columns[column].spare) else {
+                return shown;
+            };
+            if total <= limit + 2 {
+                return shown;
+            }
+            shown.retain(|&column| column != least);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new(&[
+            ("arm", Align::Left, 0),
+            ("IOPS", Align::Right, 1),
+            ("verdict of the statistics", Align::Left, 0),
+        ]);
+        for (arm, iops, verdict) in [("ide", "76.2", "baseline"), ("ahci", "131", "faster")] {
+            table.row([arm, iops, verdict].map(|t| (t.to_owned(), Style::new())).to_vec());
+        }
+        table
+    }
+
+    #[test]
+    fn columns_line_up() {
+        insta::assert_snapshot!(sample().render(Look { width: 80, colour: false }), @r"
+        arm   IOPS  verdict of the statistics
+        ide   76.2  baseline
+        ahci   131  faster
+        ");
+    }
+
+    #[test]
+    fn spare_columns_go_where_there_is_no_room() {
+        let mut table = sample();
+        table.columns[2].title = "what the statistics have to say".to_owned();
+        let text = table.render(Look { width: 40, colour: false });
+        assert!(!text.contains("IOPS") && text.contains("faster"), "{text}");
+    }
+}

@@ -1,0 +1,165 @@
+//! The full known-truth grid, printed as Markdown: `cargo bench -p drivelab-stats --bench
+//! known_truth`. Not a measurement of time.
+
+#[path = "../tests/truth/mod.rs"]
+mod truth;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use truth::drift::Drift;
+use truth::experiment::{Cell, MEI, RUN_SD, randomised_blocks};
+use truth::family;
+use truth::noise::Noise;
+use truth::rates::{Rates, judge, measure, violations};
+
+/// Experiments per cell: a share of 5 % is then known to 1.5 points (three standard errors).
+const EXPERIMENTS: u32 = 2_000;
+const SEED: u64 = 20_250;
+/// True effects: none, half the minimum effect, the minimum effect, twice that, and large.
+const EFFECTS: [f64; 5] = [0.0, 0.5 * MEI, MEI, 2.0 * MEI, 0.10];
+/// Numbers of blocks.
+const BLOCKS: [usize; 4] = [6, 10, 20, 40];
+
+fn main() -> io::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    let mut broken = Vec::new();
+    let mut results = Vec::new();
+    for (seed, cell) in (SEED..).zip(cells()) {
+        let rates = measure(&cell, EXPERIMENTS, seed, randomised_blocks, judge);
+        broken.extend(violations(&cell, &rates));
+        results.push((cell, rates));
+    }
+    broken.extend(pooled_coverage(&results));
+    let count = results.len();
+    writeln!(out, "{count} cells of {EXPERIMENTS} experiments, seeds from {SEED}.\n")?;
+    errors(&mut out, &results)?;
+    power(&mut out, &results)?;
+    broken.extend(families(&mut out)?);
+    writeln!(out, "## Limits\n\nCells beyond a limit: {}.\n", broken.len())?;
+    for line in &broken {
+        writeln!(out, "- {line}")?;
+    }
+    Ok(if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns all 1,200 cells.
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for noise in Noise::ALL {
+        for drift in Drift::ALL {
+            for unequal in [false, true] {
+                for blocks in BLOCKS {
+                    for effect in EFFECTS {
+                        cells.push(Cell { effect, noise, drift, unequal, blocks, run_sd: RUN_SD });
+                    }
+                }
+            }
+        }
+    }
+    cells
+}
+
+type Results = [(Cell, Rates)];
+
+/// One line per circumstances: the errors at every number of blocks.
+fn errors(out: &mut impl Write, results: &Results) -> io::Result<()> {
+    writeln!(out, "## Errors\n")?;
+    writeln!(out, "Shares in percent at 6 / 10 / 20 / 40 blocks.\n")?;
+    writeln!(
+        out,
+        "| noise | drift | spread of B | difference claimed at 0 | material at MEI | \
+         equivalent at MEI | interval covers truth (all effects) |\n|---|---|---|---|---|---|---|"
+    )?;
+    for group in results.chunks(BLOCKS.len() * EFFECTS.len()) {
+        let cell = group[0].0;
+        let at = |effect: f64, count: fn(&Rates) -> u32| {
+            columns(group, |c| (c.effect - effect).abs() < 1e-9, count)
+        };
+        writeln!(
+            out,
+            "| {:?} | {:?} | {} | {} | {} | {} | {} |",
+            cell.noise,
+            cell.drift,
+            if cell.unequal { "double" } else { "same" },
+            at(EFFECTS[0], |r| r.difference),
+            at(EFFECTS[2], |r| r.material),
+            at(EFFECTS[2], |r| r.equivalent),
+            columns(group, |_| true, |r| r.covered),
+        )?;
+    }
+    writeln!(out)
+}
+
+/// Any false alarm among twelve correlated metrics.
+fn families(out: &mut impl Write) -> io::Result<Option<String>> {
+    let share = |adjust| family::any_false_alarm(EXPERIMENTS, adjust);
+    let (none, holm, max_t) =
+        (share(family::unadjusted), share(family::holm), share(family::max_t));
+    writeln!(out, "## Families\n")?;
+    writeln!(
+        out,
+        "Twelve correlated metrics, ten blocks, no difference: share of families with any"
+    )?;
+    writeln!(out, "p of at most 5 %.\n")?;
+    writeln!(out, "| unadjusted | Holm | max-T |\n|---|---|---|")?;
+    writeln!(out, "| {none:.1} | {holm:.1} | {max_t:.1} |\n")?;
+    // 5 % and three standard errors at 2,000 families.
+    let broken = holm.max(max_t) > 6.5;
+    Ok(broken.then(|| "any false alarm in a family above 5 %".to_owned()))
+}
+
+/// Coverage does not depend on the effect: all effects together make the margin small enough to
+/// hold the limits of 93 to 97 % without one.
+fn pooled_coverage(results: &Results) -> Vec<String> {
+    let mut broken = Vec::new();
+    for group in results.chunks(EFFECTS.len()) {
+        let (covered, all) =
+            group.iter().fold((0, 0), |(c, n), (_, r)| (c + r.covered, n + r.experiments));
+        let percent = 100.0 * f64::from(covered) / f64::from(all);
+        if !(93.0..=97.0).contains(&percent) {
+            broken.push(format!("interval covers {percent:.1} %: {:?}, all effects", group[0].0));
+        }
+    }
+    broken
+}
+
+/// Returns a share for each number of blocks, over the cells chosen.
+fn columns(results: &Results, choose: impl Fn(&Cell) -> bool, count: fn(&Rates) -> u32) -> String {
+    let share = |blocks: usize| {
+        let chosen = results.iter().filter(|(c, _)| c.blocks == blocks && choose(c));
+        let (hits, all) = chosen.fold((0, 0), |(h, n), (_, r)| (h + count(r), n + r.experiments));
+        format!("{:.1}", 100.0 * f64::from(hits) / f64::from(all))
+    };
+    BLOCKS.map(share).join(" / ")
+}
+
+/// One line per noise and effect, without drift and with equal spread.
+fn power(out: &mut impl Write, results: &Results) -> io::Result<()> {
+    writeln!(out, "## Power\n")?;
+    writeln!(out, "Run-to-run deviation 3 %, minimum effect 3 %, no drift, equal spread.\n")?;
+    writeln!(
+        out,
+        "| noise | true effect, % | difference claimed | faster claimed | equivalence claimed |\n\
+         |---|---|---|---|---|"
+    )?;
+    for noise in Noise::ALL {
+        for effect in EFFECTS {
+            let chosen = |c: &Cell| {
+                c.noise == noise
+                    && c.drift == Drift::None
+                    && !c.unequal
+                    && (c.effect - effect).abs() < 1e-9
+            };
+            writeln!(
+                out,
+                "| {noise:?} | {:.1} | {} | {} | {} |",
+                100.0 * effect,
+                columns(results, chosen, |r| r.difference),
+                columns(results, chosen, |r| r.material),
+                columns(results, chosen, |r| r.equivalent),
+            )?;
+        }
+    }
+    writeln!(out)
+}

@@ -1,0 +1,14 @@
+//! One binary for all tests of the crate: known truth, mutations, golden values, edges.
+
+#[path = "../truth/mod.rs"]
+mod truth;
+
+mod edges;
+mod families;
+mod golden;
+mod grid;
+mod metamorphic;
+mod mutation;
+mod planning;
+mod series;
+mod steadiness;

@@ -1,0 +1,109 @@
+//! Runs needed, pilots and the noise floor of a host.
+
+use drivelab_stats::{
+    Better, CompareError, NoiseFloorError, Pair, PilotError, RUNS_MAX, compare, effective_mei,
+    noise_floor, pilot, runs_needed,
+};
+
+use crate::truth::drift::Drift;
+use crate::truth::experiment::{Cell, MEI, criteria, randomised_blocks};
+use crate::truth::noise::Noise;
+use crate::truth::random::Random;
+use crate::truth::rates::{judge, measure};
+
+fn cell(effect: f64, run_sd: f64, blocks: usize) -> Cell {
+    Cell { effect, noise: Noise::Normal, drift: Drift::None, unequal: false, blocks, run_sd }
+}
+
+#[test]
+fn six_is_the_floor_and_hopeless_is_none() {
+    assert_eq!(runs_needed(0.0, &criteria()), Some(6));
+    assert_eq!(runs_needed(0.005, &criteria()), Some(6));
+    assert_eq!(runs_needed(1e3, &criteria()), None);
+}
+
+#[test]
+fn planned_runs_have_the_power_promised() {
+    for run_sd in [0.03, 0.05] {
+        let sd_log = run_sd * 2.0_f64.sqrt();
+        let blocks = runs_needed(sd_log, &criteria()).unwrap() as usize;
+        let at =
+            |effect| measure(&cell(effect, run_sd, blocks), 1_000, 5, randomised_blocks, judge);
+        let (none, minimum) = (at(0.0), at(MEI));
+        for power in [none.percent(none.equivalent), minimum.percent(minimum.difference)] {
+            // 80 % less what the second interval and the order test cost.
+            assert!((66.0..90.0).contains(&power), "{power} % with {blocks} blocks");
+        }
+    }
+}
+
+#[test]
+fn an_unsettled_result_asks_for_more_blocks_than_it_had() {
+    let mut random = Random::new(31);
+    let mut unsettled = 0;
+    for blocks in [6, 10, 20, 40] {
+        for effect in [0.0, 0.5 * MEI, MEI] {
+            let pairs = cell(effect, 0.03, blocks).experiment(randomised_blocks, &mut random);
+            if let Some(runs) = compare(&pairs, &criteria()).unwrap().runs_needed {
+                assert!(runs as usize > blocks && runs <= RUNS_MAX, "{runs} after {blocks}");
+                unsettled += 1;
+            }
+        }
+    }
+    assert!(unsettled > 4, "only {unsettled} of 12 experiments were unsettled");
+}
+
+#[test]
+fn a_pilot_plans_within_its_budget() {
+    let noisy = [(100.0, 104.0), (100.0, 97.0), (100.0, 101.0)].map(|(a, b)| Pair::new(a, b));
+    let plan = pilot(&noisy, &criteria(), 1_000).unwrap();
+    assert_eq!(Some(plan.runs_planned), plan.runs_needed);
+    assert_eq!(plan.runs_needed, runs_needed(plan.sd_log, &criteria()));
+    assert_eq!(pilot(&noisy, &criteria(), 12).unwrap().runs_planned, 12);
+    assert_eq!(pilot(&noisy, &criteria(), 2).unwrap().runs_planned, 6);
+    assert_eq!(pilot(&noisy[..1], &criteria(), 12), Err(PilotError::TooFew(1)));
+    let failed = [Pair::new(1.0, 0.0); 3];
+    assert!(matches!(pilot(&failed, &criteria(), 12), Err(PilotError::NotPositive(_))));
+}
+
+#[test]
+fn a_pilot_is_right_on_average() {
+    let mut random = Random::new(77);
+    let pilots = 4_000;
+    let mut estimate = || {
+        let pairs = cell(0.0, 0.03, 3).experiment(randomised_blocks, &mut random);
+        pilot(&pairs, &criteria(), 100).unwrap().sd_log
+    };
+    let mean = (0..pilots).map(|_| estimate()).sum::<f64>() / f64::from(pilots);
+    let truth = 0.03 * 2.0_f64.sqrt();
+    assert!((mean / truth - 1.0).abs() < 0.03, "{mean} instead of {truth}");
+}
+
+#[test]
+fn the_noise_floor_is_the_farther_limit() {
+    let aa = [0.99, 1.01, 1.0, 0.98, 1.03, 1.0, 1.005, 0.995].map(|r| Pair::new(100.0, 100.0 * r));
+    for better in [Better::More, Better::Less] {
+        let rules = drivelab_stats::Criteria { better, ..criteria() };
+        let floor = noise_floor(&aa, &rules).unwrap();
+        let [lo, hi] = floor.ci95;
+        assert!((floor.mei - (hi - 1.0).max(1.0 / lo - 1.0)).abs() < 1e-12);
+        assert!(floor.mei > 0.01 && floor.mei < 0.02 && !floor.biased, "{floor:?}");
+        assert!(effective_mei(0.005, &floor).to_bits() == floor.mei.to_bits());
+        assert!(effective_mei(0.03, &floor).to_bits() == 0.03_f64.to_bits());
+    }
+}
+
+#[test]
+fn a_host_that_tells_an_arm_from_itself_is_biased() {
+    let aa = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045].map(|r| Pair::new(100.0, 100.0 * r));
+    let floor = noise_floor(&aa, &criteria()).unwrap();
+    assert!(floor.biased && floor.mei > 0.05, "{floor:?}");
+}
+
+#[test]
+fn few_blocks_give_no_noise_floor() {
+    let aa = [1.0, 1.01, 0.99, 1.0, 1.02].map(|r| Pair::new(100.0, 100.0 * r));
+    assert_eq!(noise_floor(&aa, &criteria()), Err(NoiseFloorError::TooFew { blocks: 5, least: 6 }));
+    let none = NoiseFloorError::Compare(CompareError::NoBlocks);
+    assert_eq!(noise_floor(&[], &criteria()), Err(none));
+}
