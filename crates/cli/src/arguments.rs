@@ -24,6 +24,7 @@ Examples:
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
   drivelab compare before.json after.json            what may be concluded from stored runs
   drivelab drive list                                the drives that are modelled
+  drivelab inspect                                   how this machine's disks are attached
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
 4 inconclusive; 70 a bug in drivelab; 130 interrupted (partial results kept).";
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Run(commands::run::RunArgs),
     Compare(commands::compare::CompareArgs),
     Drive(commands::drive::DriveArgs),
+    Inspect(commands::inspect::InspectArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),
 }

@@ -9,7 +9,7 @@ use drivelab_host::{Options, Root, inspect};
 use rustix::time::{ClockId, clock_gettime};
 
 #[path = "../tests/tree.rs"]
-#[expect(dead_code, reason = "shared with the tests, which use more of it")]
+#[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use more of it")]
 mod tree;
 
 /// Disks of the machine.

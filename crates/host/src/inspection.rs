@@ -9,7 +9,7 @@ use crate::finding::{self, Context, Severity};
 use crate::forced::{self, Forced};
 use crate::log::KernelLog;
 use crate::root::{LOG_BYTES_MAX, Problem, Root, TABLE_BYTES_MAX};
-use crate::select::{self, InspectError};
+use crate::select::{self, InspectError, Wanted};
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "drivelab.inspect/1";
@@ -65,44 +65,41 @@ impl Inspection {
 
 /// Inspects the devices asked for and what they are made of; all drives where none is asked for.
 ///
-/// # Errors
-/// A device that is asked for is not in the tree.
-pub fn inspect(
-    root: &Root,
-    wanted: &[String],
-    options: &Options,
-) -> Result<Inspection, InspectError> {
-    let machine = machine(root, options);
-    let all = all_devices(root, &machine);
-    let shown = if wanted.is_empty() { usual(&all) } else { select::chosen(&all, wanted)? };
-    Ok(finish(root, &machine, &all, shown, wanted.is_empty()))
-}
-
-/// Inspects what holds the file at `path`, whose device number `stat` gives as `number`
-/// (`8:1`): for a run's record.
+/// A run records what its file is on with [`Wanted::Holder`].
 ///
 /// # Errors
-/// The file is on no block device, or on one that is not in the tree.
-pub fn inspect_path(
+/// A device that is asked for is not in the tree, or a file is on none.
+pub fn inspect(
     root: &Root,
-    path: &str,
-    number: &str,
+    wanted: &[Wanted],
     options: &Options,
 ) -> Result<Inspection, InspectError> {
     let machine = machine(root, options);
     let all = all_devices(root, &machine);
-    let name = match select::by_number(root, number) {
-        Some(name) => name,
-        None => {
-            let (source, file_system) = machine.mounts.source_of(number, path).unwrap_or(("", ""));
-            select::by_source(&all, source).ok_or_else(|| InspectError::NoBlockDevice {
-                path: path.to_owned(),
-                file_system: file_system.to_owned(),
-            })?
-        }
+    let mut devices = if wanted.is_empty() {
+        let mut devices = usual(&all);
+        devices.extend(device::unseen(root, &all, &machine));
+        devices
+    } else {
+        select::chosen(root, &all, &machine.mounts, wanted)?
     };
-    let shown = select::chosen(&all, &[name])?;
-    Ok(finish(root, &machine, &all, shown, false))
+    for device in &mut devices {
+        device.findings = finding::check(&Context { device, all: &all, machine: &machine });
+    }
+    let environment = environment(root, &machine);
+    let problems = root.problems();
+    Ok(Inspection { schema: SCHEMA.to_owned(), environment, devices, problems })
+}
+
+fn environment(root: &Root, machine: &Machine) -> Environment {
+    let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
+    let governor = root.node("sys/devices/system/cpu/cpu0/cpufreq");
+    Environment {
+        kernel: release.map(|text| text.trim().to_owned()),
+        cpu_governor: governor.and_then(|node| node.text("scaling_governor")),
+        kernel_log: machine.log.present,
+        forced: machine.forced.clone(),
+    }
 }
 
 fn machine(root: &Root, options: &Options) -> Machine {
@@ -144,28 +141,4 @@ fn usual(all: &BTreeMap<String, Device>) -> Vec<Device> {
     let memory = |device: &Device| matches!(device.kind, Kind::Ram | Kind::Removable);
     let empty = |device: &Device| device.capacity_bytes == Some(0) && !device.is_drive();
     all.values().filter(|device| !memory(device) && !empty(device)).cloned().collect()
-}
-
-fn finish(
-    root: &Root,
-    machine: &Machine,
-    all: &BTreeMap<String, Device>,
-    mut devices: Vec<Device>,
-    everything: bool,
-) -> Inspection {
-    if everything {
-        devices.extend(device::unseen(root, all, machine));
-    }
-    for device in &mut devices {
-        device.findings = finding::check(&Context { device, all, machine });
-    }
-    let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
-    let governor = root.node("sys/devices/system/cpu/cpu0/cpufreq");
-    let environment = Environment {
-        kernel: release.map(|text| text.trim().to_owned()),
-        cpu_governor: governor.and_then(|node| node.text("scaling_governor")),
-        kernel_log: machine.log.present,
-        forced: machine.forced.clone(),
-    };
-    Inspection { schema: SCHEMA.to_owned(), environment, devices, problems: root.problems() }
 }

@@ -2,8 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::device::Device;
+use crate::device::{Device, Mounts};
 use crate::root::Root;
+
+/// What somebody asks about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A block device by name: `sda`, `/dev/sda1`, `/dev/mapper/home`, `home`.
+    Name(String),
+    /// The block device that a file is on, or that a device file stands for.
+    Holder {
+        /// The path of the file.
+        path: String,
+        /// The number of the device: see [`device_number`].
+        number: String,
+    },
+}
+
+/// A device number as `stat` gives it, as sysfs writes it: `8:1`.
+pub fn device_number(number: u64) -> String {
+    format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
+}
 
 /// Why nothing can be said of what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,16 +53,20 @@ fn nearest(near: &[String]) -> String {
     }
 }
 
-/// The devices named (`sda`, `/dev/sda1`, `/dev/mapper/home`, `home`), each followed by what it is
-/// made of.
+/// The devices asked for, each followed by what it is made of.
 pub(crate) fn chosen(
+    root: &Root,
     all: &BTreeMap<String, Device>,
-    wanted: &[String],
+    mounts: &Mounts,
+    wanted: &[Wanted],
 ) -> Result<Vec<Device>, InspectError> {
     let mut chosen = Vec::new();
     let mut seen = BTreeSet::new();
-    for name in wanted {
-        let first = find(all, name).ok_or_else(|| missing(all, name))?;
+    for wanted in wanted {
+        let first = match wanted {
+            Wanted::Name(name) => find(all, name).ok_or_else(|| missing(all, name))?,
+            Wanted::Holder { path, number } => holder(root, all, mounts, path, number)?,
+        };
         let mut pending = vec![first];
         while let Some(device) = pending.pop() {
             // Broken trees can have devices that are made of each other.
@@ -87,7 +110,7 @@ fn missing(all: &BTreeMap<String, Device>, name: &str) -> InspectError {
 }
 
 /// The name of the block device with this number, by `sys/dev/block`.
-pub(crate) fn by_number(root: &Root, number: &str) -> Option<String> {
+fn by_number(root: &Root, number: &str) -> Option<String> {
     let whole = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let (major, minor) = number.split_once(':')?;
     if !whole(major) || !whole(minor) || major == "0" {
@@ -96,7 +119,21 @@ pub(crate) fn by_number(root: &Root, number: &str) -> Option<String> {
     root.node(&format!("sys/dev/block/{number}")).map(|node| node.name().to_owned())
 }
 
-/// The name of the device that a table of mounts calls `source`.
-pub(crate) fn by_source(all: &BTreeMap<String, Device>, source: &str) -> Option<String> {
-    source.starts_with("/dev/").then(|| find(all, source)).flatten().map(|device| device.name)
+/// The device that holds a file: by its number, else by what is mounted there.
+fn holder(
+    root: &Root,
+    all: &BTreeMap<String, Device>,
+    mounts: &Mounts,
+    path: &str,
+    number: &str,
+) -> Result<Device, InspectError> {
+    if let Some(name) = by_number(root, number) {
+        return find(all, &name).ok_or_else(|| missing(all, &name));
+    }
+    let (source, file_system) = mounts.source_of(number, path).unwrap_or(("", ""));
+    let device = if source.starts_with("/dev/") { find(all, source) } else { None };
+    device.ok_or_else(|| InspectError::NoBlockDevice {
+        path: path.to_owned(),
+        file_system: file_system.to_owned(),
+    })
 }

@@ -100,6 +100,6 @@ mod tests {
         for mbps in [1500, 480, 31_504, 64_000] {
             assert_eq!(serde_json::from_str::<Speed>(&json(mbps)).unwrap(), Speed::mbps(mbps));
         }
-        assert!(serde_json::from_str::<Speed>("-1").is_err());
+        assert_eq!(serde_json::from_str::<Speed>("-1").ok(), None);
     }
 }

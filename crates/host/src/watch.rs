@@ -186,6 +186,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers over one second are exact")]
     fn rates_are_differences_by_time() {
         let found = between(BEFORE, AFTER);
         let [sda] = found.as_slice() else { panic!("{found:?}") };
@@ -198,6 +199,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "nothing over one second is exact")]
     fn disks_that_come_or_go_and_broken_lines_are_left_out() {
         assert!(between("", AFTER).is_empty());
         assert!(between(BEFORE, "8 0 sda 1 2 3").is_empty());

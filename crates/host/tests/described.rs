@@ -1,7 +1,7 @@
 //! Each tree is described as what it is.
 
 use drivelab_host::bus::ata::NcqOff;
-use drivelab_host::{Device, Kind, Options, Root, Speed, inspect, inspect_path};
+use drivelab_host::{Device, Kind, Options, Root, Speed, Wanted, inspect};
 
 use crate::tree::Tree;
 
@@ -85,7 +85,8 @@ fn what_is_made_of_other_devices_leads_down_to_the_disk() {
     let tree = Tree::named("stacked");
     let root = Root::new(tree.folder.path());
     let names = |wanted: &str| -> Vec<(String, Kind)> {
-        let found = inspect(&root, &[wanted.to_owned()], &Options::default()).unwrap();
+        let found =
+            inspect(&root, &[Wanted::Name(wanted.to_owned())], &Options::default()).unwrap();
         found.devices.into_iter().map(|device| (device.name, device.kind)).collect()
     };
     let expected = [
@@ -103,10 +104,11 @@ fn what_is_made_of_other_devices_leads_down_to_the_disk() {
 
 #[test]
 fn a_file_is_traced_to_its_device() {
-    let check = |tree: &str, path, number, expected: Result<&str, &str>| {
+    let check = |tree: &str, path: &str, number: &str, expected: Result<&str, &str>| {
         let tree = Tree::named(tree);
         let root = Root::new(tree.folder.path());
-        let found = inspect_path(&root, path, number, &Options::default());
+        let wanted = Wanted::Holder { path: path.to_owned(), number: number.to_owned() };
+        let found = inspect(&root, &[wanted], &Options::default());
         let first = found.map(|found| found.devices[0].name.clone()).map_err(|e| e.to_string());
         assert_eq!(
             first.as_deref().map_err(|error| error.contains(expected.unwrap_err())),
@@ -125,7 +127,7 @@ fn a_file_is_traced_to_its_device() {
 #[test]
 fn a_device_that_is_not_there_is_named_with_those_that_are() {
     let tree = Tree::named("ich8-ahci");
-    let wanted = ["/dev/sdb".to_owned()];
+    let wanted = [Wanted::Name("/dev/sdb".to_owned())];
     let error = inspect(&Root::new(tree.folder.path()), &wanted, &Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "there is no block device `/dev/sdb`; there are sda");
 }

@@ -134,7 +134,8 @@ fn settings() {
     check("B/inflight =        3        1", DeviceBusy);
     let nvme = Tree::named("nvme-x2");
     nvme.add(
-        "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/nvme0n1/queue/scheduler = [bfq]",
+        "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/nvme0n1/queue/scheduler \
+         = [bfq]",
     );
     assert!(nvme.findings("nvme0n1").contains(&SchedulerUnfit));
 }

@@ -111,7 +111,9 @@ fn devices_made_of_each_other_end() {
     text(&found, Paint { colour: false, width: 80 });
     let root = drivelab_host::Root::new(tree.folder.path());
     let options = drivelab_host::Options::default();
-    let below = drivelab_host::inspect(&root, &["dm-0".into()], &options).unwrap();
+    let below =
+        drivelab_host::inspect(&root, &[drivelab_host::Wanted::Name("dm-0".into())], &options)
+            .unwrap();
     assert_eq!(below.devices.len(), 2);
 }
 

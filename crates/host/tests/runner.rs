@@ -1,4 +1,5 @@
 //! The tests of the crate: one program, one module a subject.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod captured;
 mod described;

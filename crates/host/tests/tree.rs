@@ -47,7 +47,7 @@ impl Tree {
         let mut base = String::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if let Some(folder) = line.strip_prefix("@ ") {
-                base = folder.to_owned();
+                folder.clone_into(&mut base);
                 continue;
             }
             let line = line.strip_prefix("./").map_or(line.to_owned(), |l| format!("{base}/{l}"));
@@ -119,5 +119,9 @@ fn expanded(content: &str) -> String {
         }
     }
     let word = |index: usize| set.get(&index).copied().unwrap_or(0);
-    (0..256).map(|i| format!("{:04x}{}", word(i), if i % 8 == 7 { '\n' } else { ' ' })).collect()
+    let line = |first: usize| {
+        let words: Vec<String> = (first..first + 8).map(|i| format!("{:04x}", word(i))).collect();
+        words.join(" ") + "\n"
+    };
+    (0..256).step_by(8).map(line).collect()
 }

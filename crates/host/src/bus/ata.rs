@@ -130,7 +130,7 @@ impl Names {
         Self { link: format!("link{port}"), device: format!("dev{port}.{target}") }
     }
 
-    /// The folder of `class/name`: by the class, or where the class is not in the tree, on the spot.
+    /// The folder of `class/name`: by the class, or where the tree has no class, on the spot.
     fn folder<'r>(&self, port: &Node<'r>, class: &str, name: &str) -> Option<Node<'r>> {
         let root: &'r Root = port.root();
         let spot = match class {

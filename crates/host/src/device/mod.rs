@@ -165,13 +165,11 @@ impl Device {
     /// Whether it is a spinning disk that is known to be one: a drive that says so itself, or a
     /// physical one that the kernel takes for one.
     pub fn is_known_to_rotate(&self) -> bool {
-        match self.rpm {
-            Some(rpm) => rpm > 0,
-            None => {
-                let sees = matches!(self.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
-                sees && !self.hidden_behind_raid() && self.queue.rotational == Some(true)
-            }
+        if let Some(rpm) = self.rpm {
+            return rpm > 0;
         }
+        let sees = matches!(self.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
+        sees && !self.hidden_behind_raid() && self.queue.rotational == Some(true)
     }
 
     /// Whether RAID firmware stands between the kernel and the drive.

@@ -71,9 +71,9 @@ impl Mounts {
     /// What is mounted of the device with this number (`8:1`) or one of these names (`/dev/sda1`).
     /// A file system that is mounted in several places counts once: at the first.
     pub fn of_device(&self, number: Option<&str>, names: &[String]) -> Vec<Mount> {
-        let numbered = number.and_then(|number| self.by_number.get(number)).into_iter();
-        let named = names.iter().filter_map(|name| self.by_source.get(name));
-        let mut indices: Vec<usize> = numbered.chain(named).flatten().copied().collect();
+        let by_number = number.and_then(|number| self.by_number.get(number)).into_iter();
+        let by_source = names.iter().filter_map(|name| self.by_source.get(name));
+        let mut indices: Vec<usize> = by_number.chain(by_source).flatten().copied().collect();
         indices.sort_unstable();
         let mut found: Vec<Mount> = Vec::new();
         for index in indices {
@@ -102,7 +102,7 @@ fn is_below(path: &str, point: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard` (proc_pid_mountinfo(5)).
+/// `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard` (`proc_pid_mountinfo(5)`).
 fn mountinfo(line: &str) -> Option<Line> {
     let (mount, super_block) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);

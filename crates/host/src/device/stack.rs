@@ -130,7 +130,7 @@ pub(crate) fn parse_mdstat(text: &str) -> BTreeMap<String, Raid> {
             let mut words = rest.split_whitespace().filter(|word| !word.starts_with('('));
             let array_state = words.next().map(str::to_owned);
             let level = words.next().filter(|word| !word.contains('[')).map(str::to_owned);
-            arrays.insert(name.to_owned(), Raid { array_state, level, ..Raid::default() });
+            arrays.insert(name.to_owned(), Raid { level, array_state, ..Raid::default() });
             current = Some(name.to_owned());
         } else if let Some(array) = current.as_ref().and_then(|name| arrays.get_mut(name)) {
             array.stat_line(line);

@@ -14,18 +14,26 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         } else {
             "the array is not running".into()
         };
-        findings.add(FindingId::MdDegraded, Severity::Error, Parts {
-            message,
-            evidence: vec![
-                format!("/sys/block/{name}/md/degraded: {missing}"),
-                array.array_state.as_ref().map(|s| format!("array_state: {s}")).unwrap_or_default(),
-                format!("disks in it: {}", context.device.slaves.join(", ")),
-            ],
-            fix: format!(
-                "see what is missing with `mdadm --detail /dev/{name}`, replace it, and add it with \
-                 `mdadm --add`; do not measure meanwhile"
-            ),
-        });
+        findings.add(
+            FindingId::MdDegraded,
+            Severity::Error,
+            Parts {
+                message,
+                evidence: vec![
+                    format!("/sys/block/{name}/md/degraded: {missing}"),
+                    array
+                        .array_state
+                        .as_ref()
+                        .map(|s| format!("array_state: {s}"))
+                        .unwrap_or_default(),
+                    format!("disks in it: {}", context.device.slaves.join(", ")),
+                ],
+                fix: format!(
+                    "see what is missing with `mdadm --detail /dev/{name}`, replace it, and add it \
+                 with `mdadm --add`; do not measure meanwhile"
+                ),
+            },
+        );
     }
     if let Some(action) = array.busy_with() {
         let done = array.sync_completed.as_deref();

@@ -96,12 +96,12 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
         return;
     }
     findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
-        message: "the bridge does not tell whether the drive caches writes; the kernel assumes not, \
-                  and sends no flushes"
+        message: "the bridge does not tell whether the drive caches writes; the kernel assumes \
+                  not, and sends no flushes"
             .into(),
         evidence: vec![format!("log: {}", log.assumed_write_through.evidence()), kernel],
-        fix: "ask the drive itself (hdparm -W, smartctl -g wcache) where the bridge lets you; if it \
-              caches, write `temporary write back` to its scsi_disk/cache_type"
+        fix: "ask the drive itself (hdparm -W, smartctl -g wcache) where the bridge lets you; if \
+              it caches, write `temporary write back` to its scsi_disk/cache_type"
             .into(),
     });
 }
@@ -156,8 +156,8 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
         if physical { Severity::Warn } else { Severity::Info },
         Parts {
             message: if physical {
-                "the write cache is on, with no known protection: what was not flushed is lost when \
-                 power fails"
+                "the write cache is on, with no known protection: what was not flushed is lost \
+                 when power fails"
             } else {
                 "the host caches writes: what survives a loss of its power is the host's affair"
             }
@@ -211,7 +211,7 @@ fn barriers(context: &Context<'_>, findings: &mut Findings) {
                 "{} on {} is mounted with {option}: fsync does not flush the drive's cache",
                 mount.file_system, mount.point
             ),
-            evidence: vec![format!("mount options of {}: {}", mount.point, mount.options.join(","))],
+            evidence: vec![format!("options of {}: {}", mount.point, mount.options.join(","))],
             fix: "take the option out of /etc/fstab and mount again, unless the cache is protected \
                   against loss of power (then flushes cost nothing anyway)"
                 .into(),

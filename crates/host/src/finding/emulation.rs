@@ -40,15 +40,12 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
         Sata::No => return,
         Sata::Unknown => (Severity::Warn, vec!["nothing tells whether the drive is SATA".into()]),
     };
-    let mut message =
-        "a SATA drive is driven through IDE emulation: one command at a time, no NCQ, \
-                       no hot-plugging"
-            .to_owned();
-    if severity == Severity::Warn {
-        message = "the controller is in IDE mode; if the drive is SATA, it gets one command at a \
-                   time and no NCQ"
-            .to_owned();
-    }
+    let message = if severity == Severity::Error {
+        "a SATA drive is driven through IDE emulation: one command at a time, no NCQ"
+    } else {
+        "the controller is in IDE mode; if the drive is SATA, it loses NCQ by it"
+    };
+    let mut message = message.to_owned();
     if shares {
         message.push_str("; two drives share one emulated port");
     }
@@ -58,8 +55,8 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
         message,
         evidence,
         fix: "set the SATA mode to AHCI in the firmware set-up. Before: make sure the initial RAM \
-              disk has the ahci driver, and mount by UUID, since names can change; a Windows on the \
-              same machine needs its AHCI driver switched on first, or it will not boot"
+              disk has the ahci driver, and mount by UUID, since names can change; a Windows on \
+              the same machine needs its AHCI driver switched on first, or it will not boot"
             .into(),
     });
 }
@@ -191,8 +188,8 @@ fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
             "the SATA controller is in RAID mode; the drives behind it are seen one by one";
         return (Severity::Warn, message);
     }
-    let message = "a RAID controller stands before the drive: its NCQ, caches, errors and real queue \
-                   depth are hidden";
+    let message = "a RAID controller stands before the drive: its NCQ, caches, errors and real \
+                   queue depth are hidden";
     (Severity::Error, message)
 }
 
@@ -216,15 +213,16 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
     evidence.extend(
         device.queue_depth.map(|d| attribute(context, "device/queue_depth", &d.to_string())),
     );
-    findings.add(FindingId::UsbStorage, if certain { Severity::Error } else { Severity::Warn }, Parts {
+    let severity = if certain { Severity::Error } else { Severity::Warn };
+    findings.add(FindingId::UsbStorage, severity, Parts {
         message: "the USB bridge is driven by usb-storage: one command at a time".into(),
         evidence,
         fix: match (ignored, quirk) {
             (None, None) => "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
                              drive by SATA; a bridge without UAS cannot queue",
             _ => "the kernel was told to pass over UAS for this bridge: take the `:u` entry out of \
-                  usb-storage.quirks if there is one, and watch the log for resets; else use another \
-                  bridge",
+                  usb-storage.quirks if there is one, and watch the log for resets; else use \
+                  another bridge",
         }
         .into(),
     });

@@ -17,13 +17,17 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         applying.iter().map(|forced| format!("{}: {}", forced.source, forced.option)).collect();
     evidence.extend(logged.map(|port| format!("log: {}", port.forced.evidence())));
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
-    findings.add(FindingId::KernelForced, Severity::Warn, Parts {
-        message: format!("the kernel was told how to drive this disk: {what}"),
-        evidence,
-        fix: "if nobody remembers why, take the option out of the boot line or of \
-              /etc/modprobe.d, reboot, and watch the log; in a comparison, have it alike in all arms"
-            .into(),
-    });
+    findings.add(
+        FindingId::KernelForced,
+        Severity::Warn,
+        Parts {
+            message: format!("the kernel was told how to drive this disk: {what}"),
+            evidence,
+            fix: "if nobody remembers why, take the option out of the boot line or of \
+              /etc/modprobe.d, reboot, and watch the log; have it alike in all arms of a comparison"
+                .into(),
+        },
+    );
 }
 
 fn applies(context: &Context<'_>, forced: &Forced) -> bool {

@@ -6,7 +6,7 @@ use crate::device::Kind;
 
 /// Requests that an elevator needs to have something to sort: on IDE the kernel leaves it two, and
 /// with 64 random reads of a hard disk become 1.5 times as many (measured at depth 32 with
-/// mq-deadline behind ata_piix: 73 and 107 a second).
+/// mq-deadline behind `ata_piix`: 73 and 107 a second).
 const SORTABLE_REQUESTS_MIN: u32 = 16;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {

@@ -88,15 +88,19 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     } else {
         return;
     };
-    findings.add(FindingId::ReadaheadExtreme, Severity::Warn, Parts {
-        message,
-        evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
-        fix: format!(
-            "write 128 (the default) to /sys/block/{}/queue/read_ahead_kb, or measure with O_DIRECT, \
-             which it does not touch",
-            device.name
-        ),
-    });
+    findings.add(
+        FindingId::ReadaheadExtreme,
+        Severity::Warn,
+        Parts {
+            message,
+            evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
+            fix: format!(
+                "write 128 (the default) to /sys/block/{}/queue/read_ahead_kb, or measure with \
+             O_DIRECT, which it does not touch",
+                device.name
+            ),
+        },
+    );
 }
 
 fn alignment(context: &Context<'_>, findings: &mut Findings) {
@@ -108,6 +112,10 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
     let unit = if flash { physical.max(FLASH_PAGE_BYTES) } else { physical };
     let offset = device.queue.alignment_offset_bytes.and_then(|offset| u64::try_from(offset).ok());
     let alignment = Alignment { physical_bytes: unit, offset_bytes: offset.unwrap_or(0) };
+    let shift = match alignment.offset_bytes {
+        0 => String::new(),
+        bytes => format!("the disk is shifted by {bytes} bytes"),
+    };
     let own = device.partition.iter();
     for part in device.partitions.iter().chain(own).filter(|part| !part.is_container()) {
         // A partition asked for by name carries its disk's units, and not its disk's shift.
@@ -119,21 +127,25 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let severity = if physical > 512 { Severity::Error } else { Severity::Warn };
-        findings.add(FindingId::Misaligned, severity, Parts {
-            message: format!(
-                "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
-                part.name,
-                if physical == unit { "sector" } else { "flash page" }
-            ),
-            evidence: vec![
-                format!("/sys/block/{}/{}/start: {} (of 512 bytes)", part.disk, part.name, start / 512),
-                format!("physical sector: {physical} bytes"),
-                offset.filter(|o| *o > 0).map(|o| format!("disk shifted by {o}")).unwrap_or_default(),
-            ],
-            fix: "save the data and make the partition anew at a multiple of 1 MiB, as partitioning \
-                  programs do since about 2010"
-                .into(),
-        });
+        findings.add(
+            FindingId::Misaligned,
+            severity,
+            Parts {
+                message: format!(
+                    "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
+                    part.name,
+                    if physical == unit { "sector" } else { "flash page" }
+                ),
+                evidence: vec![
+                    format!("/sys/block/{}/{}/start: {}", part.disk, part.name, start / 512),
+                    format!("physical sector: {physical} bytes"),
+                    shift.clone(),
+                ],
+                fix: "save the data and make the partition anew at a multiple of 1 MiB, as \
+                  partitioning programs do since about 2010"
+                    .into(),
+            },
+        );
     }
 }
 

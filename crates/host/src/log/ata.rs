@@ -134,8 +134,11 @@ impl AtaPortLog {
             return rest.starts_with("SATA link down");
         }
         let Some(link) = entry(&mut self.links, unit) else { return false };
-        if slower.is_some() {
+        if let Some(slower) = slower {
             link.downshifts.add(message);
+            // The reset that follows brings it up at the new limit; what comes up later counts.
+            link.limit = Speed::parse(slower);
+            link.speed = link.limit.or(link.speed);
         }
         if let Some(up) = up {
             link.speed = Speed::parse(up);

@@ -67,7 +67,7 @@ impl KernelLog {
         true
     }
 
-    /// `00:1f.2 IDE interface [0101]: Intel ... [8086:2820] (rev 02) (prog-if 8a [Master SecP PriP])`.
+    /// `00:1f.2 IDE interface [0101]: Intel ... [8086:2820] (prog-if 8a [Master SecP PriP])`.
     fn listed_function(&mut self, address: &str, rest: &str, message: &str) -> bool {
         let Some(class) = bracketed(rest).find_map(|text| hex(text, 4)) else { return false };
         self.speaking = None;

@@ -95,7 +95,8 @@ mod tests {
     #[test]
     fn write_caches_of_disks() {
         let log = KernelLog::parse(
-            "sd 0:0:0:0: [sda] Write cache: enabled, read cache: enabled, doesn't support DPO or FUA\n\
+            "sd 0:0:0:0: [sda] Write cache: enabled, read cache: enabled, doesn't support DPO or \
+             FUA\n\
              sd 6:0:0:0: [sdb] Assuming drive cache: write through\n",
         );
         assert!(

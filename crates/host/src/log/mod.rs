@@ -7,15 +7,17 @@ mod ata;
 mod controller;
 mod disk;
 mod line;
+mod ring;
 
 pub use ata::{AtaDeviceLog, AtaLinkLog, AtaPortLog, NcqLine};
 pub use controller::ControllerLog;
 pub(crate) use controller::is_address;
 pub use disk::{DiskLog, UnitLog};
+pub use ring::ring;
 
 use std::collections::BTreeMap;
 
-/// Longest line that is looked at; the kernel's own records have at most 1024 bytes (`LOG_LINE_MAX`).
+/// Longest line that is looked at; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
 const LINE_BYTES_MAX: usize = 4096;
 /// Most ports, controllers or disks; a text that names more is no log of one machine.
 const NAMES_MAX: usize = 4096;
@@ -113,7 +115,7 @@ impl KernelLog {
 }
 
 /// The entry of `name`, unless there are too many names already.
-fn entry<'m, K: Ord, V: Default>(map: &'m mut BTreeMap<K, V>, name: K) -> Option<&'m mut V> {
+fn entry<K: Ord, V: Default>(map: &mut BTreeMap<K, V>, name: K) -> Option<&mut V> {
     if map.len() >= NAMES_MAX && !map.contains_key(&name) {
         return None;
     }
@@ -151,7 +153,8 @@ mod tests {
         #[test]
         fn lines_that_resemble_the_kernels_are_read_without_a_panic(
             lines in proptest::collection::vec(
-                "(\\[ *[0-9.]{0,9}\\] )?(ata[0-9]{0,12}(\\.[0-9]{0,4})?|ahci 0000:00:1f.2|sd [0-9:]*|\
+                "(\\[ *[0-9.]{0,9}\\] )?\
+                 (ata[0-9]{0,12}(\\.[0-9]{0,4})?|ahci 0000:00:1f.2|sd [0-9:]*|\
                  usb [0-9-]*|nvme nvme0)(:| )? ?(SATA link up|limiting SATA link speed to|NCQ|\
                  FORCE:|[0-9]+ sectors|Model|AHCI|\\[sda\\] Write cache:)? ?[ -~é]{0,40}",
                 0..20,

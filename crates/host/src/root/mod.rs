@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use resolve::Ending;
@@ -49,9 +49,9 @@ pub struct Root {
     problems: RefCell<BTreeMap<String, String>>,
     /// Folders that were seen to be no links, so that they are asked after only once.
     folders: RefCell<HashSet<String>>,
-    /// The folder that was used last: attributes are read folder by folder, and from an open one
-    /// the kernel need not walk a path of ten names for each.
-    open: RefCell<Option<(String, Rc<OwnedFd>)>>,
+    /// The folder that was read from last: attributes are read folder by folder, and from an open
+    /// one the kernel need not walk a path of ten names for each. Opened at the second attribute.
+    open: RefCell<Option<(String, Option<Rc<OwnedFd>>)>>,
     recording: Option<RefCell<Recording>>,
 }
 
@@ -147,7 +147,10 @@ impl Root {
     fn read(&self, resolved: &str, limit: usize) -> std::io::Result<Vec<u8>> {
         let (folder, name) = resolve::split(resolved);
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(self.open(folder)?, name, flags, Mode::empty())?;
+        let file = match self.open(folder)? {
+            Some(open) => rustix::fs::openat(open, name, flags, Mode::empty())?,
+            None => rustix::fs::open(self.base.join(resolved), flags, Mode::empty())?,
+        };
         read_up_to(file.into(), limit)
     }
 
@@ -155,24 +158,25 @@ impl Root {
     fn kind(&self, folder: &str, name: &str) -> std::io::Result<FileType> {
         let follow = AtFlags::SYMLINK_NOFOLLOW;
         let about = match &*self.open.borrow() {
-            Some((path, open)) if path == folder => rustix::fs::statat(open, name, follow)?,
-            _ => rustix::fs::statat(CWD, self.base.join(folder).join(name), follow)?,
+            Some((path, Some(open))) if path == folder => rustix::fs::statat(open, name, follow)?,
+            _ => rustix::fs::lstat(self.base.join(folder).join(name))?,
         };
         Ok(FileType::from_raw_mode(about.st_mode))
     }
 
-    /// A folder, opened for looking things up in it.
-    fn open(&self, folder: &str) -> std::io::Result<Rc<OwnedFd>> {
-        if let Some((path, open)) = &*self.open.borrow()
-            && path == folder
-        {
-            return Ok(Rc::clone(open));
+    /// A folder, opened for looking things up in it; `None` at the first time in a row.
+    fn open(&self, folder: &str) -> std::io::Result<Option<Rc<OwnedFd>>> {
+        let mut last = self.open.borrow_mut();
+        let Some((path, open)) = last.as_mut().filter(|(path, _)| path == folder) else {
+            *last = Some((folder.to_owned(), None));
+            return Ok(None);
+        };
+        if open.is_none() {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let path = self.base.join(path.as_str());
+            *open = Some(Rc::new(rustix::fs::open(path, flags, Mode::empty())?));
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let path = self.base.join(folder);
-        let open = Rc::new(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
-        *self.open.borrow_mut() = Some((folder.to_owned(), Rc::clone(&open)));
-        Ok(open)
+        Ok(open.clone())
     }
 }
 

@@ -10,8 +10,8 @@ use super::{Root, plain};
 
 /// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS_MAX: usize = 40;
-/// Parts of one path; sysfs paths have some twenty.
-const PARTS_MAX: usize = 256;
+/// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
+const PATH_BYTES_MAX: usize = 16 << 10;
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,56 +32,58 @@ impl Root {
     /// The path below the root that `path` leads to, all links followed; `None` where there is
     /// nothing, or nothing inside the root.
     pub(super) fn follow(&self, path: &str) -> Option<(String, Ending)> {
-        let (mut here, mut pending) = self.start(path);
-        let mut ending = Ending::Folder;
-        let mut links = 0;
-        while let Some(part) = pending.pop() {
+        let (mut here, mut rest) = self.start(path);
+        let (mut at, mut links, mut ending) = (0, 0, Ending::Folder);
+        while at < rest.len() {
+            let end = rest[at..].find('/').map_or(rest.len(), |length| at + length);
+            let part = &rest[at..end];
+            at = end + 1;
+            if matches!(part, "" | ".") {
+                continue;
+            }
             if part == ".." {
                 let Some(parent) = parent(&here) else {
                     self.report(path, "leads out of the root; not followed");
                     return None;
                 };
-                here = parent.to_owned();
+                here.truncate(parent.len());
                 ending = Ending::Folder;
                 continue;
             }
             if ending != Ending::Folder {
                 return None;
             }
-            let next = join(&here, &part);
-            if self.folders.borrow().contains(&next) {
-                here = next;
+            let before = here.len();
+            push(&mut here, part);
+            if self.folders.borrow().contains(&here) {
                 continue;
             }
-            match self.look(path, &next)? {
-                Place::Ending(found) => {
-                    here = next;
-                    ending = found;
-                }
+            match self.look(path, &here)? {
+                Place::Ending(found) => ending = found,
                 Place::Link(target) => {
                     links += 1;
-                    if links > LINKS_MAX || pending.len() > PARTS_MAX {
+                    if links > LINKS_MAX || rest.len() > PATH_BYTES_MAX {
                         self.report(path, "symbolic links go in a circle; not followed");
                         return None;
                     }
-                    if target.starts_with('/') {
-                        here.clear();
-                    }
-                    pending.extend(reversed(&target));
+                    here.truncate(if target.starts_with('/') { 0 } else { before });
+                    rest = join(&target, rest.get(at..).unwrap_or(""));
+                    at = 0;
                 }
             }
         }
         Some((here, ending))
     }
 
-    /// Where to begin: most attributes are in a folder that was seen before.
-    fn start(&self, path: &str) -> (String, Vec<String>) {
-        match path.rsplit_once('/') {
-            Some((folder, name)) if self.folders.borrow().contains(folder) => {
-                (folder.to_owned(), reversed(name))
+    /// Where to begin: behind the longest part of `path` that was seen before.
+    fn start(&self, path: &str) -> (String, String) {
+        let folders = self.folders.borrow();
+        for (at, _) in path.rmatch_indices('/') {
+            if folders.contains(&path[..at]) {
+                return (path[..at].to_owned(), path[at + 1..].to_owned());
             }
-            _ => (String::new(), reversed(path)),
         }
+        (String::new(), path.to_owned())
     }
 
     /// What stands at `place`, whose folder is resolved already; `None` where there is nothing.
@@ -127,14 +129,6 @@ impl Root {
     }
 }
 
-/// The parts of a path that lead somewhere, last one first.
-fn reversed(path: &str) -> Vec<String> {
-    let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
-    let mut parts: Vec<String> = parts.take(PARTS_MAX).map(str::to_owned).collect();
-    parts.reverse();
-    parts
-}
-
 /// A path as folder and name.
 pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
@@ -146,6 +140,14 @@ pub(super) fn parent(path: &str) -> Option<&str> {
         return None;
     }
     Some(path.rsplit_once('/').map_or("", |(parent, _)| parent))
+}
+
+/// Goes on from `folder` to `name`.
+fn push(folder: &mut String, name: &str) {
+    if !folder.is_empty() {
+        folder.push('/');
+    }
+    folder.push_str(name);
 }
 
 /// `name` in `folder`.

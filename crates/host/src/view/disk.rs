@@ -33,7 +33,11 @@ pub(super) fn block(out: &mut String, device: &Device, all: &Inspection, paint: 
     let own = worst_of(device, |id| {
         !device.hops.iter().any(|hop| touches(id, hop.kind)) && id != FindingId::Misaligned
     });
-    drawing.station(own, &device.name, &settings(device));
+    let about = settings(device);
+    // Of a drive that only the log knows, the port may be all there is to draw.
+    if !(device.log_only && about.is_empty() && !device.hops.is_empty()) {
+        drawing.station(own, &device.name, &about);
+    }
     for part in device.partitions.iter().take(PARTITIONS_SHOWN) {
         let wrong = device.findings.iter().find(|finding| {
             finding.id == FindingId::Misaligned
