@@ -25,7 +25,7 @@ fn inspected(folder: &std::path::Path, serials: bool) -> Inspection {
     inspect(&Root::new(folder), &[], &Options { serials, ..Options::default() }).unwrap()
 }
 
-const TREES: [&str; 9] = [
+const TREES: [&str; 11] = [
     "ich8-ide",
     "ich8-ahci",
     "shared-ide-port",
@@ -35,6 +35,8 @@ const TREES: [&str; 9] = [
     "stacked",
     "usb",
     "virtual",
+    "libata-force",
+    "nvme-multipath",
 ];
 
 #[test]

@@ -35,6 +35,8 @@ fn every_kind_of_attachment_is_recognised() {
     check("sata-mv", "sdb", (Kind::Ata, Some("scsi"), Some("sata_mv"), Some(31), Some(true)));
     check("stex", "sdc", (Kind::Scsi, raid, Some("stex"), Some(32), None));
     check("nvme-x2", "nvme0n1", (Kind::Nvme, Some("nvme"), Some("nvme"), Some(1023), None));
+    let multipath = (Kind::Nvme, Some("nvme"), Some("nvme"), Some(1023), None);
+    check("nvme-multipath", "nvme0n1", multipath);
     check("usb", "sdd", (Kind::Usb, Some("xhci"), Some("xhci_hcd"), Some(1), None));
     check("usb", "sde", (Kind::Usb, Some("xhci"), Some("xhci_hcd"), Some(30), None));
     check("virtual", "vda", (Kind::Virtio, Some("virtio"), Some("virtio-pci"), Some(128), None));

@@ -67,6 +67,11 @@ fn trees_have_what_their_comments_say() {
     check("stacked", "sda", &[WriteCacheVolatile]);
     check("stacked", "dm-0", &[]);
     check("not-disks", "loop0", &[]);
+    check("misaligned", "sda", &[Misaligned, WriteCacheVolatile]);
+    check("ncq-quirk", "sda", &[NcqOff, WriteCacheVolatile]);
+    let forced = [NcqOff, LinkBelowCapability, WriteCacheVolatile, KernelForced];
+    check("libata-force", "sda", &forced);
+    check("nvme-multipath", "nvme0n1", &[PcieDowngraded]);
 }
 
 #[test]

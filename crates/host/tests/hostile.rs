@@ -170,7 +170,7 @@ fn attribute() -> impl Strategy<Value = (String, Vec<u8>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn any_content_is_read_without_a_panic(

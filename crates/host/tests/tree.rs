@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! # a comment
+//! + ich8-ahci                  all of another tree, to be changed below
 //! @ sys/devices/...            what `./` stands for from here on
 //! ./queue/scheduler = none     a file and what is in it; `\n` is a line end
 //! sys/block/sda -> ../dev...   a symbolic link
@@ -30,9 +31,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree `tests/trees/<name>.tree`.
     pub(crate) fn named(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/trees/{name}.tree"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        Self::of(&text)
+        Self::of(&text_of(name))
     }
 
     /// The tree that `text` describes.
@@ -46,6 +45,10 @@ impl Tree {
     pub(crate) fn add(&self, text: &str) -> &Self {
         let mut base = String::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if let Some(name) = line.strip_prefix("+ ") {
+                self.add(&text_of(name));
+                continue;
+            }
             if let Some(folder) = line.strip_prefix("@ ") {
                 folder.clone_into(&mut base);
                 continue;
@@ -94,6 +97,11 @@ impl Tree {
     pub(crate) fn findings(&self, name: &str) -> Vec<FindingId> {
         self.device(name).findings.iter().map(|finding| finding.id).collect()
     }
+}
+
+fn text_of(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/trees/{name}.tree"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn expanded(content: &str) -> String {
