@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;
+pub(crate) mod inspect;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod study;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
+        Command::Inspect(arguments) => inspect::run(&arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),
     }
