@@ -103,20 +103,16 @@ fn write(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let ledger = Ledger::new(run, pages);
     let until = Time::ZERO + arguments.runtime;
     let writing = Writing { run, pages, until };
-    let kept = match &arguments.server {
-        Some(address) => {
-            let mut notes = Remote::connect(address, &ledger).map_err(|error| {
-                let error = anyhow::Error::new(error).context(format!("nobody keeps at {address}"));
-                Failure::cannot_here(error)
-                    .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
-            })?;
-            durability::write(&mut place, &mut notes, writing)
-        }
-        None => {
-            let mut notes =
-                ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?;
-            durability::write(&mut place, &mut notes, writing)
-        }
+    let kept = if let Some(address) = &arguments.server {
+        let mut notes = Remote::connect(address, &ledger).map_err(|error| {
+            let error = anyhow::Error::new(error).context(format!("nobody keeps at {address}"));
+            Failure::cannot_here(error)
+                .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
+        })?;
+        durability::write(&mut place, &mut notes, writing)
+    } else {
+        let mut notes = ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?;
+        durability::write(&mut place, &mut notes, writing)
     };
     let written = kept.map_err(|error| {
         Failure::cannot_here(anyhow::Error::new(error).context("the promises could not be kept"))
@@ -200,10 +196,8 @@ fn in_words(verdict: &Verdict) -> String {
         let age = Span::from_ns(ns);
         text.push_str(&format!("the oldest loss had been promised {age} before the end\n"));
     }
-    text.push_str(match verdict.is_kept() {
-        true => "every promise was kept\n",
-        false => "PROMISES WERE BROKEN\n",
-    });
+    let kept = verdict.is_kept();
+    text.push_str(if kept { "every promise was kept\n" } else { "PROMISES WERE BROKEN\n" });
     text
 }
 
