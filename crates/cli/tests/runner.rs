@@ -5,6 +5,7 @@ mod common;
 mod compare;
 mod drive;
 mod help;
+mod job;
 mod run;
 mod study;
 mod tidy;

@@ -3,6 +3,8 @@
 pub(crate) mod compare;
 pub(crate) mod drive;
 pub(crate) mod generate;
+mod job;
+mod matrix;
 pub(crate) mod run;
 pub(crate) mod study;
 mod verify;
