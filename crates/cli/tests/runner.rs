@@ -6,6 +6,7 @@ mod compare;
 mod drive;
 mod help;
 mod inspect;
+mod job;
 mod run;
 mod study;
 mod tidy;

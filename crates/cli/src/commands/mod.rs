@@ -5,6 +5,8 @@ pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;
 pub(crate) mod inspect;
+mod job;
+mod matrix;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod study;

@@ -92,6 +92,20 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     })
 }
 
+/// What a run that reaches nothing has: only a size.
+pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
+    Ok(Opened {
+        file: Arc::new(File::open("/dev/null")?),
+        // Of no consequence, and larger than any drive.
+        capacity: size.unwrap_or(Bytes::gib(1 << 20)),
+        memory_align: 1,
+        file_system: FileSystem::NONE,
+        holes: Bytes::ZERO,
+        laid_out: false,
+        stand_in: Some("the null target, which answers at once".into()),
+    })
+}
+
 /// Makes the file where there is none, and refuses what has no blocks before it is opened: opening
 /// a pipe waits, and opening a tape rewinds it.
 fn lay_out_if_missing(ask: Ask<'_>, control: &Control<'_>) -> Result<bool, OpenError> {
