@@ -82,7 +82,7 @@ mod tests {
             check_holds(&*medium, 400, &[0; 512]);
             medium.free(Lba::new(150), Sectors::new(200)).unwrap();
             check_holds(&*medium, 100, &data[..512 * 50]);
-            check_holds(&*medium, 150, &[0; 512 * 200]);
+            check_holds(&*medium, 150, &vec![0; 512 * 200]);
             check_holds(&*medium, 350, &data[512 * 250..]);
             medium.sync().unwrap();
         }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn extents_cover_the_range_and_tell_holes_from_data() {
         for mut medium in media("extents", Sectors::new(1 << 20)) {
-            medium.write(Lba::new(4096), &[7; 65536]).unwrap();
+            medium.write(Lba::new(4096), &vec![7; 65536]).unwrap();
             let extents = medium.extents(Lba::ZERO, Sectors::new(1 << 20), 8).unwrap();
             let extent = |sectors, hole| Extent { sectors: Sectors::new(sectors), hole };
             let expected = [extent(4096, true), extent(128, false), extent(1_044_352, true)];

@@ -132,13 +132,12 @@ fn a_client_that_takes_no_answers_is_not_heard_and_hinders_nobody() {
     let mut sent = 0;
     let mut refused = 0;
     while refused < 3 {
-        match stalled.write(&asked) {
-            Ok(count) => sent += count,
-            Err(_) => {
-                // Time for the server to take what it will: a full round trip of another client.
-                check_serves(&mut running.client(), 2);
-                refused += 1;
-            }
+        if let Ok(count) = stalled.write(&asked) {
+            sent += count;
+        } else {
+            // Time for the server to take what it will: a full round trip of another client.
+            check_serves(&mut running.client(), 2);
+            refused += 1;
         }
         assert!(sent < 1 << 26, "the server takes requests without end");
     }
@@ -146,7 +145,7 @@ fn a_client_that_takes_no_answers_is_not_heard_and_hinders_nobody() {
     for byte in 0..50 {
         check_serves(&mut other, byte);
     }
-    drop(running.stop());
+    running.stop();
 }
 
 #[test]
@@ -187,7 +186,7 @@ fn stats_faults_and_the_power_cut_are_those_of_the_contract() {
     assert_eq!(running.ask("DELETE", "/faults/1", ""), r#"{"id":1}"#);
     let cut = running.ask("POST", "/power-cut", r#"{"when": "now", "seed": 1}"#);
     assert_eq!(cut, r#"{"dropped_writes":0,"torn_writes":0}"#);
-    assert!(running.thread.join().is_ok());
+    running.thread.join().unwrap();
 }
 
 #[test]
@@ -217,5 +216,5 @@ fn the_power_goes_after_as_many_writes_as_were_asked_for() {
     }
     assert!(answered >= 2, "{answered}");
     assert!(asked.join().unwrap().contains("dropped_writes"));
-    assert!(running.thread.join().is_ok());
+    running.thread.join().unwrap();
 }

@@ -8,6 +8,11 @@ use super::wire::*;
 
 const BYTES: u64 = 1 << 20;
 
+/// `NBD_REP_ERR_*`.
+const UNSUP: u32 = 0x8000_0001;
+const INVALID: u32 = 0x8000_0003;
+const UNKNOWN: u32 = 0x8000_0006;
+
 fn session() -> Session {
     let export = Export { name: "drive".into(), bytes: BYTES, rotational: true };
     Session::new(export, Limits::default())
@@ -76,7 +81,7 @@ fn without_the_no_zeroes_flag_the_oldest_way_in_ends_with_zeroes() {
 #[test]
 fn options_are_answered_as_they_deserve() {
     let check = |option: Vec<u8>, expected: &[u32]| {
-        let (out, _) = converse([&hello(&[option.clone()])[..]]);
+        let (out, _) = converse([&hello(std::slice::from_ref(&option))[..]]);
         let mut kinds = Vec::new();
         let mut rest = &out[18..];
         while let Some(reply) = rest.get(..20) {
@@ -87,9 +92,6 @@ fn options_are_answered_as_they_deserve() {
         }
         assert_eq!(kinds, expected, "{option:?}");
     };
-    const UNSUP: u32 = 0x8000_0001;
-    const INVALID: u32 = 0x8000_0003;
-    const UNKNOWN: u32 = 0x8000_0006;
     check(option(LIST, b""), &[2, 1]);
     check(option(LIST, b"x"), &[INVALID]);
     check(go(INFO), &[3, 3, 1]);

@@ -26,7 +26,6 @@ struct Bent {
     answered: Vec<Completion>,
     /// Records held back.
     kept: RefCell<Vec<Destaged>>,
-    flushes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,6 @@ impl Device for Bent {
             self.answered.push(Completion { id, at: now, result, served_by });
             return Ok(());
         }
-        self.flushes += u64::from(request.op == Op::Flush);
         self.inner.submit(now, request)
     }
 
@@ -79,10 +77,12 @@ impl Device for Bent {
             DeviceBug::DestageMisplaced => right.iter_mut().for_each(|r| r.lba = r.lba + one),
             DeviceBug::DestageShort => right.iter_mut().for_each(|r| r.sectors = Sectors::ZERO),
             DeviceBug::DestageOfOldData => {
-                right.iter_mut().for_each(|r| r.taken = Time::from_ns(r.taken.ns() / 2));
+                for record in &mut right {
+                    record.taken = Time::from_ns(record.taken.ns() / 2);
+                }
             }
             DeviceBug::FlushOfTheLastRunOnly => {
-                right.drain(..right.len().saturating_sub(1)).fold((), |(), _| ())
+                right.drain(..right.len().saturating_sub(1));
             }
             DeviceBug::FlushIgnoresDestage | DeviceBug::FuaAsPlain => {}
         }
@@ -93,7 +93,7 @@ impl Device for Bent {
 impl Wiring for DeviceBug {
     fn device(&self, right: Box<dyn Device>) -> Box<dyn Device> {
         let (answered, kept) = (Vec::new(), RefCell::default());
-        Box::new(Bent { inner: right, bend: *self, answered, kept, flushes: 0 })
+        Box::new(Bent { inner: right, bend: *self, answered, kept })
     }
 }
 

@@ -140,7 +140,7 @@ impl<'a> Rig<'a> {
             for _ in 0..self.rng.between(5, 40) {
                 self.act()?;
             }
-            self.cut(cut)?;
+            self.cut(cut);
             self.read_all()?;
         }
         Ok(())
@@ -218,7 +218,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    fn cut(&mut self, number: u64) -> Result<(), String> {
+    fn cut(&mut self, number: u64) {
         self.oracle.cut();
         self.sent.clear();
         if self.wiring.restarts() {
@@ -229,7 +229,7 @@ impl<'a> Rig<'a> {
             let store = Store::new(self.wiring.medium(self.medium.clone()), Sectors::new(1));
             self.drive = ServedDrive::new(device, store, self.seed);
             self.now = Time::ZERO;
-            return Ok(());
+            return;
         }
         // The bug: what was on its way is finished, and the cache goes on as if nothing had been.
         while let Some(next) = self.drive.next_event() {
@@ -239,7 +239,6 @@ impl<'a> Rig<'a> {
                 break;
             }
         }
-        Ok(())
     }
 
     /// Reads every sector: after it the oracle knows what survived.
