@@ -22,6 +22,8 @@ pub(crate) struct Measurement {
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) direct: bool,
     pub(crate) overwrite: bool,
+    pub(crate) allow_destructive: Vec<PathBuf>,
+    pub(crate) verify_state: Option<PathBuf>,
 }
 
 /// Measures a file or a block device.
@@ -37,7 +39,9 @@ pub(crate) fn file(
         ioengine: measurement.ioengine,
         direct: measurement.direct,
         allow_overwrite: measurement.overwrite,
+        allow_destructive: measurement.allow_destructive.clone(),
         stamp: Stamp::Io,
+        verify_state: measurement.verify_state.clone(),
     };
     let control = Control { stop: interrupt::flag(), progress };
     let outcome = drivelab_engine::run(&plan, &control).map_err(failure)?;
@@ -57,6 +61,7 @@ pub(crate) fn file(
         total: outcome.total.record(),
         marks: outcome.marks,
         host: Some(drivelab_engine::host(Path::new("/"))),
+        verification: None,
     })
 }
 
@@ -72,9 +77,18 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
         ..WorkloadOptions::default()
     };
     let workload = options.check().map_err(Failure::bad_request)?;
-    let (path, ioengine) = (path.to_owned(), None);
-    let (numjobs, direct, overwrite) = (1, false, false);
-    file(&Measurement { path, workload, numjobs, seed, ioengine, direct, overwrite }, &|_| ())?;
+    let measurement = Measurement {
+        path: path.to_owned(),
+        workload,
+        numjobs: 1,
+        seed,
+        ioengine: None,
+        direct: false,
+        overwrite: false,
+        allow_destructive: Vec::new(),
+        verify_state: None,
+    };
+    file(&measurement, &|_| ())?;
     Ok(())
 }
 
@@ -84,7 +98,9 @@ fn failure(error: RunError) -> Failure {
     let failure = match &error {
         RunError::Setup { .. }
         | RunError::Memory { .. }
-        | RunError::IoEngine(IoEngineError::NoRing { .. })
+        | RunError::IoEngine(
+            IoEngineError::NoRing { .. } | IoEngineError::OneAtATime { source: Some(_), .. },
+        )
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
             OpenError::System { .. } | OpenError::Layout(_) | OpenError::NoDirect { .. },

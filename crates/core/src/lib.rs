@@ -13,6 +13,7 @@ pub mod record;
 pub mod request;
 pub mod rng;
 pub mod target;
+pub mod trace;
 pub mod units;
 pub mod workload;
 

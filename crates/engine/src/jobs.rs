@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use drivelab_core::record::Stamp;
@@ -18,6 +18,7 @@ use crate::ioengine::IoEngine;
 use crate::load::{self, Control, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
 use crate::uring::Ring;
+use crate::verify::{Books, State};
 
 /// What the jobs share.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,8 @@ pub(crate) struct Jobs<'a> {
     pub(crate) numjobs: u32,
     pub(crate) seed: u64,
     pub(crate) stamp: Stamp,
+    /// The account of a verified run.
+    pub(crate) state: Option<&'a Arc<State>>,
 }
 
 /// What the jobs left.
@@ -110,7 +113,10 @@ fn settle(cpus: &[usize], index: u32, numjobs: u32) {
 
 /// One job on its own thread; `None` where another failed before the start.
 fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>, JobError> {
-    let workload = share(jobs.workload, jobs.opened.capacity, index, jobs.numjobs);
+    let parted = jobs.state.is_some() || !jobs.workload.rw.is_random();
+    let numjobs = if parted { jobs.numjobs } else { 1 };
+    let workload = share(jobs.workload, jobs.opened.capacity, index, numjobs);
+    let books = jobs.state.map(|state| Books { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
     let file = FileJob {
         file: jobs.opened.file.clone(),
@@ -123,6 +129,7 @@ fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>
         reads: workload.rw.reads(),
         writes: workload.rw.writes(),
         seed,
+        books,
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
     match jobs.ioengine {
@@ -159,11 +166,12 @@ fn seed_of(seed: u64, index: u32) -> u64 {
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
 
-/// What job `index` does: sequential jobs each take their own part of the region, because a second
-/// one over the same blocks would find them in a cache; random ones share it.
+/// What job `index` of `numjobs` does that each take their own part of the region: sequential ones,
+/// because a second one over the same blocks would find them in a cache, and verified ones, because
+/// of two writers nobody could say which was the last. Random ones share it otherwise.
 fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u32) -> Workload {
     let mut own = workload.clone();
-    if workload.rw.is_random() || numjobs == 1 {
+    if numjobs == 1 {
         return own;
     }
     let whole = workload
@@ -262,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequential_jobs_do_not_overlap_and_random_ones_share_the_region() {
+    fn jobs_with_parts_of_their_own_do_not_overlap() {
         let part = |rw, index| {
             let size = Some(Bytes::mib(10));
             let options = WorkloadOptions { rw: Some(rw), size, ..Default::default() };
@@ -273,7 +281,6 @@ mod tests {
         let third = 853 * 4096;
         assert_eq!(part(Rw::Read, 0), (Bytes::ZERO, Bytes::new(third)));
         assert_eq!(part(Rw::Read, 2), (Bytes::new(2 * third), Bytes::new(third)));
-        assert_eq!(part(Rw::RandRead, 2), (Bytes::ZERO, Bytes::mib(10)));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! virtual time; both go through the one loop in [`load`], over [`drivelab_core::Target`]. The
 //! targets are [`Ring`], [`Psync`] and [`VirtualTarget`].
 //!
-//! Writing goes past the guard: never a block device, never a file with somebody else's data unless
-//! that was allowed.
+//! Writing goes past the guard: never a block device that is in use or whose name was not repeated,
+//! never a file with somebody else's data unless that was allowed.
 
 pub mod file;
 mod guard;
@@ -21,10 +21,11 @@ mod simulate;
 mod testing;
 #[expect(unsafe_code, reason = "the kernel's rings are shared memory; the module states its rule")]
 mod uring;
+pub mod verify;
 mod virtual_target;
 
 pub use file::{FileJob, Psync};
-pub use guard::GuardError;
+pub use guard::{GuardError, Use};
 pub use host::host;
 pub use ioengine::{IoEngine, IoEngineError};
 pub use load::{Control, End, LoadError, Phase, Progress};

@@ -1,6 +1,7 @@
 //! A run on this machine, from a path to figures.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::Bytes;
@@ -12,6 +13,7 @@ use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError};
 use crate::marks::{self, Course, Place};
 use crate::open::{self, Ask, OpenError};
+use crate::verify::{State, StateError};
 use crate::{host, uring};
 
 /// More threads than any machine has processors to pin them to.
@@ -35,8 +37,30 @@ pub struct RunPlan {
     pub direct: bool,
     /// The file's contents may be destroyed, whoever wrote them.
     pub allow_overwrite: bool,
+    /// Block devices that may be written, by the names the user repeated: exactly as in `path`.
+    pub allow_destructive: Vec<PathBuf>,
     /// How often latency stamps are taken.
     pub stamp: Stamp,
+    /// Label everything written, and keep account of it in this file.
+    pub verify_state: Option<PathBuf>,
+}
+
+impl RunPlan {
+    /// One job of `workload` past the page cache, which destroys nothing.
+    pub fn new(path: PathBuf, workload: Workload) -> Self {
+        Self {
+            path,
+            workload,
+            numjobs: 1,
+            seed: 1,
+            ioengine: None,
+            direct: true,
+            allow_overwrite: false,
+            allow_destructive: Vec::new(),
+            stamp: Stamp::Io,
+            verify_state: None,
+        }
+    }
 }
 
 /// What a run left.
@@ -65,6 +89,9 @@ pub enum RunError {
     /// The way of doing I/O cannot be had.
     #[error(transparent)]
     IoEngine(#[from] IoEngineError),
+    /// No account can be kept of what is written.
+    #[error(transparent)]
+    Verify(#[from] StateError),
     /// The workload does not fit the target, or the target broke.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -106,7 +133,10 @@ impl RunError {
             Self::Setup { .. } => {
                 Some("lower `--iodepth` or `--numjobs`, or use `--ioengine=psync`".into())
             }
-            Self::Load(_) | Self::Numjobs { .. } => None,
+            Self::Verify(StateError::Foreign { .. }) => {
+                Some("give another place with `--verify-state`".into())
+            }
+            Self::Verify(_) | Self::Load(_) | Self::Numjobs { .. } => None,
         }
     }
 }
@@ -136,12 +166,18 @@ pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError
         size: plan.workload.size.map(|size| Bytes::new(plan.workload.offset.get() + size.get())),
         direct: plan.direct,
         allow_overwrite: plan.allow_overwrite,
+        allow_destructive: &plan.allow_destructive,
         seed: plan.seed,
     };
     let opened = open::open(ask, control)?;
     let RunPlan { workload, numjobs, seed, stamp, .. } = plan;
     let (numjobs, seed, stamp) = (*numjobs, *seed, *stamp);
-    let jobs = Jobs { opened: &opened, ioengine, workload, numjobs, seed, stamp };
+    let state = plan.verify_state.as_deref().map(|path| {
+        State::create(path, &plan.path, (workload, opened.capacity), (seed, numjobs)).map(Arc::new)
+    });
+    let state = state.transpose()?;
+    let state = state.as_ref();
+    let jobs = Jobs { opened: &opened, ioengine, workload, numjobs, seed, stamp, state };
     let done = jobs::run(jobs, control)?;
     let stopped = done.jobs.iter().find(|job| job.end == End::Stopped);
     let end = stopped.or(done.jobs.first()).map_or(End::Stopped, |job| job.end);
@@ -162,6 +198,7 @@ pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError
         memory: host::memory(),
         holes: opened.holes,
         laid_out: opened.laid_out,
+        stand_in: opened.stand_in.as_deref(),
     };
     let marks = marks::of_run(course, place).into_iter().chain(fallback).collect();
     Ok(RunOutcome { jobs, total, end, marks, ioengine, capacity: opened.capacity })

@@ -14,6 +14,7 @@ pub mod parse;
 pub mod run;
 pub mod study;
 pub mod text;
+pub mod verification;
 
 mod suggest;
 

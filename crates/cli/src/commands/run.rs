@@ -1,12 +1,14 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
 
+use super::verify::{self, VerifyArgs};
 use super::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -16,8 +18,9 @@ use crate::ui::{Progress, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (read only), or a drive in virtual time:
-/// `drive:NAME[,key=value...]`. A file that does not exist is laid out when --size is given.
+/// TARGET is a file, a block device (read only unless --allow-destructive repeats its name), or a
+/// drive in virtual time: `drive:NAME[,key=value...]`. A file that does not exist is laid out when
+/// --size is given.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +36,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     ioengine: Option<IoEngine>,
     /// Past the page cache (1) or through it (0).
-    #[arg(long, value_name = "0|1", default_value = "1", value_parser = parse_switch)]
+    #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
+        value_parser = parse_switch)]
     direct: bool,
     /// Jobs that run together, each in a thread of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -47,6 +51,11 @@ pub(crate) struct RunArgs {
     /// A writing workload may destroy what the file holds.
     #[arg(long)]
     overwrite: bool,
+    /// A writing workload may destroy what this block device holds: repeat its name.
+    #[arg(long, value_name = "/dev/X")]
+    allow_destructive: Vec<PathBuf>,
+    #[command(flatten)]
+    verify: VerifyArgs,
 }
 
 fn parse_switch(text: &str) -> Result<bool, String> {
@@ -55,6 +64,9 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
+    if arguments.verify.only() {
+        return verify::only(&arguments.verify, Path::new(&arguments.target), ui);
+    }
     let options = WorkloadOptions::from(arguments.workload);
     let workload = options.check().map_err(Failure::bad_request)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
@@ -78,8 +90,14 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 ioengine: arguments.ioengine,
                 direct: arguments.direct,
                 overwrite: arguments.overwrite,
+                allow_destructive: arguments.allow_destructive,
+                verify_state: arguments.verify.state(Path::new(&arguments.target)),
             };
-            measure::file(&measurement, &show)?
+            let mut record = measure::file(&measurement, &show)?;
+            if measurement.verify_state.is_some() {
+                record.verification = Some(arguments.verify.check(&measurement.path)?);
+            }
+            record
         }
     };
     record.label = arguments.label;
@@ -98,5 +116,5 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures are those of the time until then");
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Done)
+    Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
 }

@@ -1,6 +1,7 @@
 //! A modelled drive with everything around it.
 
 mod fixed;
+mod mechanism;
 pub(crate) mod stack;
 
 use drivelab_core::dispatch::Dispatch;
@@ -11,6 +12,7 @@ use crate::host::Scheduler;
 use crate::spec::Link;
 
 pub(crate) use fixed::Fixed;
+pub(crate) use mechanism::Mechanism;
 pub(crate) use stack::Stack;
 
 /// A modelled drive: host elevator, tags, controller, link and disk in one machine.

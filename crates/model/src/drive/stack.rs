@@ -6,7 +6,7 @@ use drivelab_core::{
 
 use super::Counters;
 use crate::controller::Wire;
-use crate::disk::Disk;
+use crate::drive::mechanism::Mechanism;
 use crate::event::EventQueue;
 use crate::host::Host;
 
@@ -28,7 +28,7 @@ pub(crate) enum Event {
 pub(crate) struct Stack {
     host: Host,
     wire: Wire,
-    disk: Disk,
+    disk: Mechanism,
     events: EventQueue<Event>,
     /// The command that holds each tag.
     on_wire: Vec<Option<Request>>,
@@ -38,7 +38,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    pub(crate) fn new(host: Host, wire: Wire, disk: Disk) -> Self {
+    pub(crate) fn new(host: Host, wire: Wire, disk: Mechanism) -> Self {
         let tags = u8::try_from(wire.tags()).expect("no controller has more than 255 tags");
         Self {
             host,
@@ -135,7 +135,7 @@ impl Stack {
         Counters {
             max_tags_in_use: self.wire.max_in_use,
             max_requests_held: self.host.max_held(),
-            ..self.disk.counters
+            ..self.disk.counters()
         }
     }
 }

@@ -125,22 +125,22 @@ impl<B: Backend> Server<B> {
             let Some((unique, wanted)) = mounted.next(&mut self.buffer)? else { return Ok(()) };
             let now = self.clock.now();
             self.advance(now)?;
-            let asker = Asker::Fuse { unique };
+            let from = Asker::Fuse { unique };
             let (job, data) = match wanted {
                 Asked::Read { offset, length } => {
-                    (Job::new(asker, Task::Read, offset, length, false), None)
+                    (Job::new(from, Task::Read, offset, length, false), None)
                 }
                 Asked::Write { offset, data } => {
                     let length = data.len() as u64;
-                    (Job::new(asker, Task::Write, offset, length, false), Some(data))
+                    (Job::new(from, Task::Write, offset, length, false), Some(data))
                 }
                 Asked::Free { offset, length } => {
-                    (Job::new(asker, Task::Free, offset, length, false), None)
+                    (Job::new(from, Task::Free, offset, length, false), None)
                 }
                 Asked::Zero { offset, length } => {
-                    (Job::new(asker, Task::Zero, offset, length, false), None)
+                    (Job::new(from, Task::Zero, offset, length, false), None)
                 }
-                Asked::Flush => (Job::new(asker, Task::Flush, 0, 0, false), None),
+                Asked::Flush => (Job::new(from, Task::Flush, 0, 0, false), None),
             };
             self.start(now, job, data)?;
             self.advance(now)?;

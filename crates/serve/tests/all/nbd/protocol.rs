@@ -80,6 +80,9 @@ fn without_the_no_zeroes_flag_the_oldest_way_in_ends_with_zeroes() {
 
 #[test]
 fn options_are_answered_as_they_deserve() {
+    const UNSUP: u32 = 0x8000_0001;
+    const INVALID: u32 = 0x8000_0003;
+    const UNKNOWN: u32 = 0x8000_0006;
     let check = |option: Vec<u8>, expected: &[u32]| {
         let (out, _) = converse([&hello(std::slice::from_ref(&option))[..]]);
         let mut kinds = Vec::new();

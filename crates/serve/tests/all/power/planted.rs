@@ -74,8 +74,16 @@ impl Device for Bent {
             DeviceBug::DestageAcrossFlush => {
                 std::mem::swap(&mut right, &mut self.kept.borrow_mut());
             }
-            DeviceBug::DestageMisplaced => right.iter_mut().for_each(|r| r.lba = r.lba + one),
-            DeviceBug::DestageShort => right.iter_mut().for_each(|r| r.sectors = Sectors::ZERO),
+            DeviceBug::DestageMisplaced => {
+                for record in &mut right {
+                    record.lba = record.lba + one;
+                }
+            }
+            DeviceBug::DestageShort => {
+                for record in &mut right {
+                    record.sectors = Sectors::ZERO;
+                }
+            }
             DeviceBug::DestageOfOldData => {
                 for record in &mut right {
                     record.taken = Time::from_ns(record.taken.ns() / 2);
