@@ -8,11 +8,6 @@ use super::wire::*;
 
 const BYTES: u64 = 1 << 20;
 
-/// `NBD_REP_ERR_*`.
-const UNSUP: u32 = 0x8000_0001;
-const INVALID: u32 = 0x8000_0003;
-const UNKNOWN: u32 = 0x8000_0006;
-
 fn session() -> Session {
     let export = Export { name: "drive".into(), bytes: BYTES, rotational: true };
     Session::new(export, Limits::default())
