@@ -5,6 +5,7 @@
 //! is tested in virtual time.
 #![forbid(unsafe_code)]
 
+pub mod backing;
 pub mod control;
 pub mod drive;
 pub mod durability;
@@ -12,6 +13,7 @@ pub mod fault;
 mod fuse;
 pub mod medium;
 pub mod nbd;
+mod queue;
 pub mod server;
 pub mod store;
 mod table;

@@ -8,7 +8,8 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device as _, Rng, Sectors, Time};
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
-    self, Ledger, ModelledPlace, PAGE_BYTES, Place, RealFile, Remote, Verdict, Writing, Written,
+    self, Ledger, ModelledPlace, Notes, PAGE_BYTES, Place, RealFile, Remote, Verdict, Writing,
+    Written,
 };
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
@@ -102,18 +103,17 @@ fn write(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let mut place = RealFile::open(path, Some(pages)).at_path("write", path)?;
     let ledger = Ledger::new(run, pages);
     let until = Time::ZERO + arguments.runtime;
-    let writing = Writing { run, pages, until };
-    let kept = if let Some(address) = &arguments.server {
-        let mut notes = Remote::connect(address, &ledger).map_err(|error| {
+    let mut notes: Box<dyn Notes> = if let Some(address) = &arguments.server {
+        let remote = Remote::connect(address, &ledger).map_err(|error| {
             let error = anyhow::Error::new(error).context(format!("nobody keeps at {address}"));
             Failure::cannot_here(error)
                 .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
         })?;
-        durability::write(&mut place, &mut notes, writing)
+        Box::new(remote)
     } else {
-        let mut notes = ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?;
-        durability::write(&mut place, &mut notes, writing)
+        Box::new(ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?)
     };
+    let kept = durability::write(&mut place, &mut *notes, Writing { run, pages, until });
     let written = kept.map_err(|error| {
         Failure::cannot_here(anyhow::Error::new(error).context("the promises could not be kept"))
     })?;
@@ -196,8 +196,11 @@ fn in_words(verdict: &Verdict) -> String {
         let age = Span::from_ns(ns);
         text.push_str(&format!("the oldest loss had been promised {age} before the end\n"));
     }
-    let kept = verdict.is_kept();
-    text.push_str(if kept { "every promise was kept\n" } else { "PROMISES WERE BROKEN\n" });
+    text.push_str(if verdict.is_kept() {
+        "every promise was kept\n"
+    } else {
+        "PROMISES WERE BROKEN\n"
+    });
     text
 }
 

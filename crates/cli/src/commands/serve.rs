@@ -3,12 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device, Sectors};
+use drivelab_serve::backing::Backing;
 use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{self, Endpoint, Scheduling, Server, Settings, Stopped, Summary};
+use drivelab_serve::server::{
+    self, Backend, Endpoint, Scheduling, Server, Settings, Stopped, Summary,
+};
 use drivelab_serve::store::Store;
 
 use crate::failure::{AtPath as _, Failure, Outcome};
@@ -23,7 +27,20 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
-    drive: String,
+    #[arg(required_unless_present = "backing")]
+    drive: Option<String>,
+
+    /// No model: serve this real file, with a dispatch policy in front.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "image"])]
+    backing: Option<PathBuf>,
+
+    /// How requests for the real file get their tags: single, shared or split.
+    #[arg(long, default_value = "shared", requires = "backing")]
+    dispatch: Dispatch,
+
+    /// How many requests are at the real file at once.
+    #[arg(long, default_value_t = 31, requires = "backing")]
+    tags: usize,
 
     /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
     #[arg(long, value_name = "ENDPOINT")]
@@ -54,6 +71,12 @@ pub(crate) struct ServeArgs {
     size: Bytes,
 }
 
+/// The drive that takes no time.
+const NULL: &str = "null";
+
+/// One thread each: more tags than any drive has.
+const MOST_TAGS: usize = 256;
+
 /// Memory that a drive without an image may take: three quarters of what is free, in kB in
 /// `/proc/meminfo`.
 fn memory_limit() -> Bytes {
@@ -69,23 +92,46 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
         let failure = Failure::bad_words("nobody could reach the drive");
         return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
     }
-    let device = device(arguments)?;
+    match (&arguments.drive, &arguments.backing) {
+        (_, Some(path)) => {
+            let tags = arguments.tags.clamp(1, MOST_TAGS);
+            let file = Backing::open(path, arguments.dispatch, tags).at_path("serve", path)?;
+            if !file.is_direct() {
+                ui.warn("this file system knows no direct I/O: the page cache is in between");
+            }
+            serve(file, &path.display().to_string(), arguments, ui)
+        }
+        (name, None) => {
+            let name = name.as_deref().expect("clap asks for it without --backing");
+            serve(modelled(name, arguments)?, name, arguments, ui)
+        }
+    }
+}
+
+/// A drive behind its sockets, with data in memory or in an image.
+fn modelled(name: &str, arguments: &ServeArgs) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
+    let device = device(name, arguments)?;
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, memory_limit())),
         Some(path) => Box::new(Image::open(path, capacity).at_path("open the image", path)?),
     };
-    let drive = ServedDrive::new(device, Store::new(medium, Sectors::new(1)), arguments.seed);
+    Ok(ServedDrive::new(device, Store::new(medium, Sectors::new(1)), arguments.seed))
+}
+
+fn serve<B: Backend>(drive: B, name: &str, arguments: &ServeArgs, ui: Ui) -> Outcome {
+    let bytes = drive.capacity().bytes().get();
+    let rotational = arguments.backing.is_none() && name != NULL;
     let settings = Settings {
         nbd: arguments.nbd.clone(),
         fuse: arguments.fuse.clone(),
         control: arguments.control.clone(),
-        export: Export { name: "drive".into(), bytes: capacity.bytes().get(), rotational: true },
+        export: Export { name: "drive".into(), bytes, rotational },
         fifo: true,
         spin: arguments.spin,
     };
     let server = Server::new(drive, settings).map_err(cannot_serve)?;
-    announce(arguments, &server, ui);
+    announce(name, arguments, &server, ui);
     let report = &mut |incident| ui.note(&format!("{incident}"));
     let summary = server.run(interrupt::flag(), report).map_err(cannot_serve)?;
     ui.result(&render(&summary, ui))
@@ -96,11 +142,11 @@ fn cannot_serve(error: std::io::Error) -> Failure {
 }
 
 /// The drive, if this host is fast enough to be it.
-fn device(arguments: &ServeArgs) -> Result<Box<dyn Device>, Failure> {
-    if arguments.drive == "null" {
+fn device(name: &str, arguments: &ServeArgs) -> Result<Box<dyn Device>, Failure> {
+    if name == NULL {
         return Ok(Box::new(Null::new(Sectors::holding(arguments.size))));
     }
-    let spec = target::drive_spec(&arguments.drive)?;
+    let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
     let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
     let typical = server::typical_read(&mut trial);
@@ -116,8 +162,8 @@ fn device(arguments: &ServeArgs) -> Result<Box<dyn Device>, Failure> {
     Ok(Box::new(target::build(&profile, &spec.options, arguments.seed)?))
 }
 
-fn announce(arguments: &ServeArgs, server: &Server<Box<dyn Device>>, ui: Ui) {
-    let mut text = format!("serving {}", arguments.drive);
+fn announce<B: Backend>(name: &str, arguments: &ServeArgs, server: &Server<B>, ui: Ui) {
+    let mut text = format!("serving {name}");
     if let Some(endpoint) = server.nbd_endpoint() {
         text.push_str(&match &endpoint {
             Endpoint::Unix(path) => format!("\n  nbd      nbd+unix:///?socket={}", path.display()),

@@ -69,8 +69,8 @@ pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
         return Err(Bad::TooLarge);
     }
     let Some(body) = bytes[end + 4..].get(..length) else { return Ok(None) };
-    std::str::from_utf8(body).map_err(|_| Bad::Malformed)?.clone_into(&mut request.body);
-    Ok(Some(request))
+    let body = std::str::from_utf8(body).map_err(|_| Bad::Malformed)?.to_owned();
+    Ok(Some(HttpRequest { body, ..request }))
 }
 
 impl HttpRequest {

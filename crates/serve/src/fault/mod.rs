@@ -12,8 +12,7 @@ use std::io;
 
 use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
 
-pub(crate) use spec::Listed;
-pub use spec::{Fault, FaultError, Kind};
+pub use spec::{Fault, FaultError, Kind, Listed};
 
 use crate::medium::Medium;
 use sector::Sector;
@@ -23,9 +22,6 @@ pub type FaultId = u64;
 
 /// Incidents kept until they are taken; beyond it they are only counted.
 const MOST_INCIDENTS: usize = 10_000;
-
-/// Faults that may be in force at once.
-pub(crate) const MOST_FAULTS: usize = 1_000;
 
 /// Something that a fault did.
 #[derive(Debug, Clone, PartialEq, Eq)]

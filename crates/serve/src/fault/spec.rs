@@ -189,7 +189,7 @@ impl fmt::Display for Fault {
 
 /// A fault as `GET /faults` lists it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Listed {
+pub struct Listed {
     id: u64,
     kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]

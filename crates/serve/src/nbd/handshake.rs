@@ -40,9 +40,8 @@ mod reply {
 const INFO_EXPORT: u16 = 0;
 const INFO_BLOCK_SIZE: u16 = 3;
 
-/// Transmission flags: `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`,
-/// `SEND_DF` and `CAN_MULTI_CONN`. All connections see one drive, so a flush on one covers writes
-/// completed on all.
+/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`, `SEND_DF` and
+/// `CAN_MULTI_CONN`: all connections see one drive, so a flush on one covers what completed on all.
 const TRANSMISSION_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 128 | 256;
 const ROTATIONAL: u16 = 16;
 

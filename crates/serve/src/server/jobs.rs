@@ -2,11 +2,11 @@
 
 use std::io;
 
-use drivelab_core::{Bytes, Device, IoError, Lba, Op, Sectors, Time};
+use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
 
-use super::Server;
 use super::client::Protocol;
 use super::job::{Asker, Job, Task};
+use super::{Backend, Server};
 use crate::drive::{Command, Done};
 use crate::fuse::Asked;
 use crate::nbd::{self, Kind, WireError};
@@ -17,7 +17,7 @@ const MOST_EXTENTS: usize = 1_024;
 /// Requests taken from the kernel before others get their turn.
 const FILE_TURN: usize = 64;
 
-impl<D: Device> Server<D> {
+impl<B: Backend> Server<B> {
     /// Takes a request of an NBD client.
     pub(super) fn ask_nbd(
         &mut self,
@@ -51,7 +51,7 @@ impl<D: Device> Server<D> {
     ) -> io::Result<()> {
         let lba = Lba::at_byte(Bytes::new(request.offset));
         let sectors = Sectors::holding(Bytes::new(u64::from(request.length)));
-        let extents = self.drive.store().extents(lba, sectors, limit)?;
+        let extents = self.drive.extents(lba, sectors, limit)?;
         if let Some(client) = self.client(place, generation)
             && let Protocol::Nbd(session) = &mut client.protocol
         {
@@ -109,7 +109,7 @@ impl<D: Device> Server<D> {
         match done.result {
             Err(error) => session.reply_error(request, wire_error(error)),
             Ok(()) if request.kind == Kind::Read => {
-                self.drive.read(done.lba, session.reply_read(request))?;
+                self.drive.take_read(done, session.reply_read(request))?;
             }
             Ok(()) => session.reply_done(request),
         }
@@ -122,11 +122,11 @@ impl<D: Device> Server<D> {
     pub(super) fn serve_file(&mut self) -> io::Result<()> {
         for _ in 0..FILE_TURN {
             let Some(mounted) = &mut self.fuse else { return Ok(()) };
-            let Some((unique, asked)) = mounted.next(&mut self.buffer)? else { return Ok(()) };
+            let Some((unique, wanted)) = mounted.next(&mut self.buffer)? else { return Ok(()) };
             let now = self.clock.now();
             self.advance(now)?;
             let from = Asker::Fuse { unique };
-            let (job, data) = match asked {
+            let (job, data) = match wanted {
                 Asked::Read { offset, length } => {
                     (Job::new(from, Task::Read, offset, length, false), None)
                 }
@@ -155,7 +155,7 @@ impl<D: Device> Server<D> {
             (Ok(()), Task::Read) => {
                 let bytes = usize::try_from(length).expect("the kernel asks for little at once");
                 let data = mounted.read_buffer(bytes);
-                self.drive.read(done.lba, data)?;
+                self.drive.take_read(done, data)?;
                 mounted.reply_read(unique);
             }
             (Ok(()), Task::Write) => mounted.reply_written(unique, length),

@@ -1,5 +1,6 @@
 //! One thread, one loop: sockets, the kernel's file requests and the drive's own clock.
 
+mod backend;
 mod client;
 mod endpoint;
 mod floor;
@@ -15,9 +16,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivelab_core::{Device, Span, Time};
+use drivelab_core::{Span, Time};
 use rustix::event::epoll;
 
+pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
 pub use floor::{typical_read, wake_up_floor};
 pub use scheduling::Scheduling;
@@ -25,11 +27,10 @@ pub use stats::{Stats, Stopped, Summary};
 pub use timing::LatenessNs;
 
 use crate::control::Response;
-use crate::drive::{Done, PowerCut, ServedDrive};
+use crate::drive::{Done, PowerCut};
 use crate::fault::Incident;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
-use crate::store::KeepAll;
 use crate::table::Table;
 use client::Client;
 use endpoint::Listener;
@@ -69,12 +70,13 @@ const ALARM: u64 = 0;
 const NBD_LISTENER: u64 = 1;
 const CONTROL_LISTENER: u64 = 2;
 const FUSE: u64 = 3;
+const WORKERS: u64 = 4;
 const FIRST_CLIENT: u64 = 16;
 
 /// A drive on its sockets.
 #[derive(Debug)]
-pub struct Server<D> {
-    drive: ServedDrive<D>,
+pub struct Server<B> {
+    drive: B,
     settings: Settings,
     poll: OwnedFd,
     clock: Clock,
@@ -103,12 +105,12 @@ struct Cutting {
     generation: u64,
 }
 
-impl<D: Device> Server<D> {
+impl<B: Backend> Server<B> {
     /// Opens the sockets and mounts the file; from now on clients can connect.
     ///
     /// # Errors
     /// One of them cannot be had.
-    pub fn new(drive: ServedDrive<D>, settings: Settings) -> io::Result<Self> {
+    pub fn new(drive: B, settings: Settings) -> io::Result<Self> {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let clock = Clock::new()?;
         let scheduling = if settings.fifo {
@@ -152,6 +154,9 @@ impl<D: Device> Server<D> {
         if let Some(listener) = &server.control {
             watch(listener, CONTROL_LISTENER)?;
         }
+        if let Some(wakes) = server.drive.wakes() {
+            watch(&wakes, WORKERS)?;
+        }
         if let Some(mounted) = &server.fuse {
             watch(&mounted.device(), FUSE)?;
         }
@@ -173,11 +178,6 @@ impl<D: Device> Server<D> {
         &self.scheduling
     }
 
-    /// The drive, to put faults into before it is served.
-    pub fn drive_mut(&mut self) -> &mut ServedDrive<D> {
-        &mut self.drive
-    }
-
     /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
     ///
     /// # Errors
@@ -196,9 +196,8 @@ impl<D: Device> Server<D> {
                 self.handle(event.data.u64(), event.flags)?;
             }
             self.settle_touched()?;
-            for incident in self.drive.take_incidents() {
-                report(incident);
-            }
+            let incidents = self.drive.modelled().map(Modelled::take_incidents);
+            incidents.into_iter().flatten().for_each(&mut *report);
             let now = self.clock.now();
             if self.cut.as_ref().is_some_and(|cutting| cutting.cut.is_due(now)) {
                 return self.cut_power(now);
@@ -232,6 +231,8 @@ impl<D: Device> Server<D> {
             NBD_LISTENER => self.accept(true),
             CONTROL_LISTENER => self.accept(false),
             FUSE => self.serve_file()?,
+            // What they have done is taken in every turn.
+            WORKERS => {}
             client => {
                 let place = usize::try_from(client - FIRST_CLIENT).expect("a place in a Vec");
                 self.serve_client(place, flags)?;
@@ -264,7 +265,7 @@ impl<D: Device> Server<D> {
             lateness_ns: self.lateness.quantiles(),
             lateness_bound_ns: self.lateness.bound().ns(),
             valid: self.lateness.is_valid(),
-            pending_bytes: self.drive.store().pending().get(),
+            pending_bytes: self.drive.pending().get(),
             clients: self.clients.iter().flatten().count(),
             scheduling: if self.scheduling == Scheduling::Fifo { "fifo" } else { "normal" },
         }
@@ -274,14 +275,15 @@ impl<D: Device> Server<D> {
     fn stop(mut self) -> io::Result<Summary> {
         let stats = self.stats();
         let now = self.clock.now();
-        self.drive.cut(now, &mut KeepAll)?;
+        self.drive.power_off(now)?;
         Ok(Summary { stopped: Stopped::Asked, stats })
     }
 
     fn cut_power(mut self, now: Time) -> io::Result<Summary> {
         let stats = self.stats();
         let cutting = self.cut.take().expect("the caller has looked");
-        let survival = self.drive.cut(now, &mut cutting.cut.dice())?;
+        let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
+        let survival = drive.cut(now, &mut cutting.cut.dice())?;
         if let Some(client) = self.client(cutting.client, cutting.generation) {
             client.answer(&Response::ok(&survival));
             // The answer fits any socket buffer; a client that has gone does not want it.

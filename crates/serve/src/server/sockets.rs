@@ -2,16 +2,16 @@
 
 use std::io;
 
-use drivelab_core::{Device, Time};
+use drivelab_core::Time;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::client::{Client, Protocol};
-use super::{Cutting, FIRST_CLIENT, MOST_CLIENTS, Server};
+use super::{Backend, Cutting, FIRST_CLIENT, MOST_CLIENTS, Modelled, Server};
 use crate::control::{self, Action, HttpRequest, Response};
-use crate::fault::{Listed, MOST_FAULTS};
+use crate::drive::PowerCut;
 use crate::nbd::{Limits, Session};
 
-impl<D: Device> Server<D> {
+impl<B: Backend> Server<B> {
     /// Takes the clients that wait at a listener.
     pub(super) fn accept(&mut self, nbd: bool) {
         loop {
@@ -104,41 +104,24 @@ impl<D: Device> Server<D> {
         let now = self.clock.now();
         let response = match control::route(now, request) {
             Err(response) => response,
+            Ok(Action::Stats) => Response::ok(&self.stats()),
             Ok(Action::PowerCut(_)) if self.cut.is_some() => {
                 Response::error(409, "a power cut has been asked for already")
             }
-            Ok(Action::PowerCut(cut)) => {
-                self.cut = Some(Cutting { cut, client: place, generation });
-                return;
-            }
-            Ok(action) => self.carry_out(now, action),
+            Ok(action) => match self.drive.modelled() {
+                None => Response::error(409, "a real file has no plug to pull and no faults"),
+                Some(drive) => match carry_out(drive, now, action) {
+                    Ok(response) => response,
+                    Err(cut) => {
+                        // It is answered when it has been cut.
+                        self.cut = Some(Cutting { cut, client: place, generation });
+                        return;
+                    }
+                },
+            },
         };
         if let Some(client) = self.client(place, generation) {
             client.answer(&response);
-        }
-    }
-
-    fn carry_out(&mut self, now: Time, action: Action) -> Response {
-        match action {
-            Action::Stats => Response::ok(&self.stats()),
-            Action::ListFaults => {
-                let faults = self.drive.faults();
-                let listed: Vec<Listed> =
-                    faults.map(|(id, fault, strikes)| Listed::new(id, fault, strikes)).collect();
-                Response::ok(&serde_json::json!({ "faults": listed }))
-            }
-            Action::AddFault(_) if self.drive.faults().count() >= MOST_FAULTS => {
-                Response::error(409, "there are too many faults: remove some first")
-            }
-            Action::AddFault(fault) => {
-                let id = self.drive.add_fault(now, fault);
-                Response::ok(&serde_json::json!({ "id": id }))
-            }
-            Action::RemoveFault(id) if self.drive.remove_fault(now, id) => {
-                Response::ok(&serde_json::json!({ "id": id }))
-            }
-            Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
-            Action::PowerCut(_) => unreachable!("the caller keeps power cuts"),
         }
     }
 
@@ -184,4 +167,20 @@ impl<D: Device> Server<D> {
             }
         }
     }
+}
+
+/// Does to the drive what was asked for at once; a power cut comes back.
+fn carry_out(drive: &mut dyn Modelled, now: Time, action: Action) -> Result<Response, PowerCut> {
+    let id = |id: u64| Response::ok(&serde_json::json!({ "id": id }));
+    Ok(match action {
+        Action::PowerCut(cut) => return Err(cut),
+        Action::ListFaults => Response::ok(&serde_json::json!({ "faults": drive.list_faults() })),
+        Action::AddFault(fault) => match drive.add_fault(now, fault) {
+            Some(number) => id(number),
+            None => Response::error(409, "there are too many faults: remove some first"),
+        },
+        Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
+        Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
+        Action::Stats => unreachable!("the caller answers it"),
+    })
 }

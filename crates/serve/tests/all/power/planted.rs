@@ -26,7 +26,6 @@ struct Bent {
     answered: Vec<Completion>,
     /// Records held back.
     kept: RefCell<Vec<Destaged>>,
-    flushes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +53,6 @@ impl Device for Bent {
             self.answered.push(Completion { id, at: now, result, served_by });
             return Ok(());
         }
-        self.flushes += u64::from(request.op == Op::Flush);
         self.inner.submit(now, request)
     }
 
@@ -103,7 +101,7 @@ impl Device for Bent {
 impl Wiring for DeviceBug {
     fn device(&self, right: Box<dyn Device>) -> Box<dyn Device> {
         let (answered, kept) = (Vec::new(), RefCell::default());
-        Box::new(Bent { inner: right, bend: *self, answered, kept, flushes: 0 })
+        Box::new(Bent { inner: right, bend: *self, answered, kept })
     }
 }
 
