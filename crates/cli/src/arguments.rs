@@ -35,6 +35,7 @@ pub(crate) enum Command {
     Run(commands::run::RunArgs),
     Compare(commands::compare::CompareArgs),
     Drive(commands::drive::DriveArgs),
+    Replay(commands::replay::ReplayArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),
 }

@@ -11,6 +11,7 @@ pub mod outcome;
 pub mod page;
 pub mod pairs;
 pub mod parse;
+pub mod replay;
 pub mod run;
 pub mod study;
 pub mod text;

@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod drive;
 pub(crate) mod generate;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod study;
 mod workload;
@@ -18,6 +19,7 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Run(arguments) => run::run(arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
+        Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),
     }
