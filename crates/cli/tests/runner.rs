@@ -5,6 +5,7 @@ mod common;
 mod compare;
 mod drive;
 mod help;
+mod replay;
 mod run;
 mod study;
 mod tidy;
