@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{drivelab, file, folder};
 
 /// Where the measured traces lie; they are not part of this repository.
+#[expect(clippy::print_stderr, reason = "a test that is left out says so")]
 fn measured() -> Option<PathBuf> {
     let named = std::env::var_os("DRIVELAB_DISKSIM").map(PathBuf::from);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("in crates/");
@@ -110,7 +111,8 @@ fn wrong_requests_are_answered_with_the_place() {
 fn the_report_of_a_score_is_one_page() {
     let folder = folder();
     file(folder.path(), "a.trace", &"R Hit 4096 8 5000 100\nW Hit 99 8 4000 100\n".repeat(50));
-    let arguments = ["replay", "a.trace", "--drive", "generic-10k", "--score", "--report", "a.html"];
+    let arguments =
+        ["replay", "a.trace", "--drive", "generic-10k", "--score", "--report", "a.html"];
     let said = drivelab(folder.path(), &arguments);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("demerit ms") && said.out.contains("closed loop"), "{said:?}");

@@ -116,9 +116,8 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     })?;
     let how = match arguments.how {
         Some(How::Closed) => Loop::Closed,
-        Some(How::Open) => Loop::Open,
         None if first.think.is_some() => Loop::Closed,
-        None => Loop::Open,
+        Some(How::Open) | None => Loop::Open,
     };
     let mut replay = Replay::new(drive, how);
     let mut next = Some(first);

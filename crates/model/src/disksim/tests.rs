@@ -53,7 +53,7 @@ fn the_name_of_the_file_decides() {
     };
     let profile = Profile::parse("small.PARV", PARV, &resolve).unwrap();
     assert_eq!(profile.capacity(), Sectors::new(7985));
-    assert!(Profile::parse("small.toml", PARV, &resolve).is_err());
+    Profile::parse("small.toml", PARV, &resolve).unwrap_err();
 }
 
 #[test]
