@@ -7,6 +7,7 @@ pub(crate) mod generate;
 pub(crate) mod inspect;
 mod job;
 mod matrix;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod study;
@@ -27,6 +28,7 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Inspect(arguments) => inspect::run(&arguments, ui),
+        Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),
     }
