@@ -5,14 +5,10 @@ pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;
 pub(crate) mod inspect;
-mod job;
-mod matrix;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod study;
-mod verify;
-mod workload;
 
 use crate::arguments::Command;
 use crate::failure::Outcome;
@@ -35,6 +31,6 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
 }
 
 /// A JSON document as it is printed.
-fn json_text(document: &serde_json::Value) -> String {
+pub(crate) fn json_text(document: &serde_json::Value) -> String {
     serde_json::to_string_pretty(document).expect("plain data is always JSON")
 }

@@ -1,5 +1,10 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+mod job;
+mod matrix;
+mod verify;
+mod workload;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,10 +13,10 @@ use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
 
-use super::job::{self, JobArgs};
-use super::matrix::{self, MatrixArgs};
-use super::verify::{self, VerifyArgs};
-use super::workload::WorkloadArgs;
+use self::job::JobArgs;
+use self::matrix::MatrixArgs;
+use self::verify::VerifyArgs;
+use self::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::{self, Measurement};

@@ -83,7 +83,7 @@ fn finish(file: &str, jobs: &[FileJob], records: &[RunRecord], ui: Ui) -> Outcom
         });
         let jobs = runs.collect::<Vec<_>>();
         let document = json!({"schema": "drivelab.job/1", "file": file, "jobs": jobs});
-        ui.result(&super::json_text(&document))?;
+        ui.result(&crate::commands::json_text(&document))?;
     } else {
         let texts = records.iter().map(|record| drivelab_report::run::text(record, ui.look()));
         ui.result(&texts.collect::<Vec<_>>().join("\n"))?;
