@@ -15,10 +15,11 @@ pub mod record;
 pub mod request;
 pub mod rng;
 pub mod target;
+pub mod trace;
 pub mod units;
 pub mod workload;
 
-pub use device::Device;
+pub use device::{Destaged, Device};
 pub use histogram::Histogram;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;

@@ -8,13 +8,17 @@
 mod build;
 mod controller;
 mod disk;
+mod disksim;
 mod drive;
 mod event;
 mod host;
 pub mod profile;
+pub mod replay;
+mod scsi;
 pub mod spec;
 
 pub use build::{BuildError, build};
 pub use controller::Controller;
+pub use disksim::DiskSimError;
 pub use drive::{About, Attached, Counters, Drive};
 pub use host::Scheduler;

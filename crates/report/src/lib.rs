@@ -12,6 +12,7 @@ pub mod outcome;
 pub mod page;
 pub mod pairs;
 pub mod parse;
+pub mod replay;
 pub mod run;
 pub mod study;
 pub mod text;

@@ -32,6 +32,7 @@ mod noise;
 mod pair;
 mod power;
 mod quantile;
+mod score;
 mod steady;
 mod warning;
 
@@ -47,5 +48,6 @@ pub use noise::{NoiseFloor, NoiseFloorError, effective_mei, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
 pub use quantile::quantile_reportable;
+pub use score::Score;
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use warning::{NotAWarning, Warning, WarningId};

@@ -2,10 +2,14 @@
 
 pub(crate) mod compare;
 pub(crate) mod drive;
+pub(crate) mod durability;
 pub(crate) mod generate;
+pub(crate) mod inspect;
 mod job;
 mod matrix;
+pub(crate) mod replay;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod study;
 mod verify;
 mod workload;
@@ -20,7 +24,11 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Study(arguments) => study::run(&arguments, ui),
         Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Serve(arguments) => serve::run(&arguments, ui),
+        Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
+        Command::Inspect(arguments) => inspect::run(&arguments, ui),
+        Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),
     }

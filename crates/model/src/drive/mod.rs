@@ -1,16 +1,18 @@
 //! A modelled drive with everything around it.
 
 mod fixed;
+mod mechanism;
 pub(crate) mod stack;
 
 use drivelab_core::dispatch::Dispatch;
-use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
+use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};
 
 use crate::controller::Controller;
 use crate::host::Scheduler;
 use crate::spec::Link;
 
 pub(crate) use fixed::Fixed;
+pub(crate) use mechanism::Mechanism;
 pub(crate) use stack::Stack;
 
 /// A modelled drive: host elevator, tags, controller, link and disk in one machine.
@@ -133,6 +135,12 @@ impl Device for Drive {
         match &mut self.body {
             Body::Stack(stack) => stack.advance(now, completed),
             Body::Fixed(fixed) => fixed.advance(now, completed),
+        }
+    }
+    fn destaged(&mut self, records: &mut Vec<Destaged>) {
+        match &mut self.body {
+            Body::Stack(stack) => stack.drain_destaged(records),
+            Body::Fixed(_) => {}
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Host, controller and disk as one machine.
 
-use drivelab_core::{Completion, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time};
+use drivelab_core::{
+    Completion, Destaged, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time,
+};
 
 use super::Counters;
 use crate::controller::Wire;
-use crate::disk::Disk;
+use crate::drive::mechanism::Mechanism;
 use crate::event::EventQueue;
 use crate::host::Host;
 
@@ -26,7 +28,7 @@ pub(crate) enum Event {
 pub(crate) struct Stack {
     host: Host,
     wire: Wire,
-    disk: Disk,
+    disk: Mechanism,
     events: EventQueue<Event>,
     /// The command that holds each tag.
     on_wire: Vec<Option<Request>>,
@@ -36,7 +38,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    pub(crate) fn new(host: Host, wire: Wire, disk: Disk) -> Self {
+    pub(crate) fn new(host: Host, wire: Wire, disk: Mechanism) -> Self {
         let tags = u8::try_from(wire.tags()).expect("no controller has more than 255 tags");
         Self {
             host,
@@ -101,6 +103,10 @@ impl Stack {
         }
     }
 
+    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
+        self.disk.drain_destaged(records);
+    }
+
     #[inline]
     fn complete(&mut self, tag: u8) -> RequestId {
         let request = self.on_wire[usize::from(tag)].take().expect("the tag was in use");
@@ -129,7 +135,7 @@ impl Stack {
         Counters {
             max_tags_in_use: self.wire.max_in_use,
             max_requests_held: self.host.max_held(),
-            ..self.disk.counters
+            ..self.disk.counters()
         }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) use hdd::HddProfile;
 use drivelab_core::config::ConfigError;
 use drivelab_core::{Sectors, Span};
 
+use crate::disksim::{self, DiskSimError};
+use crate::scsi::params::Params;
 use raw::Raw;
 use values::Kind;
 
@@ -32,7 +34,13 @@ pub struct Profile {
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Hdd(Box<HddProfile>),
-    Fixed { capacity: Sectors, service: Span, servers: usize },
+    /// A drive that takes one command at a time.
+    OneByOne(Box<Params>),
+    Fixed {
+        capacity: Sectors,
+        service: Span,
+        servers: usize,
+    },
 }
 
 /// A profile file that a `base` names: its name for messages, and its text.
@@ -50,6 +58,9 @@ pub enum ProfileError {
     /// The file says something that cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A `DiskSim` parameter file says something that cannot be read, or is not modelled.
+    #[error(transparent)]
+    DiskSim(#[from] DiskSimError),
     /// The `base` is not to be found.
     #[error("{file}: there is no profile `{base}` to start from; {hint}")]
     UnknownBase {
@@ -80,7 +91,10 @@ pub enum ProfileError {
 const MAX_DEPTH: usize = 8;
 
 impl Profile {
-    /// Reads the profile `text` of `file`, whose name is used in messages only.
+    /// Reads the profile `text` of `file`; a name that ends in `.parv` says that it is a parameter
+    /// file of `DiskSim`, any other that it is a profile of ours.
+    ///
+    /// Files that a parameter file names are looked up through `resolve_base` beside it.
     ///
     /// A `base` is looked up among the profiles that come with drivelab, then through
     /// `resolve_base`, which may read files.
@@ -93,6 +107,9 @@ impl Profile {
         text: &str,
         resolve_base: &dyn Fn(&str) -> Option<BaseText>,
     ) -> Result<Self, ProfileError> {
+        if is_disksim(file) {
+            return Ok(Self::of_disksim(file, disksim::read(file, text, resolve_base)?));
+        }
         let (mut raw, mut sources) = Raw::read(file, text)?;
         let mut current = file.to_owned();
         let mut depth = 0;
@@ -122,7 +139,17 @@ impl Profile {
     pub fn capacity(&self) -> Sectors {
         match &self.body {
             Body::Hdd(hdd) => hdd.capacity,
+            Body::OneByOne(params) => Sectors::new(params.mechanics.layout.capacity()),
             Body::Fixed { capacity, .. } => *capacity,
+        }
+    }
+
+    fn of_disksim(file: &str, read: disksim::Read) -> Self {
+        Self {
+            model: read.model,
+            sources: vec![format!("{file}, a parameter file of DiskSim 4.0")],
+            leaves_out: Some(LEFT_OUT.to_owned()),
+            body: Body::OneByOne(Box::new(read.params)),
         }
     }
 
@@ -139,6 +166,15 @@ impl Profile {
         };
         Ok(Self { model, sources, leaves_out, body })
     }
+}
+
+/// What a drive that was read from a parameter file does not show.
+const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a \
+                        slipped sector in the middle of a transfer does not lengthen it";
+
+/// Whether `file` is named as `DiskSim` names its parameter files.
+fn is_disksim(file: &str) -> bool {
+    file.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("parv"))
 }
 
 fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {

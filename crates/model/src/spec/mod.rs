@@ -16,7 +16,7 @@ use crate::profile;
 pub enum ProfileRef {
     /// A profile that comes with drivelab, by name.
     Embedded(String),
-    /// A profile file, by path.
+    /// A profile in TOML, or a parameter file of `DiskSim` (`.parv`), by path.
     File(String),
 }
 
@@ -39,14 +39,6 @@ pub enum SpecError {
         name: String,
         /// The nearest name, or how to see them all.
         hint: String,
-    },
-    /// A file of a kind that is not read.
-    #[error("`{path}`: {reason}")]
-    UnknownFile {
-        /// The path as given.
-        path: String,
-        /// What can be read instead.
-        reason: &'static str,
     },
     /// An option is not `key=value`.
     #[error("`{0}` is not an option: write `key=value`, for example `controller=ide`")]
@@ -82,21 +74,17 @@ impl FromStr for DriveSpec {
 }
 
 fn profile_ref(name: &str) -> Result<ProfileRef, SpecError> {
-    if has_extension(name, "toml") {
+    if has_extension(name, "toml") || has_extension(name, "parv") {
         return Ok(ProfileRef::File(name.to_owned()));
-    }
-    if has_extension(name, "parv") {
-        return Err(SpecError::UnknownFile {
-            path: name.to_owned(),
-            reason: "DiskSim parameter files are not read yet; write a profile in TOML",
-        });
     }
     if profile::text(name).is_some() {
         return Ok(ProfileRef::Embedded(name.to_owned()));
     }
     let hint = match nearest(name, profile::names()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None if name.contains(['/', '.']) => "a profile file must end in `.toml`".to_owned(),
+        None if name.contains(['/', '.']) => {
+            "a profile file must end in `.toml`, or in `.parv` for DiskSim's".to_owned()
+        }
         None => "`drivelab drive list` shows them all".to_owned(),
     };
     Err(SpecError::UnknownDrive { name: name.to_owned(), hint })
@@ -141,6 +129,7 @@ mod tests {
             "drive:seagate-st31000333as,controller=ahci,tags=31,link=1.5,ncq=on",
         );
         check("my/own.toml,write-cache=off,seed=7", "drive:my/own.toml,write-cache=off,seed=7");
+        check("old/drive.parv", "drive:old/drive.parv");
     }
 
     #[test]
@@ -155,7 +144,6 @@ mod tests {
         check("generic-5400,ncq", "write `key=value`");
         check("generic-5400,tags=0", "from 1 to 256");
         check("generic-5400,tags=1,tags=2", "given twice");
-        check("old/drive.parv", "not read yet");
         check("drives/mine.yaml", "must end in `.toml`");
         check("", "drive list");
     }

@@ -7,7 +7,7 @@ mod arms;
 mod data;
 mod details;
 mod forest;
-mod html;
+pub(crate) mod html;
 mod scale;
 
 use drivelab_core::plan::Design;

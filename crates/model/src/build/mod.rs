@@ -1,5 +1,7 @@
 //! From a profile and options to a drive that runs.
 
+mod one_by_one;
+
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::{Device as _, Span};
 
@@ -7,7 +9,7 @@ use crate::controller::{Controller, Port, Wire};
 use crate::disk::Disk;
 use crate::disk::parts::{Parts, Retries};
 use crate::disk::queue::Order;
-use crate::drive::{About, Attached, Body, Drive, Fixed, Stack};
+use crate::drive::{About, Attached, Body, Drive, Fixed, Mechanism, Stack};
 use crate::host::{Host, Scheduler};
 use crate::profile::{self, HddProfile, Interface, Profile};
 use crate::spec::{Link, Options};
@@ -31,6 +33,16 @@ pub enum BuildError {
         /// The option.
         key: &'static str,
     },
+    /// The drive takes one command at a time over a parallel bus.
+    #[error(
+        "{model} takes one command at a time over a parallel SCSI bus: it has no `{key}` to set"
+    )]
+    OneCommand {
+        /// The drive's model.
+        model: String,
+        /// The option.
+        key: &'static str,
+    },
     /// IDE knows no queuing.
     #[error("`ncq=on` needs `controller=ahci`: IDE knows no command queuing")]
     NoQueuing,
@@ -45,6 +57,7 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
     let model = profile.model.clone();
     match &profile.body {
         profile::Body::Hdd(hdd) => attach(model, hdd, options, options.seed.unwrap_or(seed)),
+        profile::Body::OneByOne(params) => one_by_one::attach(model, params, options),
         profile::Body::Fixed { capacity, service, servers } => {
             let set = options.entries().into_iter().find(|(key, _)| *key != "seed");
             if let Some((key, _)) = set {
@@ -81,7 +94,7 @@ fn attach(
         port,
         seed,
     });
-    let stack = Box::new(Stack::new(host, wire, disk));
+    let stack = Box::new(Stack::new(host, wire, Mechanism::Queued(Box::new(disk))));
     let mut drive = Drive {
         about: About { model, capacity_bytes: 0, attached: Some(attached) },
         body: Body::Stack(stack),
@@ -91,7 +104,7 @@ fn attach(
 }
 
 /// Linux gives a queue twice as many requests as the device takes commands: 2 on a port with one
-/// command (`blk_mq_init_sched`, and measured: stages.md), 64 where the host adapter takes 32,
+/// command (`blk_mq_init_sched`, and so measured here), 64 where the host adapter takes 32,
 /// whatever the drive on it does.
 const REQUESTS_PER_SLOT: usize = 2;
 const AHCI_SLOTS: usize = 32;

@@ -1,0 +1,34 @@
+//! Why a parameter file cannot be used.
+
+use std::fmt;
+use std::rc::Rc;
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct At {
+    pub(super) file: Rc<str>,
+    pub(super) line: usize,
+}
+
+impl At {
+    pub(super) fn error(&self, message: impl Into<String>) -> DiskSimError {
+        DiskSimError { file: self.file.to_string(), line: self.line, message: message.into() }
+    }
+}
+
+/// What is wrong with a parameter file, where, and what was expected there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct DiskSimError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong and what would be accepted.
+    pub message: String,
+}
+
+impl fmt::Display for DiskSimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}

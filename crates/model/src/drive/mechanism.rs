@@ -1,0 +1,79 @@
+//! The two ways in which a disk works inside.
+
+use drivelab_core::device::Destaged;
+use drivelab_core::{Request, Sectors, Time};
+
+use super::Counters;
+use super::stack::Event;
+use crate::disk::Disk;
+use crate::event::EventQueue;
+use crate::scsi;
+
+/// What is behind the wire.
+#[derive(Debug)]
+pub(crate) enum Mechanism {
+    /// A disk with a queue of its own.
+    Queued(Box<Disk>),
+    /// A disk that takes one command at a time.
+    OneByOne(Box<scsi::Disk>),
+}
+
+impl Mechanism {
+    pub(crate) fn capacity(&self) -> Sectors {
+        match self {
+            Self::Queued(disk) => disk.capacity(),
+            Self::OneByOne(disk) => disk.capacity(),
+        }
+    }
+
+    /// Takes a command that holds `tag`.
+    #[inline]
+    pub(crate) fn accept(
+        &mut self,
+        now: Time,
+        tag: u8,
+        request: &Request,
+        events: &mut EventQueue<Event>,
+    ) {
+        match self {
+            Self::Queued(disk) => disk.accept(now, tag, request, events),
+            Self::OneByOne(disk) => {
+                let (done, served_by) = disk.accept(now, request);
+                events.push(done, Event::Done { tag, served_by });
+            }
+        }
+    }
+
+    /// Something may have become ready while the medium was idle.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time, events: &mut EventQueue<Event>) {
+        if let Self::Queued(disk) = self {
+            disk.wake(now, events);
+        }
+    }
+
+    /// The medium has done what it was committed to.
+    #[inline]
+    pub(crate) fn medium_free(&mut self, now: Time, events: &mut EventQueue<Event>) {
+        if let Self::Queued(disk) = self {
+            disk.medium_free(now, events);
+        }
+    }
+
+    /// Gives the records of cached data that has reached the medium.
+    ///
+    /// The disk that takes one command at a time keeps none: there a write out of its cache counts
+    /// as volatile until the next flush, which promises less than the drive does and never more.
+    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
+        if let Self::Queued(disk) = self {
+            disk.drain_destaged(records);
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        match self {
+            Self::Queued(disk) => disk.counters,
+            Self::OneByOne(disk) => disk.counters,
+        }
+    }
+}

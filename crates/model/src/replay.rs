@@ -1,0 +1,178 @@
+//! A recorded trace against a device in virtual time.
+
+use std::collections::VecDeque;
+
+use drivelab_core::trace::Entry;
+use drivelab_core::{Completion, Device, IoError, ServedBy, Span, Time};
+
+/// When the next request goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loop {
+    /// When the one before is done and its recorded think time has passed: one at a time.
+    Closed,
+    /// When it was recorded to come, however many are still waiting.
+    Open,
+}
+
+/// What the device made of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The recorded request.
+    pub entry: Entry,
+    /// From the moment it came until it was done.
+    pub latency: Span,
+    /// Whether the device could do it.
+    pub result: Result<(), IoError>,
+    /// What answered it.
+    pub served_by: ServedBy,
+}
+
+/// A replay under way: feed it entries, take answers in the order of the requests.
+///
+/// It holds the requests that are not answered yet, and nothing else.
+#[derive(Debug)]
+pub struct Replay<D> {
+    device: D,
+    how: Loop,
+    now: Time,
+    /// The think time of the last request has passed by then.
+    next: Time,
+    /// Requests in order with the time they came, answered ones in front of unanswered ones too.
+    waiting: VecDeque<(Entry, Time, Option<Completion>)>,
+    /// The id of the first in `waiting`.
+    first: u64,
+    completed: Vec<Completion>,
+}
+
+impl<D: Device> Replay<D> {
+    /// A replay on `device`, which stands at time 0.
+    pub fn new(device: D, how: Loop) -> Self {
+        Self {
+            device,
+            how,
+            now: Time::ZERO,
+            next: Time::ZERO,
+            waiting: VecDeque::new(),
+            first: 0,
+            completed: Vec::with_capacity(64),
+        }
+    }
+
+    /// The virtual time that has passed.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Hands `entry` to the device when its time has come, and tells `told` of everything that is
+    /// answered up to then.
+    pub fn push(&mut self, entry: Entry, told: &mut impl FnMut(Answer)) {
+        let due = match self.how {
+            Loop::Closed => self.next,
+            Loop::Open => entry.at.unwrap_or(self.now).max(self.now),
+        };
+        self.run_until(due);
+        self.waiting.push_back((entry, due, None));
+        let mut request = entry.request;
+        request.id.0 = self.first + self.waiting.len() as u64 - 1;
+        while let Err(back) = self.device.submit(self.now, request) {
+            // So many wait that the device takes no more: the host has to hold it.
+            request = back;
+            self.step();
+        }
+        if self.how == Loop::Closed {
+            while self.waiting.back().is_some_and(|(_, _, done)| done.is_none()) {
+                self.step();
+            }
+            self.next = self.now + entry.think.unwrap_or(Span::ZERO);
+        }
+        self.tell(told);
+    }
+
+    /// Waits for everything that is still unanswered.
+    pub fn finish(&mut self, told: &mut impl FnMut(Answer)) {
+        while self.waiting.iter().any(|(_, _, done)| done.is_none()) {
+            self.step();
+        }
+        self.tell(told);
+    }
+
+    fn run_until(&mut self, due: Time) {
+        while self.device.next_event().is_some_and(|event| event <= due) {
+            self.step();
+        }
+        self.now = self.now.max(due);
+    }
+
+    /// Goes on to the next event of the device.
+    fn step(&mut self) {
+        self.now = self.device.next_event().expect("a device answers every request it took");
+        self.device.advance(self.now, &mut self.completed);
+        for completion in self.completed.drain(..) {
+            let index = usize::try_from(completion.id.0 - self.first).expect("it waits in memory");
+            self.waiting[index].2 = Some(completion);
+        }
+    }
+
+    fn tell(&mut self, told: &mut impl FnMut(Answer)) {
+        while let Some((entry, came, Some(done))) = self.waiting.front().copied() {
+            self.waiting.pop_front();
+            self.first += 1;
+            told(Answer {
+                entry,
+                latency: done.at.since(came),
+                result: done.result,
+                served_by: done.served_by,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use crate::spec::Options;
+    use drivelab_core::trace::Parser;
+
+    /// Latencies in ms of `trace` on a drive that takes 10 ms for each of two requests at a time.
+    fn latencies(how: Loop, trace: &str) -> Vec<u64> {
+        let text = "[drive]\nkind = \"fixed\"\nmodel = \"two servers\"\ncapacity_bytes = 1M\n\
+                    service = \"10ms\"\nservers = 2\n"
+            .replace("1M", "1048576");
+        let profile = Profile::parse("two.toml", &text, &|_| None).unwrap();
+        let drive = crate::build(&profile, &Options::default(), 1).unwrap();
+        let mut replay = Replay::new(drive, how);
+        let (mut parser, mut found) = (Parser::new(None), Vec::new());
+        let mut told = |answer: Answer| {
+            assert_eq!(answer.entry.request.id.0, found.len() as u64);
+            found.push(answer.latency.ns() / 1_000_000);
+        };
+        for line in trace.lines() {
+            if let Some(entry) = parser.line(line).unwrap() {
+                replay.push(entry, &mut told);
+            }
+        }
+        replay.finish(&mut told);
+        found
+    }
+
+    #[test]
+    fn closed_loops_have_one_request_under_way() {
+        let trace = "R Hit 0 8 1 5000\nW Hit 8 8 1 0\nR Hit 16 8 1 0";
+        assert_eq!(latencies(Loop::Closed, trace), [10, 10, 10]);
+    }
+
+    #[test]
+    fn open_loops_send_when_the_trace_says() {
+        // Four at once on two servers; the fifth finds all quiet, the sixth is beyond the end.
+        let trace = "0,0,512,R,0.0\n0,1,512,R,0.0\n0,2,512,R,0.0\n0,3,512,R,0.001\n\
+                     0,4,512,R,0.500\n0,9999,512,R,0.600";
+        assert_eq!(latencies(Loop::Open, trace), [10, 10, 20, 19, 10, 0]);
+    }
+
+    #[test]
+    fn without_times_an_open_loop_sends_at_once() {
+        let trace = "fio version 2 iolog\nf read 0 512\nf read 512 512\nf read 1024 512";
+        assert_eq!(latencies(Loop::Open, trace), [10, 10, 20]);
+    }
+}

@@ -1,0 +1,166 @@
+//! The segments of the buffer, by order of use.
+
+/// A run of addresses in the buffer; empty where it ends as it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) in_use: bool,
+    /// Its last use was a write.
+    pub(super) written: bool,
+    /// How far its stream may be read ahead.
+    pub(super) limit: u64,
+    /// Kept for writes.
+    for_writes: bool,
+}
+
+/// What a read found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Whole,
+    Partial,
+    Nothing,
+}
+
+/// What the medium is doing with the segment used last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    None,
+    Reading,
+    Writing,
+}
+
+/// What may count as a hit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HitRules {
+    pub(super) on_written: bool,
+    pub(super) on_arriving: bool,
+}
+
+/// All segments, the one used last at the end: it is the one that the medium works with.
+#[derive(Debug, Clone)]
+pub(super) struct Segments {
+    list: Vec<Segment>,
+    size: u64,
+    separate: bool,
+}
+
+impl Segments {
+    pub(super) fn new(count: usize, size: u64, separate: bool) -> Self {
+        let empty = |for_writes| Segment {
+            start: 0,
+            end: 0,
+            in_use: false,
+            written: false,
+            limit: 0,
+            for_writes,
+        };
+        let list = (0..count).map(|index| empty(separate && index == 0)).collect();
+        Self { list, size, separate }
+    }
+
+    pub(super) fn last(&mut self) -> &mut Segment {
+        self.list.last_mut().expect("a drive has a segment")
+    }
+
+    /// Which segment serves a read of `start..end` best, and what it holds of it.
+    pub(super) fn for_read(
+        &self,
+        start: u64,
+        end: u64,
+        activity: Activity,
+        rules: HitRules,
+    ) -> (usize, Found) {
+        let mut best = (0, self.list.len() - 1, Found::Nothing);
+        for (index, segment) in self.list.iter().enumerate() {
+            if segment.for_writes {
+                continue;
+            }
+            let active = if index + 1 == self.list.len() { activity } else { Activity::None };
+            let holds = segment.in_use && segment.start <= start && start < segment.end;
+            let arriving = active == Activity::Reading && rules.on_arriving && start == segment.end;
+            let (value, found) = if !segment.in_use {
+                (3, Found::Nothing)
+            } else if holds && (rules.on_written || !segment.written) {
+                let value = match active {
+                    Activity::Writing => 10,
+                    Activity::Reading => 9,
+                    Activity::None => 8,
+                };
+                if end <= segment.end { (value, Found::Whole) } else { (value - 4, Found::Partial) }
+            } else if arriving {
+                (5, Found::Partial)
+            } else {
+                match active {
+                    Activity::Writing => (0, Found::Nothing),
+                    Activity::Reading => (1, Found::Nothing),
+                    Activity::None => (if holds { 0 } else { 2 }, Found::Nothing),
+                }
+            };
+            if value > best.0 {
+                best = (value, index, found);
+            }
+        }
+        (best.1, best.2)
+    }
+
+    /// Which segment takes a write of `start..end`, where none is being written.
+    pub(super) fn for_write(&self, start: u64, end: u64, reading: bool) -> usize {
+        let mut best = (0, self.list.len() - 1);
+        for (index, segment) in self.list.iter().enumerate() {
+            if self.separate {
+                if segment.for_writes {
+                    return index;
+                }
+                continue;
+            }
+            let overlaps = segment.start < end && start < segment.end;
+            let value = if !segment.in_use {
+                3
+            } else if reading && index + 1 == self.list.len() {
+                1
+            } else if overlaps {
+                4
+            } else {
+                2
+            };
+            if value > best.0 {
+                best = (value, index);
+            }
+        }
+        best.1
+    }
+
+    /// Whether the segment at `index` was the last one used.
+    pub(super) fn is_last(&self, index: usize) -> bool {
+        index + 1 == self.list.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> &Segment {
+        &self.list[index]
+    }
+
+    /// Makes the segment at `index` the one used last.
+    pub(super) fn use_now(&mut self, index: usize) -> &mut Segment {
+        self.list[index..].rotate_left(1);
+        self.last()
+    }
+
+    /// Gives up, in all segments but the last, what overlaps `start..end`.
+    pub(super) fn forget_others(&mut self, start: u64, end: u64) {
+        let others = self.list.len() - 1;
+        for segment in &mut self.list[..others] {
+            if segment.in_use && segment.start < end && start < segment.end {
+                segment.in_use = false;
+            }
+        }
+    }
+
+    /// The last segment now ends at `end`: what no longer fits falls off its front.
+    pub(super) fn extend_last(&mut self, end: u64) {
+        let size = self.size;
+        let segment = self.last();
+        segment.end = segment.end.max(end);
+        segment.start = segment.start.max(segment.end.saturating_sub(size));
+    }
+}
