@@ -12,6 +12,7 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{Rng, Target};
 use rustix::thread::CpuSet;
 
+use crate::conditions::{self, Counters};
 use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus};
 use crate::ioengine::IoEngine;
@@ -40,6 +41,8 @@ pub(crate) struct Done {
     pub(crate) groups: Vec<Vec<Loaded>>,
     /// Processor time of the process from the first job's beginning to measure to the last's end.
     pub(crate) cpu: Span,
+    /// What the machine counted when each group began to measure and when it ended.
+    pub(crate) counters: Vec<Option<(Counters, Counters)>>,
 }
 
 /// Why a job could not be done.
@@ -66,6 +69,7 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
         failed: AtomicBool::new(false),
         counts: [const { AtomicU64::new(0) }; 3],
         cpu: Mutex::new((Span::MAX, Span::ZERO)),
+        counters: Mutex::new(vec![(None, None); groups.len()]),
     };
     let cpus = usable_cpus();
     let places = groups
@@ -78,7 +82,7 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
             let jobs = groups[group];
             let work = move || {
                 settle(cpus, thread, all);
-                let result = one(jobs, (index, thread), shared);
+                let result = one(jobs, (index, thread, group), shared);
                 if result.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
                 }
@@ -103,7 +107,9 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
         }
     }
     let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
-    Ok(Done { groups: done, cpu: end.saturating_sub(begin) })
+    let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
+    let counters = counters.into_iter().map(|(begin, end)| begin.zip(end)).collect();
+    Ok(Done { groups: done, cpu: end.saturating_sub(begin), counters })
 }
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
@@ -125,7 +131,7 @@ fn settle(cpus: &[usize], thread: u32, threads: u32) {
 /// One job on its own thread; `None` where another failed before the start.
 fn one(
     jobs: Jobs<'_>,
-    (index, thread): (u32, u32),
+    (index, thread, group): (u32, u32, usize),
     shared: &Shared<'_>,
 ) -> Result<Option<Loaded>, JobError> {
     let parted = jobs.state.is_some() || !jobs.workload.rw.is_random();
@@ -147,15 +153,17 @@ fn one(
         books,
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
+    let device = jobs.opened.device;
+    let watch = JobWatch { shared, thread, group, device, told: [0; 3] };
     match jobs.ioengine {
         IoEngine::IoUring => {
             let ring = Ring::new(file).map_err(|error| JobError::Setup(jobs.ioengine, error));
-            together(ring, job, thread, shared)
+            together(ring, job, watch)
         }
-        IoEngine::Psync => together(Ok(Psync::new(file)), job, thread, shared),
+        IoEngine::Psync => together(Ok(Psync::new(file)), job, watch),
         IoEngine::Null => {
             let null = Null::new(file.clock, file.stamp, file.capacity, file.iodepth);
-            together(Ok(null), job, thread, shared)
+            together(Ok(null), job, watch)
         }
     }
 }
@@ -164,9 +172,9 @@ fn one(
 fn together<T: Target>(
     target: Result<T, JobError>,
     job: Job<'_>,
-    thread: u32,
-    shared: &Shared<'_>,
+    mut watch: JobWatch<'_>,
 ) -> Result<Option<Loaded>, JobError> {
+    let shared = watch.shared;
     let mut target = match target {
         Ok(target) if shared.gate.pass() => target,
         Ok(_) => return Ok(None),
@@ -175,7 +183,6 @@ fn together<T: Target>(
             return Err(error);
         }
     };
-    let mut watch = JobWatch { shared, thread, told: [0; 3] };
     Ok(Some(load::run(&mut target, job, &mut watch)?))
 }
 
@@ -242,12 +249,16 @@ struct Shared<'a> {
     counts: [AtomicU64; 3],
     /// Processor time when the first job began to measure and when the last one ended.
     cpu: Mutex<(Span, Span)>,
+    /// What the machine counted at a group's first beginning to measure and at its last end.
+    counters: Mutex<Vec<(Option<Counters>, Option<Counters>)>>,
 }
 
 /// One job's part in what all jobs tell.
 struct JobWatch<'a> {
     shared: &'a Shared<'a>,
     thread: u32,
+    group: usize,
+    device: Option<(u32, u32)>,
     told: [u64; 3],
 }
 
@@ -263,7 +274,17 @@ impl Watch for JobWatch<'_> {
         match phase {
             Phase::Measure => cpu.0 = cpu.0.min(now),
             Phase::Drain => cpu.1 = cpu.1.max(now),
-            Phase::LayOut | Phase::Ramp => {}
+            Phase::LayOut | Phase::Ramp => return,
+        }
+        drop(cpu);
+        let now = conditions::counters(self.device);
+        let mut counters = self.shared.counters.lock();
+        let counters = counters.as_mut().expect("no job panics while it holds the lock");
+        let (begin, end) = &mut counters[self.group];
+        if phase == Phase::Measure {
+            begin.get_or_insert(now);
+        } else {
+            *end = Some(now);
         }
     }
 

@@ -7,6 +7,7 @@
 //! Writing goes past the guard: never a block device that is in use or whose name was not repeated,
 //! never a file with somebody else's data unless that was allowed.
 
+mod conditions;
 pub mod file;
 mod guard;
 mod host;

@@ -7,6 +7,7 @@ use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
 
+use crate::conditions::{self, Counters};
 use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngine, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
@@ -185,7 +186,17 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
     let groups: Vec<Jobs<'_>> = ready.iter().map(Ready::jobs).collect();
     let done = jobs::run(&groups, control)?;
     let cpu = (plans.len() == 1).then_some(done.cpu);
-    Ok(ready.iter().zip(done.groups).map(|(ready, loaded)| ready.outcome(loaded, cpu)).collect())
+    let moved = |device| -> u64 {
+        let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
+        same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes).sum()
+    };
+    let around: Vec<Vec<Mark>> = ready
+        .iter()
+        .zip(&done.counters)
+        .map(|(ready, counters)| ready.around(*counters, moved(ready.opened.device)))
+        .collect();
+    let outcomes = ready.iter().zip(done.groups).zip(around);
+    Ok(outcomes.map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around)).collect())
 }
 
 /// A plan whose target is open.
@@ -242,7 +253,14 @@ impl<'a> Ready<'a> {
         }
     }
 
-    fn outcome(&self, loaded: Vec<Loaded>, cpu: Option<Span>) -> RunOutcome {
+    /// What went on around the run, in which the runs on its device moved `ours` bytes.
+    fn around(&self, counters: Option<(Counters, Counters)>, ours: u64) -> Vec<Mark> {
+        let ours = Some(ours).filter(|_| self.plan.direct);
+        let marks = counters.map(|(begin, end)| conditions::marks(begin, end, ours));
+        marks.into_iter().flatten().chain(conditions::governor()).collect()
+    }
+
+    fn outcome(&self, loaded: Vec<Loaded>, cpu: Option<Span>, around: Vec<Mark>) -> RunOutcome {
         let RunPlan { workload, numjobs, .. } = self.plan;
         let stopped = loaded.iter().find(|job| job.end == End::Stopped);
         let end = stopped.or(loaded.first()).map_or(End::Stopped, |job| job.end);
@@ -266,7 +284,8 @@ impl<'a> Ready<'a> {
             laid_out: opened.laid_out,
             stand_in: opened.stand_in.as_deref(),
         };
-        let marks = marks::of_run(course, place).into_iter().chain(self.fallback.clone()).collect();
+        let marks = marks::of_run(course, place).into_iter();
+        let marks = marks.chain(self.fallback.clone()).chain(around).collect();
         let (ioengine, capacity) = (self.ioengine, opened.capacity);
         RunOutcome { jobs, total, end, marks, ioengine, capacity }
     }
