@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod drive;
 pub(crate) mod generate;
+mod predict;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod study;

@@ -1,8 +1,9 @@
-//! What queue depth buys, against the facts and simulated tables of `depth.md`.
+//! What queue depth buys, against measured facts and an independent simulation of
+//! simple rules (docs/internals/drive-facts.md).
 
 use crate::load::{Load, drive_with, run};
 
-/// The drive of the table in `depth.md`, section 2: half square root, half line, 2:1 density,
+/// The drive of that simulation: half square root, half line, 2:1 density,
 /// 7200 rpm, 76.5 IOPS at depth 1, with an overhead of 1 %.
 const TABLE: &str = "seek_track = \"1ms\"\nseek_average = \"8.74ms\"\nseek_shape = 0.5\n\
                      sectors_per_track_outer = 2200\nsectors_per_track_inner = 1100\n\
@@ -85,4 +86,35 @@ fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
         assert!((1.0..=1.04).contains(&gain[0]), "{name}: R(2) = {}", gain[0]);
         assert!((gain[2] / gain[1] - 1.0).abs() < 0.03, "{name}: {gain:?}");
     }
+}
+
+/// A 500 GB desktop drive at 7200 rpm, by what it does at depth 1: 69.8 IOPS, p1 5.93, p50 14.22,
+/// p99 23.72 ms (fio results in the history of the project fio-plot).
+const MEASURED_500_GB: &str = "seek_track = \"1.6ms\"\nseek_average = \"10.0ms\"\n\
+                               seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
+                               read_segments = 0\nguard = \"GUARD\"\n";
+
+#[test]
+fn a_measured_drive_gains_as_a_guarded_queue_and_not_as_an_elevator() {
+    let load = Load { requests: 30_000, ..Load::default() };
+    let depths = [1, 2, 4, 8, 16, 32];
+    let measured = [69.8, 70.3, 82.1, 93.8, 104.8, 113.6];
+    let curve =
+        |spec: &str, profile: &str| depths.map(|depth| at_depth(spec, profile, depth, load).iops());
+    let off = |found: [f64; 6]| {
+        let worst = found.iter().zip(measured).map(|(found, real)| (found / real - 1.0).abs());
+        worst.fold(0.0, f64::max)
+    };
+    let guarded = curve(DISK, &MEASURED_500_GB.replace("GUARD", "3.3ms"));
+    let ideal = curve(DISK, &MEASURED_500_GB.replace("GUARD", "0ms"));
+    let elevator = format!("{DISK},controller=ahci,ncq=off,scheduler=deadline,nr-requests=64");
+    let elevator = curve(&elevator, &MEASURED_500_GB.replace("GUARD", "0ms"));
+    println!(
+        "{guarded:?} {:.3}\n{ideal:?} {:.3}\n{elevator:?} {:.3}",
+        off(guarded),
+        off(ideal),
+        off(elevator)
+    );
+    assert!(off(guarded) < 0.04, "{guarded:?}");
+    assert!(off(ideal) > 0.2, "{ideal:?}");
 }
