@@ -23,7 +23,10 @@ Examples:
   drivelab run FILE --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
   drivelab compare before.json after.json            what may be concluded from stored runs
+  drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock    a slow disk for any program
+  drivelab durability FILE                           does the drive keep what it promises?
   drivelab drive list                                the drives that are modelled
+  drivelab inspect                                   how this machine's disks are attached
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
 4 inconclusive; 70 a bug in drivelab; 130 interrupted (partial results kept).";
@@ -32,9 +35,12 @@ Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this mac
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Study(commands::study::StudyArgs),
-    Run(commands::run::RunArgs),
+    Run(Box<commands::run::RunArgs>),
     Compare(commands::compare::CompareArgs),
+    Serve(commands::serve::ServeArgs),
+    Durability(commands::durability::DurabilityArgs),
     Drive(commands::drive::DriveArgs),
+    Inspect(commands::inspect::InspectArgs),
     Replay(commands::replay::ReplayArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),

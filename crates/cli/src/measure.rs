@@ -6,7 +6,7 @@ use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::{
-    Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunPlan,
+    Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunOutcome, RunPlan,
 };
 
 use crate::failure::Failure;
@@ -22,6 +22,47 @@ pub(crate) struct Measurement {
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) direct: bool,
     pub(crate) overwrite: bool,
+    pub(crate) allow_destructive: Vec<PathBuf>,
+    pub(crate) verify_state: Option<PathBuf>,
+}
+
+impl Measurement {
+    /// As the engine takes it.
+    pub(crate) fn plan(&self) -> RunPlan {
+        RunPlan {
+            path: self.path.clone(),
+            workload: self.workload.clone(),
+            numjobs: self.numjobs,
+            seed: self.seed,
+            ioengine: self.ioengine,
+            direct: self.direct,
+            allow_overwrite: self.overwrite,
+            allow_destructive: self.allow_destructive.clone(),
+            stamp: Stamp::Io,
+            verify_state: self.verify_state.clone(),
+        }
+    }
+
+    fn record(&self, outcome: RunOutcome) -> RunRecord {
+        RunRecord {
+            schema: RUN_SCHEMA.into(),
+            target: self.path.display().to_string(),
+            label: None,
+            config: RunConfig {
+                drivelab: env!("CARGO_PKG_VERSION").into(),
+                ioengine: outcome.ioengine.to_string(),
+                direct: self.direct,
+                numjobs: self.numjobs,
+                seed: self.seed,
+                workload: self.workload.clone(),
+            },
+            jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
+            total: outcome.total.record(),
+            marks: outcome.marks,
+            host: Some(drivelab_engine::host(Path::new("/"))),
+            verification: None,
+        }
+    }
 }
 
 /// Measures a file or a block device.
@@ -29,35 +70,25 @@ pub(crate) fn file(
     measurement: &Measurement,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let plan = RunPlan {
-        path: measurement.path.clone(),
-        workload: measurement.workload.clone(),
-        numjobs: measurement.numjobs,
-        seed: measurement.seed,
-        ioengine: measurement.ioengine,
-        direct: measurement.direct,
-        allow_overwrite: measurement.overwrite,
-        stamp: Stamp::Io,
-    };
+    let mut records = together(std::slice::from_ref(measurement), progress)?;
+    Ok(records.pop().expect("one record a measurement"))
+}
+
+/// Makes several measurements at the same time, started together.
+pub(crate) fn together(
+    measurements: &[Measurement],
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<Vec<RunRecord>, Failure> {
+    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress };
-    let outcome = drivelab_engine::run(&plan, &control).map_err(failure)?;
-    Ok(RunRecord {
-        schema: RUN_SCHEMA.into(),
-        target: measurement.path.display().to_string(),
-        label: None,
-        config: RunConfig {
-            drivelab: env!("CARGO_PKG_VERSION").into(),
-            ioengine: outcome.ioengine.to_string(),
-            direct: plan.direct,
-            numjobs: plan.numjobs,
-            seed: plan.seed,
-            workload: plan.workload,
-        },
-        jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
-        total: outcome.total.record(),
-        marks: outcome.marks,
-        host: Some(drivelab_engine::host(Path::new("/"))),
-    })
+    let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
+    Ok(measurements.iter().zip(outcomes).map(|(it, outcome)| it.record(outcome)).collect())
+}
+
+/// Refuses measurements whose buffers do not fit the memory together.
+pub(crate) fn fits(measurements: &[Measurement]) -> Result<(), Failure> {
+    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
+    drivelab_engine::fits(&plans).map_err(failure)
 }
 
 /// Lays out `path` at `size` where it does not exist, by reading one block of it.
@@ -72,9 +103,18 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
         ..WorkloadOptions::default()
     };
     let workload = options.check().map_err(Failure::bad_request)?;
-    let (path, ioengine) = (path.to_owned(), None);
-    let (numjobs, direct, overwrite) = (1, false, false);
-    file(&Measurement { path, workload, numjobs, seed, ioengine, direct, overwrite }, &|_| ())?;
+    let measurement = Measurement {
+        path: path.to_owned(),
+        workload,
+        numjobs: 1,
+        seed,
+        ioengine: None,
+        direct: false,
+        overwrite: false,
+        allow_destructive: Vec::new(),
+        verify_state: None,
+    };
+    file(&measurement, &|_| ())?;
     Ok(())
 }
 
@@ -84,7 +124,9 @@ fn failure(error: RunError) -> Failure {
     let failure = match &error {
         RunError::Setup { .. }
         | RunError::Memory { .. }
-        | RunError::IoEngine(IoEngineError::NoRing { .. })
+        | RunError::IoEngine(
+            IoEngineError::NoRing { .. } | IoEngineError::OneAtATime { source: Some(_), .. },
+        )
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
             OpenError::System { .. } | OpenError::Layout(_) | OpenError::NoDirect { .. },

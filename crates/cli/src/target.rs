@@ -105,6 +105,7 @@ pub(crate) fn simulate(
         total,
         marks,
         host: None,
+        verification: None,
     })
 }
 

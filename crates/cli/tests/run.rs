@@ -22,6 +22,8 @@ fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
         "200ms",
         "--label",
         "first",
+        "--direct",
+        "0",
         "--json",
     ];
     let said = drivelab(folder.path(), &arguments);
@@ -29,6 +31,7 @@ fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
     let run = said.json();
     assert_eq!(run["schema"], "drivelab.run/1");
     assert_eq!(run["label"], "first");
+    assert_eq!(run["config"]["direct"], false);
     let total = &run["total"];
     for key in ["ios", "iops", "bytes_per_s", "errors", "cpu_ns_per_io"] {
         assert!(total[key].is_number(), "{key} in {total}");
@@ -85,7 +88,7 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
 }
 
 #[test]
-fn block_devices_are_never_written() {
+fn block_devices_are_not_written_unless_their_name_is_repeated() {
     let folder = folder();
     let mut mknod = Command::new("mknod");
     mknod.args(["disk", "b", "7", "200"]).current_dir(folder.path());
@@ -93,7 +96,8 @@ fn block_devices_are_never_written() {
     assert!(made || std::env::var_os("CI").is_none(), "CI runs as root and can make a node");
     if made {
         let arguments = ["run", "disk", "--rw", "randwrite", "--number-ios", "1"];
-        drivelab(folder.path(), &arguments).failed(2, &["block device", "never"]);
+        drivelab(folder.path(), &arguments)
+            .failed(2, &["block device", "--allow-destructive disk"]);
     }
 }
 

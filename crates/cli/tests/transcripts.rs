@@ -1,7 +1,7 @@
 //! The transcripts in the documentation are run, and must show what they show.
 //!
 //! In a block fenced as `console`, a line `$ COMMAND` is run by a shell in a folder of the file's
-//! own, and the lines below must be its output. A line `...` stands for any number of lines, and
+//! own; it must end with exit code 0, and the lines below must be its output. A line `...` stands for any number of lines, and
 //! `[..]` for any text within one: figures that depend on the machine are written so.
 
 use std::fs;
@@ -62,7 +62,7 @@ fn run(step: &Step, cwd: &Path) -> Result<(), String> {
     let said = said(shell.output().expect("a shell"));
     let lines: Vec<&str> = said.out.lines().map(str::trim_end).collect();
     let expected = step.expected.strip_suffix(&[String::new()]).unwrap_or(&step.expected);
-    if matches(expected, &lines) {
+    if said.code == 0 && matches(expected, &lines) {
         return Ok(());
     }
     Err(format!(

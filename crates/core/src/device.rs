@@ -1,7 +1,23 @@
 //! A drive as a state machine.
 
 use crate::request::{Completion, Request};
-use crate::units::{Sectors, Time};
+use crate::units::{Lba, Sectors, Time};
+
+/// Cached data that has reached the medium.
+///
+/// A write that completes with [`crate::ServedBy::DriveWriteCache`] is on the medium only once its
+/// sectors have been reported so; any other write is there when it completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Destaged {
+    /// First sector.
+    pub lba: Lba,
+    /// How many sectors.
+    pub sectors: Sectors,
+    /// When the drive took the data out of its cache: what was submitted later is not part of it.
+    pub taken: Time,
+    /// When the last of it was on the medium.
+    pub at: Time,
+}
 
 /// A drive that is told the time and never asks for it.
 ///
@@ -28,6 +44,12 @@ pub trait Device {
 
     /// Moves the device to `now` and appends what completed on the way, in order of time.
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>);
+
+    /// Appends what reached the medium out of a volatile cache since the last call, in order.
+    ///
+    /// A device starts to keep such records with the first call, so that runs which nobody asks
+    /// pay nothing for them. A device without a volatile cache never has any.
+    fn destaged(&mut self, _records: &mut Vec<Destaged>) {}
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
@@ -45,5 +67,9 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
         (**self).advance(now, completed);
+    }
+
+    fn destaged(&mut self, records: &mut Vec<Destaged>) {
+        (**self).destaged(records);
     }
 }

@@ -8,6 +8,8 @@ pub mod config;
 pub mod device;
 pub mod dispatch;
 pub mod histogram;
+pub mod jobfile;
+pub mod matrix;
 pub mod plan;
 pub mod record;
 pub mod request;
@@ -17,7 +19,7 @@ pub mod trace;
 pub mod units;
 pub mod workload;
 
-pub use device::Device;
+pub use device::{Destaged, Device};
 pub use histogram::Histogram;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;

@@ -87,7 +87,9 @@ fn drivelab(case: &Case, file: &Path, seed: u64) -> Figures {
         ioengine: Some(case.ioengine),
         direct: case.direct,
         allow_overwrite: false,
+        allow_destructive: Vec::new(),
         stamp: Stamp::Io,
+        verify_state: None,
     };
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };

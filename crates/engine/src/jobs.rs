@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use drivelab_core::record::Stamp;
@@ -12,14 +12,15 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{Rng, Target};
 use rustix::thread::CpuSet;
 
-use crate::file::{Clock, FileJob, Psync};
+use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus};
 use crate::ioengine::IoEngine;
 use crate::load::{self, Control, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
 use crate::uring::Ring;
+use crate::verify::{Books, State};
 
-/// What the jobs share.
+/// What the jobs of one group share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Jobs<'a> {
     pub(crate) opened: &'a Opened,
@@ -28,12 +29,15 @@ pub(crate) struct Jobs<'a> {
     pub(crate) numjobs: u32,
     pub(crate) seed: u64,
     pub(crate) stamp: Stamp,
+    /// The account of a verified run.
+    pub(crate) state: Option<&'a Arc<State>>,
 }
 
 /// What the jobs left.
 #[derive(Debug)]
 pub(crate) struct Done {
-    pub(crate) jobs: Vec<Loaded>,
+    /// One entry a job, by groups.
+    pub(crate) groups: Vec<Vec<Loaded>>,
     /// Processor time of the process from the first job's beginning to measure to the last's end.
     pub(crate) cpu: Span,
 }
@@ -49,30 +53,36 @@ pub(crate) enum JobError {
     Thread(#[source] io::Error),
 }
 
-/// Runs all jobs to their end.
+/// Runs all jobs of all `groups` to their end, started together; gives what each group left.
 ///
 /// # Errors
 /// That of the first job that has one; the others are then stopped.
-pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobError> {
+pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, JobError> {
+    let all = groups.iter().map(|jobs| jobs.numjobs).sum();
     let shared = Shared {
         control,
         clock: Clock::start(),
-        gate: Gate::new(jobs.numjobs),
+        gate: Gate::new(all),
         failed: AtomicBool::new(false),
         counts: [const { AtomicU64::new(0) }; 3],
         cpu: Mutex::new((Span::MAX, Span::ZERO)),
     };
     let cpus = usable_cpus();
+    let places = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(group, jobs)| (0..jobs.numjobs).map(move |index| (group, index)));
     let results = thread::scope(|scope| {
         let (shared, cpus) = (&shared, &cpus[..]);
-        let start = |index| {
+        let start = |(thread, (group, index)): (u32, (usize, u32))| {
+            let jobs = groups[group];
             let work = move || {
-                settle(cpus, index, jobs.numjobs);
-                let result = one(jobs, index, shared);
+                settle(cpus, thread, all);
+                let result = one(jobs, (index, thread), shared);
                 if result.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
                 }
-                result
+                result.map(|loaded| loaded.map(|loaded| (group, loaded)))
             };
             let thread = thread::Builder::new().spawn_scoped(scope, work);
             thread.map_err(|error| {
@@ -80,16 +90,20 @@ pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobErro
                 JobError::Thread(error)
             })
         };
-        let threads: Vec<_> = (0..jobs.numjobs).map(start).collect();
+        let threads: Vec<_> = (0..).zip(places).map(start).collect();
         let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, JobError>| {
             thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        threads.into_iter().map(join).collect::<Vec<Result<Option<Loaded>, JobError>>>()
+        threads.into_iter().map(join).collect::<Vec<_>>()
     });
-    let loaded: Result<Vec<Option<Loaded>>, JobError> = results.into_iter().collect();
-    let jobs = loaded?.into_iter().flatten().collect();
+    let mut done: Vec<Vec<Loaded>> = groups.iter().map(|_| Vec::new()).collect();
+    for result in results {
+        if let Some((group, loaded)) = result? {
+            done[group].push(loaded);
+        }
+    }
     let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
-    Ok(Done { jobs, cpu: end.saturating_sub(begin) })
+    Ok(Done { groups: done, cpu: end.saturating_sub(begin) })
 }
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
@@ -98,10 +112,10 @@ pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobErro
 /// A single job goes where the scheduler wants it: beside one other busy process on two processors,
 /// pinning it to the first took 15 % of its requests at depth 1, because it could not move away.
 /// Several jobs would be moved onto one another, and are pinned.
-fn settle(cpus: &[usize], index: u32, numjobs: u32) {
-    if numjobs > 1 && !cpus.is_empty() {
+fn settle(cpus: &[usize], thread: u32, threads: u32) {
+    if threads > 1 && !cpus.is_empty() {
         let mut set = CpuSet::new();
-        set.set(cpus[index as usize % cpus.len()]);
+        set.set(cpus[thread as usize % cpus.len()]);
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
     // By default a timer may ring up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
@@ -109,8 +123,15 @@ fn settle(cpus: &[usize], index: u32, numjobs: u32) {
 }
 
 /// One job on its own thread; `None` where another failed before the start.
-fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>, JobError> {
-    let workload = share(jobs.workload, jobs.opened.capacity, index, jobs.numjobs);
+fn one(
+    jobs: Jobs<'_>,
+    (index, thread): (u32, u32),
+    shared: &Shared<'_>,
+) -> Result<Option<Loaded>, JobError> {
+    let parted = jobs.state.is_some() || !jobs.workload.rw.is_random();
+    let numjobs = if parted { jobs.numjobs } else { 1 };
+    let workload = share(jobs.workload, jobs.opened.capacity, index, numjobs);
+    let books = jobs.state.map(|state| Books { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
     let file = FileJob {
         file: jobs.opened.file.clone(),
@@ -123,14 +144,19 @@ fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>
         reads: workload.rw.reads(),
         writes: workload.rw.writes(),
         seed,
+        books,
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
     match jobs.ioengine {
         IoEngine::IoUring => {
             let ring = Ring::new(file).map_err(|error| JobError::Setup(jobs.ioengine, error));
-            together(ring, job, index, shared)
+            together(ring, job, thread, shared)
         }
-        IoEngine::Psync => together(Ok(Psync::new(file)), job, index, shared),
+        IoEngine::Psync => together(Ok(Psync::new(file)), job, thread, shared),
+        IoEngine::Null => {
+            let null = Null::new(file.clock, file.stamp, file.capacity, file.iodepth);
+            together(Ok(null), job, thread, shared)
+        }
     }
 }
 
@@ -138,7 +164,7 @@ fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>
 fn together<T: Target>(
     target: Result<T, JobError>,
     job: Job<'_>,
-    index: u32,
+    thread: u32,
     shared: &Shared<'_>,
 ) -> Result<Option<Loaded>, JobError> {
     let mut target = match target {
@@ -149,7 +175,7 @@ fn together<T: Target>(
             return Err(error);
         }
     };
-    let mut watch = JobWatch { shared, index, told: [0; 3] };
+    let mut watch = JobWatch { shared, thread, told: [0; 3] };
     Ok(Some(load::run(&mut target, job, &mut watch)?))
 }
 
@@ -159,11 +185,12 @@ fn seed_of(seed: u64, index: u32) -> u64 {
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
 
-/// What job `index` does: sequential jobs each take their own part of the region, because a second
-/// one over the same blocks would find them in a cache; random ones share it.
+/// What job `index` of `numjobs` does that each take their own part of the region: sequential ones,
+/// because a second one over the same blocks would find them in a cache, and verified ones, because
+/// of two writers nobody could say which was the last. Random ones share it otherwise.
 fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u32) -> Workload {
     let mut own = workload.clone();
-    if workload.rw.is_random() || numjobs == 1 {
+    if numjobs == 1 {
         return own;
     }
     let whole = workload
@@ -220,7 +247,7 @@ struct Shared<'a> {
 /// One job's part in what all jobs tell.
 struct JobWatch<'a> {
     shared: &'a Shared<'a>,
-    index: u32,
+    thread: u32,
     told: [u64; 3],
 }
 
@@ -246,7 +273,7 @@ impl Watch for JobWatch<'_> {
             all.fetch_add(count - *told, Ordering::Relaxed);
             *told = *count;
         }
-        if self.index == 0 {
+        if self.thread == 0 {
             let [ios, bytes, errors] = &self.shared.counts;
             let (ios, bytes) = (ios.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
             let errors = errors.load(Ordering::Relaxed);
@@ -262,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequential_jobs_do_not_overlap_and_random_ones_share_the_region() {
+    fn jobs_with_parts_of_their_own_do_not_overlap() {
         let part = |rw, index| {
             let size = Some(Bytes::mib(10));
             let options = WorkloadOptions { rw: Some(rw), size, ..Default::default() };
@@ -273,7 +300,6 @@ mod tests {
         let third = 853 * 4096;
         assert_eq!(part(Rw::Read, 0), (Bytes::ZERO, Bytes::new(third)));
         assert_eq!(part(Rw::Read, 2), (Bytes::new(2 * third), Bytes::new(third)));
-        assert_eq!(part(Rw::RandRead, 2), (Bytes::ZERO, Bytes::mib(10)));
     }
 
     #[test]

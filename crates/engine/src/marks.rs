@@ -27,17 +27,19 @@ pub(crate) struct Course<'a> {
 
 /// What a run on this machine was aimed at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Place<'a> {
     pub(crate) direct: bool,
     pub(crate) file_system: FileSystem,
     pub(crate) capacity: Bytes,
     pub(crate) memory: Bytes,
     pub(crate) holes: Bytes,
     pub(crate) laid_out: bool,
+    /// What the device really is, where it is no disk of its own.
+    pub(crate) stand_in: Option<&'a str>,
 }
 
 /// The marks of a run on this machine.
-pub(crate) fn of_run(course: Course<'_>, place: Place) -> Vec<Mark> {
+pub(crate) fn of_run(course: Course<'_>, place: Place<'_>) -> Vec<Mark> {
     let marks = [not_disk(course, place), page_cache(course.workload, place), cpu_bound(course)];
     marks.into_iter().flatten().chain(of_course(course)).collect()
 }
@@ -60,7 +62,7 @@ fn mark(id: MarkId, message: String) -> Option<Mark> {
     Some(Mark { id, message })
 }
 
-fn not_disk(course: Course<'_>, place: Place) -> Option<Mark> {
+fn not_disk(course: Course<'_>, place: Place<'_>) -> Option<Mark> {
     let total = course.total;
     if place.file_system.in_memory {
         let name = place.file_system.name;
@@ -68,6 +70,9 @@ fn not_disk(course: Course<'_>, place: Place) -> Option<Mark> {
             MarkId::NotDisk,
             format!("{name} keeps its files in memory: no disk took part"),
         );
+    }
+    if let Some(what) = place.stand_in {
+        return mark(MarkId::NotDisk, format!("this is {what}, not a disk of its own"));
     }
     if course.workload.rw.reads() && place.holes.get() > 0 {
         let (holes, all) = (place.holes, place.capacity);
@@ -87,7 +92,7 @@ fn not_disk(course: Course<'_>, place: Place) -> Option<Mark> {
     mark(MarkId::NotDisk, message)
 }
 
-fn page_cache(workload: &Workload, place: Place) -> Option<Mark> {
+fn page_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
     if place.direct {
         return None;
     }
@@ -183,7 +188,7 @@ mod tests {
     const MEMORY: FileSystem = FileSystem { name: "tmpfs", in_memory: true };
 
     /// A direct run of 10 s on a large file on a disk that raises no doubt.
-    fn clean() -> (WorkloadOptions, Tally, Place) {
+    fn clean() -> (WorkloadOptions, Tally, Place<'static>) {
         let mut total = Tally { elapsed: Span::from_secs(10), ios: FEW, ..Tally::default() };
         for _ in 0..FEW {
             total.lat.record(Span::from_us(80));
@@ -198,13 +203,14 @@ mod tests {
             memory: Bytes::gib(16),
             holes: Bytes::ZERO,
             laid_out: false,
+            stand_in: None,
         };
         (WorkloadOptions::default(), total, place)
     }
 
     /// The marks of the clean run after one thing about it was changed.
     fn check(
-        change: impl FnOnce(&mut WorkloadOptions, &mut Tally, &mut Place),
+        change: impl FnOnce(&mut WorkloadOptions, &mut Tally, &mut Place<'_>),
         expected: &[MarkId],
     ) {
         let (mut options, mut total, mut place) = clean();
@@ -224,7 +230,8 @@ mod tests {
     fn memory_is_never_taken_for_a_disk() {
         check(|_, _, place| place.file_system = MEMORY, &[MarkId::NotDisk]);
         check(|_, _, place| place.holes = Bytes::mib(1), &[MarkId::NotDisk]);
-        let quick = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place| {
+        check(|_, _, place| place.stand_in = Some("a loop device on image"), &[MarkId::NotDisk]);
+        let quick = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
             total.service = drivelab_core::Histogram::new();
             total.service.record(Span::from_us(2));
         };
@@ -235,7 +242,7 @@ mod tests {
     fn buffered_runs_say_what_the_page_cache_did() {
         check(|_, _, place| place.direct = false, &[MarkId::PageCache]);
         let write = |sync| {
-            move |options: &mut WorkloadOptions, _: &mut Tally, place: &mut Place| {
+            move |options: &mut WorkloadOptions, _: &mut Tally, place: &mut Place<'_>| {
                 place.direct = false;
                 (options.rw, options.sync) = (Some(Rw::RandWrite), Some(sync));
             }
@@ -247,7 +254,7 @@ mod tests {
     #[test]
     fn a_busy_processor_is_the_limit_unless_it_spins_for_the_pace() {
         check(|_, total, _| total.cpu = Some(Span::from_ms(9_500)), &[MarkId::CpuBound]);
-        let open = |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place| {
+        let open = |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
             options.rate_iops = Some(1000);
             total.cpu = Some(Span::from_secs(10));
         };
@@ -257,7 +264,7 @@ mod tests {
     #[test]
     fn requests_that_were_late_or_never_sent_are_told() {
         let rate = |per_s, lateness| {
-            move |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place| {
+            move |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
                 options.rate_iops = Some(per_s);
                 for _ in 0..200 {
                     total.late.record(lateness);

@@ -6,6 +6,7 @@
 pub mod comparison;
 pub mod figures;
 pub mod foreign;
+pub mod matrix;
 pub mod metric;
 pub mod outcome;
 pub mod page;
@@ -15,6 +16,7 @@ pub mod replay;
 pub mod run;
 pub mod study;
 pub mod text;
+pub mod verification;
 
 mod suggest;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_core::record::{RUN_SCHEMA, RunRecord};
+use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_report::comparison::{self, CompareOptions, CompareResult, Input, InputError};
 use drivelab_report::foreign::{self, Imported};
@@ -114,28 +114,11 @@ fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
 
 fn content(path: &Path) -> Result<Content, Failure> {
     let text = read(path)?;
-    if text.trim_start().starts_with('{') {
-        return stored_runs(path, &text).map(Content::Runs);
+    if text.trim_start().starts_with(['{', '[']) {
+        let runs = drivelab_report::run::parse(&text).map_err(|error| wrong(path, &error))?;
+        return Ok(Content::Runs(runs));
     }
     foreign::parse(&text).map(Content::Foreign).map_err(|error| wrong(path, &error))
-}
-
-fn stored_runs(path: &Path, text: &str) -> Result<Vec<RunRecord>, Failure> {
-    let mut records = Vec::new();
-    for record in serde_json::Deserializer::from_str(text).into_iter::<RunRecord>() {
-        let record = record.map_err(|error| {
-            let message = format!("`{}` holds no stored run: {error}", path.display());
-            Failure::bad_words(message).hint("store one with: drivelab run ... --json > FILE")
-        })?;
-        if record.schema != RUN_SCHEMA {
-            let message = format!("`{}` is `{}`", path.display(), record.schema);
-            return Err(
-                Failure::bad_words(message).hint(format!("this version reads `{RUN_SCHEMA}`"))
-            );
-        }
-        records.push(record);
-    }
-    Ok(records)
 }
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.

@@ -2,11 +2,17 @@
 
 pub(crate) mod compare;
 pub(crate) mod drive;
+pub(crate) mod durability;
 pub(crate) mod generate;
+pub(crate) mod inspect;
+mod job;
+mod matrix;
 mod predict;
 pub(crate) mod replay;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod study;
+mod verify;
 mod workload;
 
 use crate::arguments::Command;
@@ -17,9 +23,12 @@ use crate::ui::Ui;
 pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
     match command {
         Command::Study(arguments) => study::run(&arguments, ui),
-        Command::Run(arguments) => run::run(arguments, ui),
+        Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Serve(arguments) => serve::run(&arguments, ui),
+        Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
+        Command::Inspect(arguments) => inspect::run(&arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),

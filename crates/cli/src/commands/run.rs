@@ -1,12 +1,16 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
 
+use super::job::{self, JobArgs};
+use super::matrix::{self, MatrixArgs};
+use super::verify::{self, VerifyArgs};
 use super::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -16,8 +20,9 @@ use crate::ui::{Progress, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (read only), or a drive in virtual time:
-/// `drive:NAME[,key=value...]`. A file that does not exist is laid out when --size is given.
+/// TARGET is a file, a block device (read only unless --allow-destructive repeats its name), or a
+/// drive in virtual time: `drive:NAME[,key=value...]`. A file that does not exist is laid out when
+/// --size is given.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,15 +30,26 @@ Examples:
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
-    /// What is measured.
-    target: String,
+    /// What is measured; with --job instead of the files that the job file names.
+    #[arg(required_unless_present_any = ["job", "matrix"])]
+    target: Option<String>,
+    /// A job file as fio reads it; its sections say what is measured, and how.
+    #[arg(long, value_name = "FILE.fio")]
+    job: Option<PathBuf>,
+    /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"])]
+    matrix: Option<PathBuf>,
+    /// Where a matrix keeps its cells and its report.
+    #[arg(long, value_name = "DIR", requires = "matrix")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     workload: WorkloadArgs,
     /// How I/O is done: `io_uring` or `psync`; the best there is where absent.
     #[arg(long)]
     ioengine: Option<IoEngine>,
     /// Past the page cache (1) or through it (0).
-    #[arg(long, value_name = "0|1", default_value = "1", value_parser = parse_switch)]
+    #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
+        value_parser = parse_switch)]
     direct: bool,
     /// Jobs that run together, each in a thread of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -47,6 +63,11 @@ pub(crate) struct RunArgs {
     /// A writing workload may destroy what the file holds.
     #[arg(long)]
     overwrite: bool,
+    /// A writing workload may destroy what this block device holds: repeat its name.
+    #[arg(long, value_name = "/dev/X")]
+    allow_destructive: Vec<PathBuf>,
+    #[command(flatten)]
+    verify: VerifyArgs,
 }
 
 fn parse_switch(text: &str) -> Result<bool, String> {
@@ -55,12 +76,25 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
+    let RunArgs { overwrite, allow_destructive, .. } = arguments;
+    if let Some(file) = arguments.job {
+        let target = arguments.target;
+        return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
+    }
+    if let Some(file) = arguments.matrix {
+        let out = arguments.out;
+        return matrix::run(&MatrixArgs { file, out, overwrite, allow_destructive }, ui);
+    }
+    let target = arguments.target.expect("it is required without a job file");
+    if arguments.verify.only() {
+        return verify::only(&arguments.verify, Path::new(&target), ui);
+    }
     let options = WorkloadOptions::from(arguments.workload);
     let workload = options.check().map_err(Failure::bad_request)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
-    let progress = Progress::time(runtime, &arguments.target);
+    let progress = Progress::time(runtime, &target);
     let show = |step: &Step| progress.step(step);
-    let mut record = match target::parse(&arguments.target)? {
+    let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
             if arguments.numjobs != 1 {
                 return Err(Failure::bad_words("a modelled drive is asked by one job")
@@ -77,9 +111,15 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 direct: arguments.direct,
-                overwrite: arguments.overwrite,
+                overwrite,
+                allow_destructive,
+                verify_state: arguments.verify.state(Path::new(&target)),
             };
-            measure::file(&measurement, &show)?
+            let mut record = measure::file(&measurement, &show)?;
+            if measurement.verify_state.is_some() {
+                record.verification = Some(arguments.verify.check(&measurement.path)?);
+            }
+            record
         }
     };
     record.label = arguments.label;
@@ -98,5 +138,5 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures are those of the time until then");
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Done)
+    Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
 }

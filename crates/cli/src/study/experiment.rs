@@ -1,9 +1,11 @@
 //! From stored runs to the experiment that is analysed.
 
 use drivelab_core::plan::Plan;
+use drivelab_report::run::steadiness;
 use drivelab_report::study::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, RunSample, WorkloadInfo,
 };
+use drivelab_stats::SteadyState;
 
 use super::{Bench, StoredRun, StudyFile, Task, metrics};
 
@@ -45,9 +47,30 @@ pub(crate) fn experiment(
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         risks: bench.risks(),
-        notes: bench.notes().into_iter().chain(study.notes.clone()).collect(),
+        notes: notes(study, bench, runs),
         reproduce,
     }
+}
+
+fn notes(study: &StudyFile, bench: &dyn Bench, runs: &[StoredRun]) -> Vec<String> {
+    let mut notes = bench.notes();
+    notes.extend(study.notes.iter().cloned());
+    for (place, workload) in study.workloads.iter().enumerate() {
+        let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
+        let states: Vec<SteadyState> = of_workload
+            .map(|run| steadiness(&run.record.total, study.mei.to_f64()).state)
+            .collect();
+        let unsteady = states.iter().filter(|state| **state == SteadyState::Unsteady).count();
+        // The test turns away one steady run in ten; a third is no accident.
+        if unsteady * 3 > states.len() {
+            notes.push(format!(
+                "{unsteady} of {} runs of `{}` had not settled: give it a longer `ramp_time`.",
+                states.len(),
+                workload.name
+            ));
+        }
+    }
+    notes
 }
 
 fn sample(run: &StoredRun) -> Option<RunSample> {

@@ -160,6 +160,8 @@ impl Bench for Hardware {
                 ioengine: arm.ioengine,
                 direct: arm.direct.unwrap_or(true),
                 overwrite: self.overwrite,
+                allow_destructive: Vec::new(),
+                verify_state: None,
             },
             &|_| (),
         )

@@ -6,10 +6,12 @@
 mod host;
 mod latency;
 mod mark;
+mod verification;
 
 pub use host::Host;
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
+pub use verification::{Fault, FaultExample, Verification};
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,9 @@ pub struct RunRecord {
     /// The machine; absent where nothing of it can matter, in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
+    /// What reading everything back found, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
 }
 
 /// How a run was made.

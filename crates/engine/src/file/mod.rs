@@ -2,10 +2,13 @@
 
 pub(crate) mod buffers;
 pub(crate) mod clock;
+pub(crate) mod contents;
+mod null;
 pub(crate) mod pattern;
 mod psync;
 
 pub use clock::Clock;
+pub use null::Null;
 pub use psync::Psync;
 
 use std::fs::File;
@@ -15,6 +18,8 @@ use drivelab_core::Request;
 use drivelab_core::record::Stamp;
 use drivelab_core::request::IoError;
 use drivelab_core::units::{Bytes, Lba};
+
+use crate::verify::Books;
 
 /// What a target for one job on an open file is made from.
 #[derive(Debug, Clone)]
@@ -39,6 +44,8 @@ pub struct FileJob {
     pub writes: bool,
     /// Seed of what it writes.
     pub seed: u64,
+    /// The account of a verified run.
+    pub books: Option<Books>,
 }
 
 /// Refuses what can never succeed, before any system is asked.

@@ -8,6 +8,8 @@
 
 use drivelab_core::Rng;
 
+use crate::verify;
+
 const SECTOR: usize = 512;
 /// Chosen once at random; no meaning.
 const SIGNATURE: [u8; 8] = [0xD5, 0x1B, 0x9E, 0x27, 0xC4, 0x83, 0x6A, 0xF0];
@@ -37,7 +39,7 @@ pub(crate) fn renew(buffer: &mut [u8], written: &mut u64) {
 
 /// Whether this sector was written by us.
 pub(crate) fn is_ours(sector: &[u8]) -> bool {
-    sector.starts_with(&SIGNATURE)
+    sector.starts_with(&SIGNATURE) || verify::is_ours(sector)
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
 
 use super::buffers::Buffers;
-use super::{FileJob, check_moved, check_range, pattern};
+use super::contents::Contents;
+use super::{FileJob, check_moved, check_range};
 
 /// A file that is read and written with one system call a request.
 ///
@@ -20,8 +21,7 @@ use super::{FileJob, check_moved, check_range, pattern};
 pub struct Psync {
     job: FileJob,
     buffers: Buffers,
-    /// Sectors written so far.
-    written: u64,
+    contents: Contents,
     done: Option<Completion>,
 }
 
@@ -29,11 +29,12 @@ impl Psync {
     /// A target for `job`.
     pub fn new(job: FileJob) -> Self {
         let job = FileJob { iodepth: 1, ..job };
-        Self { buffers: Buffers::new(&job), job, written: 0, done: None }
+        Self { buffers: Buffers::new(&job), contents: Contents::new(&job), job, done: None }
     }
 
     fn perform(&mut self, request: &Request) -> Result<(), IoError> {
         check_range(request, self.job.capacity)?;
+        self.prepare(request);
         loop {
             match self.call(request) {
                 Ok(moved) => return check_moved(request, moved as u64),
@@ -43,10 +44,23 @@ impl Psync {
         }
     }
 
+    /// Once, however often the call is interrupted.
+    fn prepare(&mut self, request: &Request) {
+        match request.op {
+            Op::Write => {
+                let (begin, length) = (self.buffers.write_at(0), length(request));
+                let data = &mut self.buffers.memory()[begin..begin + length];
+                self.contents.write(request, data);
+            }
+            Op::Flush => self.contents.flush(request),
+            Op::Read | Op::Trim => {}
+        }
+    }
+
     fn call(&mut self, request: &Request) -> std::io::Result<usize> {
         let (file, offset) = (&self.job.file, request.lba.byte_offset().get());
         let bytes = request.sectors.bytes().get();
-        let length = usize::try_from(bytes).expect("a block is at most 1 GiB");
+        let length = length(request);
         match request.op {
             Op::Read => {
                 let begin = self.buffers.read_at(0);
@@ -54,8 +68,7 @@ impl Psync {
             }
             Op::Write => {
                 let begin = self.buffers.write_at(0);
-                let data = &mut self.buffers.memory()[begin..begin + length];
-                pattern::renew(data, &mut self.written);
+                let data = &self.buffers.memory()[begin..begin + length];
                 if request.fua {
                     let data = [IoSlice::new(data)];
                     return Ok(rustix::io::pwritev2(file, &data, offset, ReadWriteFlags::DSYNC)?);
@@ -70,6 +83,10 @@ impl Psync {
             }
         }
     }
+}
+
+fn length(request: &Request) -> usize {
+    usize::try_from(request.sectors.bytes().get()).expect("a block is at most 1 GiB")
 }
 
 impl Target for Psync {
@@ -87,6 +104,9 @@ impl Target for Psync {
             return Err(Rejected::Full(request));
         }
         let result = self.perform(&request);
+        let account = self.contents.done(&request, result.is_ok());
+        let broken = |source| TargetError { operation: "write the verify state", source };
+        account.map_err(broken).map_err(Rejected::Broken)?;
         let (id, at, served_by) = (request.id, self.job.clock.now(), ServedBy::Unknown);
         self.done = Some(Completion { id, at, result, served_by });
         Ok(())

@@ -12,7 +12,7 @@ pub use layout::LayoutError;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drivelab_core::units::Bytes;
@@ -31,6 +31,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
     pub(crate) allow_overwrite: bool,
+    /// Block devices that may be written, by the names the user repeated.
+    pub(crate) allow_destructive: &'a [PathBuf],
     pub(crate) seed: u64,
 }
 
@@ -45,6 +47,8 @@ pub(crate) struct Opened {
     pub(crate) holes: Bytes,
     /// Made by this run.
     pub(crate) laid_out: bool,
+    /// What the device really is, where it is no disk of its own.
+    pub(crate) stand_in: Option<String>,
 }
 
 /// Opens the target, laying it out first where it does not exist and a size is given.
@@ -62,7 +66,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     if capacity.get() == 0 {
         return Err(OpenError::Empty { path: ask.path.into() });
     }
-    if ask.workload.rw.writes() && !laid_out {
+    if ask.workload.rw.writes() && !laid_out && !device {
         guard_contents(ask, &file, capacity)?;
     }
     let file_system =
@@ -74,6 +78,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
         1
     };
+    let stand_in = if device { guard::kind(&file) } else { None };
     let allocated = meta.blocks().saturating_mul(512);
     let holes = if device { 0 } else { capacity.get().saturating_sub(allocated) };
     Ok(Opened {
@@ -83,6 +88,21 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         file_system,
         holes: Bytes::new(holes),
         laid_out,
+        stand_in,
+    })
+}
+
+/// What a run that reaches nothing has: only a size.
+pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
+    Ok(Opened {
+        file: Arc::new(File::open("/dev/null")?),
+        // Of no consequence, and larger than any drive.
+        capacity: size.unwrap_or(Bytes::gib(1 << 20)),
+        memory_align: 1,
+        file_system: FileSystem::NONE,
+        holes: Bytes::ZERO,
+        laid_out: false,
+        stand_in: Some("the null target, which answers at once".into()),
     })
 }
 
@@ -129,13 +149,13 @@ fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
     if !writes {
         return Ok(file);
     }
-    // What was opened decides, not what lay under the name a moment ago; and a device is not even
-    // opened for writing.
+    // What was opened decides, not what lay under the name a moment ago; and a device that must
+    // not be written is not even opened for writing.
     let meta = file.metadata();
     let meta =
         meta.map_err(|source| OpenError::System { operation: "stat", path: path(), source })?;
     if !meta.is_file() {
-        return Err(GuardError::BlockDevice { path: path() }.into());
+        return Ok(guard::claim(ask.path, &file, ask.allow_destructive)?);
     }
     let file = open(true)?;
     let again = file.metadata();
@@ -156,6 +176,14 @@ fn length(mut file: &File) -> io::Result<Bytes> {
 
 fn guard_contents(ask: Ask<'_>, file: &File, capacity: Bytes) -> Result<(), OpenError> {
     let path = ask.path.to_owned();
+    match guard::of_file(ask.path) {
+        Ok(None) => {}
+        Ok(Some(by)) => {
+            let device = path.display().to_string();
+            return Err(GuardError::InUse { path, device, by }.into());
+        }
+        Err(source) => return Err(GuardError::Unknown { path, source }.into()),
+    }
     if ask.allow_overwrite {
         return Ok(());
     }

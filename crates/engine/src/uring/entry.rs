@@ -7,7 +7,6 @@ use io_uring::squeue::Entry;
 use io_uring::types::{Fixed, FsyncFlags};
 
 use super::Ring;
-use crate::file::pattern;
 
 /// The one registered file.
 const FILE: Fixed = Fixed(0);
@@ -20,8 +19,11 @@ impl Ring {
         let offset = request.lba.byte_offset().get();
         let entry = match request.op {
             Op::Read => self.read_entry(slot as usize, offset, length(bytes)),
-            Op::Write => self.write_entry(slot as usize, offset, length(bytes), request.fua),
-            Op::Flush => Fsync::new(FILE).flags(FsyncFlags::DATASYNC).build(),
+            Op::Write => self.write_entry(slot as usize, request),
+            Op::Flush => {
+                self.contents.flush(request);
+                Fsync::new(FILE).flags(FsyncFlags::DATASYNC).build()
+            }
             Op::Trim => {
                 let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 Fallocate::new(FILE, bytes).offset(offset).mode(punch).build()
@@ -39,14 +41,16 @@ impl Ring {
         Read::new(FILE, buffer, length).offset(offset).build()
     }
 
-    fn write_entry(&mut self, slot: usize, offset: u64, length: u32, durable: bool) -> Entry {
+    fn write_entry(&mut self, slot: usize, request: &Request) -> Entry {
+        let offset = request.lba.byte_offset().get();
+        let length = length(request.sectors.bytes().get());
         let at = self.buffers.write_at(slot);
         let buffer = self.base.wrapping_add(at);
         // SAFETY: `buffer` and `length` bytes after it lie within the slot's own part of the
         // memory, and the kernel has given the slot back: nobody else refers to it.
         let data = unsafe { std::slice::from_raw_parts_mut(buffer, length as usize) };
-        pattern::renew(data, &mut self.written);
-        let flags = if durable { libc::RWF_DSYNC } else { 0 };
+        self.contents.write(request, data);
+        let flags = if request.fua { libc::RWF_DSYNC } else { 0 };
         if self.registered {
             let entry = WriteFixed::new(FILE, buffer, length, self.index(at));
             return entry.offset(offset).rw_flags(flags).build();

@@ -20,6 +20,7 @@ use io_uring::{EnterFlags, IoUring};
 
 use crate::file::buffers::Buffers;
 use crate::file::clock::SPIN;
+use crate::file::contents::Contents;
 use crate::file::{FileJob, check_moved, check_range};
 
 /// A file behind a ring. Belongs to the thread that made it.
@@ -31,8 +32,7 @@ pub struct Ring {
     base: *mut u8,
     /// Whether the kernel has the buffers pinned, which spares it doing so for each request.
     registered: bool,
-    /// Sectors written so far.
-    written: u64,
+    contents: Contents,
     in_flight: Vec<Option<Request>>,
     free: Vec<u32>,
     /// Entries in the submission queue that the kernel has not taken yet.
@@ -62,11 +62,11 @@ impl Ring {
         let depth = job.iodepth;
         let mut ring = Self {
             uring,
+            contents: Contents::new(&job),
             job,
             buffers,
             base,
             registered: false,
-            written: 0,
             in_flight: vec![None; depth as usize],
             free: (0..depth).rev().collect(),
             queued: 0,
@@ -130,8 +130,12 @@ impl Ring {
     }
 
     /// Takes over everything the kernel has completed.
-    fn reap(&mut self, completed: &mut Vec<Completion>) {
+    ///
+    /// # Errors
+    /// The account of a verified run cannot be kept.
+    fn reap(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
         let mut batch = None;
+        let mut account = Ok(());
         for entry in self.uring.completion() {
             let at = match (self.job.stamp, batch) {
                 (Stamp::Batch, Some(at)) => at,
@@ -146,11 +150,14 @@ impl Ring {
                 Ok(moved) => check_moved(&request, moved),
                 Err(_) => Err(IoError::Os(-entry.result())),
             };
+            let entered = self.contents.done(&request, result.is_ok());
+            account = account.and(entered);
             completed.push(Completion { id: request.id, at, result, served_by: ServedBy::Unknown });
         }
         if let Some(at) = batch {
             self.read = at;
         }
+        account
     }
 
     fn now(&mut self) -> Time {
@@ -178,6 +185,9 @@ impl Target for Ring {
             let (id, at, served_by) = (request.id, self.now(), ServedBy::Unknown);
             self.refused.push(Completion { id, at, result: Err(error), served_by });
             return Ok(());
+        }
+        if !self.contents.ready(&request) {
+            return Err(Rejected::Full(request));
         }
         let Some(slot) = self.free.pop() else { return Err(Rejected::Full(request)) };
         // What keeps every transfer inside its slot's own buffer.
@@ -211,7 +221,8 @@ impl Target for Ring {
             let sleep = completed.len() == before && left > SPIN;
             let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
             self.enter(sleep.then_some(wake)).map_err(broken)?;
-            self.reap(completed);
+            let unkept = |source| TargetError { operation: "write the verify state", source };
+            self.reap(completed).map_err(unkept)?;
             if completed.len() > before || self.now() >= until {
                 return Ok(());
             }
@@ -229,7 +240,11 @@ impl Drop for Ring {
                 self.buffers.leak();
                 return;
             }
-            self.reap(&mut completed);
+            // An account that cannot be kept has ended the run already.
+            let _ = self.reap(&mut completed);
         }
+        // Closing the ring would let go of the file some time later, and a device that nobody else
+        // may open meanwhile would stay closed to the next run. What fails here the ring does then.
+        let _ = self.uring.submitter().unregister_files();
     }
 }

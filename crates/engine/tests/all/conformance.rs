@@ -155,6 +155,7 @@ fn job(file: File, iodepth: u32) -> FileJob {
         reads: true,
         writes: true,
         seed: 1,
+        books: None,
     }
 }
 

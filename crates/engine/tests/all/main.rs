@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic with its place is the report")]
 
 mod conformance;
+mod devices;
 mod refusals;
 mod runs;
 #[path = "../../src/testing.rs"]

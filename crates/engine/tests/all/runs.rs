@@ -23,7 +23,9 @@ fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
         ioengine: None,
         direct: false,
         allow_overwrite: false,
+        allow_destructive: Vec::new(),
         stamp: Stamp::Io,
+        verify_state: None,
     }
 }
 
@@ -158,5 +160,48 @@ fn what_a_run_wrote_may_be_written_again() {
     for _ in 0..3 {
         let outcome = quietly(&plan(path.clone(), requests(Rw::RandWrite, 3000))).unwrap();
         assert_eq!(outcome.total.errors, 0);
+    }
+}
+
+#[test]
+fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
+    use drivelab_core::record::Fault;
+    use drivelab_engine::verify::{Promise, verify};
+    for (ioengine, numjobs, stopped) in
+        [(IoEngine::IoUring, 2, false), (IoEngine::Psync, 1, false), (IoEngine::IoUring, 1, true)]
+    {
+        let scratch = Scratch::new("verified");
+        let (path, state) = (scratch.path("data"), scratch.path("state"));
+        let options = WorkloadOptions {
+            iodepth: Some(if ioengine == IoEngine::IoUring { 16 } else { 1 }),
+            bssplit: Some("4k/1:16k/1".parse().unwrap()),
+            fsync: Some(100),
+            ..requests(Rw::RandWrite, 4000)
+        };
+        let plan = RunPlan {
+            numjobs,
+            ioengine: Some(ioengine),
+            direct: false,
+            verify_state: Some(state.clone()),
+            ..RunPlan::new(path.clone(), options.check().unwrap())
+        };
+        let stop = AtomicBool::new(stopped);
+        // A run that is stopped at once lays nothing out: the file is made before.
+        let layout = RunPlan { verify_state: None, direct: false, ..plan.clone() };
+        let once = WorkloadOptions { number_ios: Some(1), ..requests(Rw::RandRead, 1) };
+        if let Err(error) = quietly(&RunPlan { workload: once.check().unwrap(), ..layout }) {
+            assert!(cannot(&error), "{error}");
+            left_out("a verified run", error);
+            continue;
+        }
+        run(&plan, &Control { stop: &stop, progress: &|_| {} }).unwrap();
+        let found = verify(&path, &state, Promise::Acknowledged).unwrap();
+        assert!(found.is_good() && found.good == found.promised, "{ioengine}: {found:?}");
+        assert_eq!(found.promised > 1000, !stopped, "{found:?}");
+        assert!(verify(&path, &state, Promise::Flushed).unwrap().is_good());
+        let data = fs::read(&path).unwrap();
+        fs::write(&path, &data[..data.len() / 2]).unwrap();
+        let found = verify(&path, &state, Promise::Acknowledged).unwrap();
+        assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
     }
 }

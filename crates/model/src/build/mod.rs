@@ -104,7 +104,7 @@ fn attach(
 }
 
 /// Linux gives a queue twice as many requests as the device takes commands: 2 on a port with one
-/// command (`blk_mq_init_sched`, and so measured by the project), 64 where the host adapter takes 32,
+/// command (`blk_mq_init_sched`, and so measured here), 64 where the host adapter takes 32,
 /// whatever the drive on it does.
 const REQUESTS_PER_SLOT: usize = 2;
 const AHCI_SLOTS: usize = 32;

@@ -13,7 +13,7 @@ mod write_cache;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use drivelab_core::{Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
 use crate::drive::Counters;
 use crate::drive::stack::Event;
@@ -36,6 +36,8 @@ const LATE_DESTAGE: Span = Span::from_ms(500);
 struct Access {
     work: Candidate,
     cached: bool,
+    /// When the medium was committed to it.
+    begun: Time,
     /// When the first sector was under the head.
     streaming_since: Time,
     ended: Ended,
@@ -66,6 +68,8 @@ pub(crate) struct Disk {
     /// The sector that comes under the head next, if a transfer ended right now.
     next_lba: Option<Lba>,
     sequence: u64,
+    /// What reached the medium out of the cache, once somebody has asked for it.
+    destaged: Option<Vec<Destaged>>,
     pub(crate) counters: Counters,
 }
 
@@ -83,6 +87,7 @@ impl Disk {
             arm: Arm::default(),
             next_lba: None,
             sequence: 0,
+            destaged: None,
             counters: Counters::default(),
             parts,
         }
@@ -90,6 +95,11 @@ impl Disk {
 
     pub(crate) fn capacity(&self) -> Sectors {
         self.parts.mechanics.geometry.capacity()
+    }
+
+    /// Moves the records of what reached the medium out of the cache; keeps them from now on.
+    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
+        records.append(self.destaged.get_or_insert_default());
     }
 
     /// Takes a command that holds `tag`.
@@ -125,6 +135,7 @@ impl Disk {
             ready: now,
             arrived: now,
             sequence: self.sequence,
+            newest: self.sequence,
         }
     }
 
@@ -325,7 +336,7 @@ impl Disk {
         };
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
-        self.access = Some(Access { work, cached, streaming_since, ended });
+        self.access = Some(Access { work, cached, begun: now, streaming_since, ended });
         events.push(ended.at, Event::MediumFree);
     }
 
@@ -345,8 +356,12 @@ impl Disk {
         self.arm = access.ended.arm;
         self.next_lba = Some(end);
         if access.cached {
-            self.writes.as_mut().expect("it gave the run").finish();
+            let run = self.writes.as_mut().expect("it gave the run").finish();
             self.counters.destaged_runs += 1;
+            if let Some(records) = &mut self.destaged {
+                let (lba, sectors) = (run.lba, run.sectors);
+                records.push(Destaged { lba, sectors, taken: access.begun, at: now });
+            }
             self.make_room(now, events);
         } else if work.write {
             if let Some(cache) = &mut self.writes {

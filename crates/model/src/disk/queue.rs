@@ -21,6 +21,8 @@ pub(crate) struct Candidate {
     pub(crate) arrived: Time,
     /// Order of arrival.
     pub(crate) sequence: u64,
+    /// The newest of the writes that were joined to it; its own place while it is alone.
+    pub(crate) newest: u64,
 }
 
 /// How the firmware orders accesses.

@@ -95,7 +95,9 @@ impl WriteCache {
     /// Takes over a write that touches what is there.
     fn join(&mut self, write: Candidate, mechanics: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        if self.runs.iter().any(|run| run.lba <= start && end <= run.lba + run.sectors) {
+        let covers = |run: &&mut Candidate| run.lba <= start && end <= run.lba + run.sectors;
+        if let Some(run) = self.runs.iter_mut().find(covers) {
+            run.newest = write.newest;
             return;
         }
         self.drop_range(start, end, mechanics);
@@ -106,6 +108,7 @@ impl WriteCache {
         match self.runs.iter_mut().find(|run| joins(run)) {
             Some(run) => {
                 run.sectors += write.sectors;
+                run.newest = write.newest;
                 // The data of a run is written while later data still arrives.
                 run.ready = run.ready.min(write.ready);
             }
@@ -122,6 +125,7 @@ impl WriteCache {
             Some(run) => {
                 run.lba = write.lba;
                 run.sectors += write.sectors;
+                run.newest = write.newest;
                 run.place = write.place;
                 run.ready = run.ready.max(write.ready);
             }
@@ -162,7 +166,7 @@ impl WriteCache {
     /// Drops what is older than `sequence` from `start` up to `end`: newer data is on the medium.
     pub(crate) fn superseded(&mut self, start: Lba, end: Lba, sequence: u64, by: &Mechanics) {
         let overlaps = |run: &Candidate| run.lba < end && start < run.lba + run.sectors;
-        if self.runs.iter().filter(|run| overlaps(run)).all(|run| run.sequence < sequence) {
+        if self.runs.iter().filter(|run| overlaps(run)).all(|run| run.newest < sequence) {
             self.drop_range(start, end, by);
         }
     }

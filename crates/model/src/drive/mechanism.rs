@@ -1,5 +1,6 @@
 //! The two ways in which a disk works inside.
 
+use drivelab_core::device::Destaged;
 use drivelab_core::{Request, Sectors, Time};
 
 use super::Counters;
@@ -56,6 +57,16 @@ impl Mechanism {
     pub(crate) fn medium_free(&mut self, now: Time, events: &mut EventQueue<Event>) {
         if let Self::Queued(disk) = self {
             disk.medium_free(now, events);
+        }
+    }
+
+    /// Gives the records of cached data that has reached the medium.
+    ///
+    /// The disk that takes one command at a time keeps none: there a write out of its cache counts
+    /// as volatile until the next flush, which promises less than the drive does and never more.
+    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
+        if let Self::Queued(disk) = self {
+            disk.drain_destaged(records);
         }
     }
 

@@ -5,7 +5,7 @@ mod mechanism;
 pub(crate) mod stack;
 
 use drivelab_core::dispatch::Dispatch;
-use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
+use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};
 
 use crate::controller::Controller;
 use crate::host::Scheduler;
@@ -135,6 +135,12 @@ impl Device for Drive {
         match &mut self.body {
             Body::Stack(stack) => stack.advance(now, completed),
             Body::Fixed(fixed) => fixed.advance(now, completed),
+        }
+    }
+    fn destaged(&mut self, records: &mut Vec<Destaged>) {
+        match &mut self.body {
+            Body::Stack(stack) => stack.drain_destaged(records),
+            Body::Fixed(_) => {}
         }
     }
 }

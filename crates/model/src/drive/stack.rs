@@ -1,6 +1,8 @@
 //! Host, controller and disk as one machine.
 
-use drivelab_core::{Completion, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time};
+use drivelab_core::{
+    Completion, Destaged, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time,
+};
 
 use super::Counters;
 use crate::controller::Wire;
@@ -99,6 +101,10 @@ impl Stack {
                 }
             }
         }
+    }
+
+    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
+        self.disk.drain_destaged(records);
     }
 
     #[inline]

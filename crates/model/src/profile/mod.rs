@@ -169,8 +169,8 @@ impl Profile {
 }
 
 /// What a drive that was read from a parameter file does not show.
-const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a slipped \
-                        sector in the middle of a transfer does not lengthen it";
+const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a \
+                        slipped sector in the middle of a transfer does not lengthen it";
 
 /// Whether `file` is named as `DiskSim` names its parameter files.
 fn is_disksim(file: &str) -> bool {

@@ -90,7 +90,7 @@ fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
 
 /// Two measured drives by what they do at depth 1, and their IOPS at depths 1 to 32 (fio results
 /// in the history of the project fio-plot): 500 GB, p1 5.93, p50 14.22, p99 23.72 ms; and a Samsung
-/// SpinPoint F1 with 1 TB, p1 5.28, p50 13.83, p99 22.41 ms.
+/// `SpinPoint` F1 with 1 TB, p1 5.28, p50 13.83, p99 22.41 ms.
 const MEASURED_500_GB: &str = "seek_track = \"1.6ms\"\nseek_average = \"10.0ms\"\n\
                                seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
                                read_segments = 0\n";

@@ -1,6 +1,8 @@
 //! Writes, the volatile cache, and flushes.
 
-use drivelab_core::{Completion, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Time};
+use drivelab_core::{
+    Completion, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Span, Time,
+};
 use drivelab_model::Drive;
 
 use crate::load::{Load, drive, run};
@@ -181,5 +183,69 @@ fn a_mixed_load_lies_between_its_parts() {
         let (reading, writing, mixed) = (at(100), at(0), at(50));
         let (low, high) = (reading.min(writing) * 0.95, reading.max(writing) * 1.2);
         assert!((low..high).contains(&mixed), "{options}: {reading} {writing} {mixed}");
+    }
+}
+
+#[test]
+fn what_was_cached_is_reported_when_it_is_on_the_medium_and_before_a_flush_is_done() {
+    let mut disk = drive(DISK);
+    let mut records = Vec::new();
+    disk.destaged(&mut records);
+    for id in 0..20 {
+        disk.submit(Time::ZERO, write(id)).unwrap();
+    }
+    disk.submit(Time::ZERO, Request::flush(20)).unwrap();
+    let completed = drain(&mut disk);
+    let flushed = completed.iter().find(|done| done.id == RequestId(20)).unwrap().at;
+    disk.destaged(&mut records);
+    let mut reported: Vec<Lba> = records.iter().map(|record| record.lba).collect();
+    let mut written: Vec<Lba> = (0..20).map(|id| write(id).lba).collect();
+    reported.sort_unstable();
+    written.sort_unstable();
+    assert_eq!(reported, written);
+    for record in &records {
+        assert_eq!(record.sectors, Sectors::new(8));
+        assert!(record.taken < record.at && record.at <= flushed, "{record:?}, {flushed}");
+    }
+}
+
+#[test]
+fn without_the_cache_nothing_is_ever_reported_as_destaged() {
+    let mut disk = drive(&format!("{DISK},write-cache=off"));
+    let mut records = Vec::new();
+    disk.destaged(&mut records);
+    disk.submit(Time::ZERO, write(1)).unwrap();
+    drain(&mut disk);
+    disk.destaged(&mut records);
+    assert_eq!(records, []);
+}
+
+#[test]
+fn a_write_that_joined_an_older_run_is_not_dropped_by_a_write_before_it() {
+    let mut disk = drive(DISK);
+    disk.destaged(&mut Vec::new());
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let range = |first, count| (Lba::new(first), Sectors::new(count));
+    let mut submit = |us, id, (lba, sectors), fua| {
+        let mut completed = Vec::new();
+        disk.advance(at(us), &mut completed);
+        disk.submit(at(us), Request { fua, ..Request::write(id, lba, sectors) }).unwrap();
+    };
+    // The forced write is on its way to the medium when newer data for its sectors is cached and
+    // joined to data that is older than both.
+    submit(0, 1, range(8, 2), false);
+    submit(70, 2, range(4, 4), false);
+    submit(140, 3, range(2, 3), true);
+    submit(9_000, 4, range(3, 2), false);
+    disk.advance(at(9_100), &mut Vec::new());
+    disk.submit(at(9_100), Request::flush(5)).unwrap();
+    drain(&mut disk);
+    let mut records = Vec::new();
+    disk.destaged(&mut records);
+    let newest = records.iter().filter(|record| record.taken >= at(9_000));
+    let covers =
+        |lba: &Lba| newest.clone().any(|run| run.lba <= *lba && *lba < run.lba + run.sectors);
+    for lba in [Lba::new(3), Lba::new(4)] {
+        assert!(covers(&lba), "sector {lba} was acknowledged and never written: {records:?}");
     }
 }

@@ -254,6 +254,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             memory_bytes: 1 << 30,
             id: host.to_owned(),
         }),
+        verification: None,
     }
 }
 

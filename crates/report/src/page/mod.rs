@@ -16,7 +16,8 @@ use drivelab_stats::Verdict;
 use crate::figures;
 use crate::outcome::{Sentence, gather};
 use crate::study::{StudyResult, words};
-use html::{escape, inline};
+pub(crate) use html::escape;
+use html::inline;
 
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.css"));
 const SCRIPT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.js"));

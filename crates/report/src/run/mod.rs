@@ -1,9 +1,11 @@
 //! Stored runs: read again, shown, and turned into metrics.
 
 mod parse;
+mod steady;
 mod text;
 
 pub use parse::parse;
+pub use steady::steadiness;
 pub use text::text;
 
 use drivelab_core::record::JobRecord;

@@ -8,6 +8,9 @@ use super::nanoseconds;
 use crate::figures;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
+/// What counts as settled where no study says what matters: the usual smallest effect.
+const STEADY_MEI: f64 = 0.03;
+
 /// The run as text: totals first, then latencies, then what casts doubt on them.
 pub fn text(record: &RunRecord, look: Look) -> String {
     let total = &record.total;
@@ -24,8 +27,15 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &jobs(record).render(look);
     }
     text.push('\n');
+    if let Some(found) = &record.verification {
+        text += &crate::verification::text(found, look);
+    }
     for mark in &record.marks {
         text += &look.led("What this is:", BOLD, &mark.message, 2);
+        text.push('\n');
+    }
+    if let Some(warning) = super::steady::warning(total, STEADY_MEI) {
+        text += &look.led("Warning:", BOLD, &warning, 2);
         text.push('\n');
     }
     text += &look.led("How it was made:", BOLD, &conditions(record), 2);

@@ -1,16 +1,13 @@
-//! Keeps data that is not ours.
+//! Tells our own files from those of others.
 //!
-//! A writing workload destroys what its target holds. Block devices are never written in this
-//! version. A regular file is written when drivelab made it, or when the user said that its
-//! contents may go. That drivelab made a file is seen from the file itself: every sector we write
-//! begins with a signature (see `file::pattern`), and sectors spread over the whole file, its first
-//! and its last among them, must all have it. Whoever puts other data there takes the signature
-//! away, which a name, an attribute or a header alone would not notice.
+//! That drivelab made a file is seen from the file itself: every sector we write begins with a
+//! signature (see `file::pattern`), and sectors spread over the whole file, its first and its last
+//! among them, must all have it. Whoever puts other data there takes the signature away, which a
+//! name, an attribute or a header alone would not notice.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
 
 use drivelab_core::Rng;
 
@@ -20,42 +17,6 @@ use crate::file::pattern;
 /// (0.9^62), and on a slow disk they take half a second.
 const SAMPLES: u64 = 64;
 const SECTOR: usize = 512;
-
-/// Why a target is not written.
-#[derive(Debug, thiserror::Error)]
-pub enum GuardError {
-    /// A block device.
-    #[error("{} is a block device: writing it would destroy what it holds", .path.display())]
-    BlockDevice {
-        /// The device.
-        path: PathBuf,
-    },
-    /// A file with data that drivelab did not put there.
-    #[error("{} holds data that drivelab did not write, and this workload would destroy it",
-        .path.display())]
-    SomebodysData {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
-impl GuardError {
-    /// What to type next.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::BlockDevice { .. } => {
-                "this version never writes block devices; give a file on a file system of that \
-                 device, or a reading workload (`--rw randread`)"
-                    .into()
-            }
-            Self::SomebodysData { .. } => {
-                "name a file that does not exist yet, with `--size`, or add `--overwrite` if its \
-                 contents may go"
-                    .into()
-            }
-        }
-    }
-}
 
 /// Whether sectors all over `file`, which is `length` bytes long, are all of our making.
 ///

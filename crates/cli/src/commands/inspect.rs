@@ -1,0 +1,179 @@
+//! `inspect`: how disks are attached, and what is wrong with them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use drivelab_core::units::Span;
+use drivelab_host::capture::Capture;
+use drivelab_host::view::{self, Paint};
+use drivelab_host::watch::{self, Sample};
+use drivelab_host::{Inspection, Options, Root, Wanted};
+
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::ui::Ui;
+
+/// How disks are attached, and what is wrong with them: opens no disk, writes nothing.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them; none: all disks
+    devices: Vec<PathBuf>,
+
+    /// A captured tree (sys/, proc/, perhaps dmesg) in place of this machine's
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// A kernel log (dmesg, journalctl -k) in place of this boot's
+    #[arg(long, value_name = "FILE")]
+    dmesg: Option<PathBuf>,
+
+    /// Exit with 1 on an error or a warning (a volatile write cache alone is neither)
+    #[arg(long)]
+    strict: bool,
+
+    /// Write what an inspection reads to an archive (tar), to be read elsewhere with --root
+    #[arg(long, value_name = "FILE")]
+    capture: Option<PathBuf>,
+
+    /// Tell serial numbers, and leave them in a capture
+    #[arg(long)]
+    serials: bool,
+
+    /// Show depth in use, IOPS and latency once a second, until Ctrl-C or for so many seconds
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "0", conflicts_with_all = ["root", "capture"])]
+    #[expect(clippy::option_option, reason = "`--watch` with and without a number")]
+    watch: Option<Option<u64>>,
+}
+
+/// Inspects, captures or watches.
+pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
+    let options = Options { log: log(arguments)?, serials: arguments.serials };
+    if let Some(file) = &arguments.capture {
+        return capture(arguments, options, file, ui);
+    }
+    let root = Root::new(base(arguments)?);
+    let wanted: Vec<Wanted> =
+        arguments.devices.iter().map(|name| wanted(arguments, name)).collect();
+    let found = drivelab_host::inspect(&root, &wanted, &options).map_err(|error| {
+        Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
+    })?;
+    if let Some(seconds) = arguments.watch {
+        return watch_disks(&root, &found, seconds.unwrap_or(0), ui);
+    }
+    if ui.json {
+        let json = serde_json::to_value(&found).map_err(Failure::bad_request)?;
+        ui.result(&super::json_text(&json))?;
+    } else {
+        ui.result(&view::text(&found, paint(ui)))?;
+    }
+    let fails = arguments.strict && found.has_misconfiguration();
+    Ok(if fails { Exit::No } else { Exit::Done })
+}
+
+fn paint(ui: Ui) -> Paint {
+    let look = ui.look();
+    Paint { colour: look.colour, width: look.width }
+}
+
+fn base(arguments: &InspectArgs) -> Result<PathBuf, Failure> {
+    let Some(root) = &arguments.root else { return Ok("/".into()) };
+    std::fs::read_dir(root).at_path("read the tree", root)?;
+    Ok(root.clone())
+}
+
+/// A name with a slash that exists here is a file or a device file; any other is a name.
+fn wanted(arguments: &InspectArgs, name: &Path) -> Wanted {
+    let text = name.to_string_lossy().into_owned();
+    let about = if text.contains('/') { std::fs::metadata(name).ok() } else { None };
+    match about.filter(|_| arguments.root.is_none()) {
+        Some(about) => {
+            let block = about.file_type().is_block_device();
+            let number = if block { about.rdev() } else { about.dev() };
+            let path = std::path::absolute(name).unwrap_or_else(|_| name.to_owned());
+            let path = path.to_string_lossy().into_owned();
+            Wanted::Holder { path, number: drivelab_host::device_number(number) }
+        }
+        None => Wanted::Name(text),
+    }
+}
+
+/// The log asked for; else this boot's, from the kernel, or where that is closed from the journal.
+/// A captured tree has its own.
+fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
+    if let Some(file) = &arguments.dmesg {
+        let limit = drivelab_host::root::LOG_BYTES_MAX as u64;
+        let mut bytes = Vec::new();
+        let open = File::open(file).and_then(|open| open.take(limit).read_to_end(&mut bytes));
+        open.at_path("read the kernel log", file)?;
+        return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    if arguments.root.is_some() {
+        return Ok(None);
+    }
+    Ok(drivelab_host::log::ring(Path::new("/dev/kmsg")).or_else(journal))
+}
+
+fn journal() -> Option<String> {
+    let mut journal = Command::new("journalctl");
+    journal.args(["--dmesg", "--boot", "--no-pager", "--quiet", "--output=short-monotonic"]);
+    let said = journal.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    (said.status.success() && !text.is_empty()).then_some(text)
+}
+
+fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Outcome {
+    let root = Root::recording(base(arguments)?);
+    drivelab_host::inspect(&root, &[], &options).map_err(Failure::bad_request)?;
+    let serials = options.serials;
+    let capture = Capture { recording: root.into_recording(), log: options.log, serials };
+    let out = File::create(file).at_path("write the capture", file)?;
+    let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
+    if ui.json {
+        return ui.result(&super::json_text(&serde_json::json!({
+            "schema": "drivelab.inspect-capture/1",
+            "file": file,
+            "entries": entries,
+            "serials": serials,
+        })));
+    }
+    let serials = if serials { "with" } else { "without" };
+    ui.result(&format!("{}: {entries} entries, {serials} serial numbers", file.display()))
+}
+
+/// Once a second, until interrupted or `seconds` times; 0 is without end.
+fn watch_disks(root: &Root, found: &Inspection, seconds: u64, ui: Ui) -> Outcome {
+    let depth = |disk: &drivelab_host::Device| Some((disk.name.clone(), disk.queue_depth?));
+    let depths: BTreeMap<String, u32> = found.devices.iter().filter_map(depth).collect();
+    let names: Vec<String> = found.devices.iter().map(|disk| disk.name.clone()).collect();
+    let mut before = (Instant::now(), Sample::read(root, &names));
+    let mut shown = 0;
+    while seconds == 0 || shown < seconds {
+        let due = before.0 + Duration::from_secs(1);
+        while Instant::now() < due {
+            if interrupt::requested() {
+                return Ok(Exit::Interrupted);
+            }
+            let rest = due.saturating_duration_since(Instant::now());
+            std::thread::sleep(rest.min(Duration::from_millis(50)));
+        }
+        let now = (Instant::now(), Sample::read(root, &names));
+        let elapsed = u64::try_from(now.0.duration_since(before.0).as_nanos()).unwrap_or(u64::MAX);
+        let rates = watch::rates(&before.1, &now.1, Span::from_ns(elapsed), &depths);
+        if ui.json {
+            let moment = serde_json::json!({ "schema": watch::SCHEMA, "devices": rates });
+            ui.result(&moment.to_string())?;
+        } else {
+            ui.result(&view::watch(&rates, paint(ui)))?;
+        }
+        before = now;
+        shown += 1;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,221 @@
+//! `serve`: a drive in real time, over NBD and as a file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use drivelab_core::dispatch::Dispatch;
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::{Device, Sectors};
+use drivelab_serve::backing::Backing;
+use drivelab_serve::drive::{Null, ServedDrive};
+use drivelab_serve::medium::{Image, Medium, Memory};
+use drivelab_serve::nbd::Export;
+use drivelab_serve::server::{
+    self, Backend, Endpoint, Scheduling, Server, Settings, Stopped, Summary,
+};
+use drivelab_serve::store::Store;
+
+use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::interrupt;
+use crate::target;
+use crate::ui::Ui;
+
+/// Serve a modelled drive to any program on this machine, and pull the plug on it.
+///
+/// The drive takes as long as the model says, holds its data in memory or in an image file, and
+/// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
+    #[arg(required_unless_present = "backing")]
+    drive: Option<String>,
+
+    /// No model: serve this real file, with a dispatch policy in front.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "image"])]
+    backing: Option<PathBuf>,
+
+    /// How requests for the real file get their tags: single, shared or split.
+    #[arg(long, default_value = "shared", requires = "backing")]
+    dispatch: Dispatch,
+
+    /// How many requests are at the real file at once.
+    #[arg(long, default_value_t = 31, requires = "backing")]
+    tags: usize,
+
+    /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
+    #[arg(long, value_name = "ENDPOINT")]
+    nbd: Option<Endpoint>,
+
+    /// Become this file (made if there is none), through FUSE.
+    #[arg(long, value_name = "PATH")]
+    fuse: Option<PathBuf>,
+
+    /// Keep the data in this sparse file, which survives; without it, in memory.
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+
+    /// Take HTTP requests here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
+    #[arg(long, value_name = "ENDPOINT")]
+    control: Option<Endpoint>,
+
+    /// Governs what is random in the drive and its faults.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Stop sleeping this long before a deadline: less lateness for more CPU.
+    #[arg(long, value_name = "SPAN", default_value = "0")]
+    spin: Span,
+
+    /// The size of the `null` drive.
+    #[arg(long, default_value = "1G")]
+    size: Bytes,
+}
+
+/// The drive that takes no time.
+const NULL: &str = "null";
+
+/// One thread each: more tags than any drive has.
+const MOST_TAGS: usize = 256;
+
+/// Memory that a drive without an image may take: three quarters of what is free, in kB in
+/// `/proc/meminfo`.
+fn memory_limit() -> Bytes {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
+}
+
+/// Serves until interrupted, or until the power is cut.
+pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
+    if arguments.nbd.is_none() && arguments.fuse.is_none() {
+        let failure = Failure::bad_words("nobody could reach the drive");
+        return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
+    }
+    match (&arguments.drive, &arguments.backing) {
+        (_, Some(path)) => {
+            let tags = arguments.tags.clamp(1, MOST_TAGS);
+            let file = Backing::open(path, arguments.dispatch, tags).at_path("serve", path)?;
+            if !file.is_direct() {
+                ui.warn("this file system knows no direct I/O: the page cache is in between");
+            }
+            serve(file, &path.display().to_string(), arguments, ui)
+        }
+        (name, None) => {
+            let name = name.as_deref().expect("clap asks for it without --backing");
+            serve(modelled(name, arguments)?, name, arguments, ui)
+        }
+    }
+}
+
+/// A drive behind its sockets, with data in memory or in an image.
+fn modelled(name: &str, arguments: &ServeArgs) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
+    let device = device(name, arguments)?;
+    let capacity = device.capacity();
+    let medium: Box<dyn Medium> = match &arguments.image {
+        None => Box::new(Memory::new(capacity, memory_limit())),
+        Some(path) => Box::new(Image::open(path, capacity).at_path("open the image", path)?),
+    };
+    Ok(ServedDrive::new(device, Store::new(medium, Sectors::new(1)), arguments.seed))
+}
+
+fn serve<B: Backend>(drive: B, name: &str, arguments: &ServeArgs, ui: Ui) -> Outcome {
+    let bytes = drive.capacity().bytes().get();
+    let rotational = arguments.backing.is_none() && name != NULL;
+    let settings = Settings {
+        nbd: arguments.nbd.clone(),
+        fuse: arguments.fuse.clone(),
+        control: arguments.control.clone(),
+        export: Export { name: "drive".into(), bytes, rotational },
+        fifo: true,
+        spin: arguments.spin,
+    };
+    let server = Server::new(drive, settings).map_err(cannot_serve)?;
+    announce(name, arguments, &server, ui);
+    let report = &mut |incident| ui.note(&format!("{incident}"));
+    let summary = server.run(interrupt::flag(), report).map_err(cannot_serve)?;
+    ui.result(&render(&summary, ui))
+}
+
+fn cannot_serve(error: std::io::Error) -> Failure {
+    Failure::cannot_here(anyhow::Error::new(error).context("cannot serve the drive"))
+}
+
+/// The drive, if this host is fast enough to be it.
+fn device(name: &str, arguments: &ServeArgs) -> Result<Box<dyn Device>, Failure> {
+    if name == NULL {
+        return Ok(Box::new(Null::new(Sectors::holding(arguments.size))));
+    }
+    let spec = target::drive_spec(name)?;
+    let profile = target::profile(&spec)?;
+    let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
+    let typical = server::typical_read(&mut trial);
+    let floor = server::wake_up_floor().map_err(cannot_serve)?;
+    if typical < floor {
+        let message = format!(
+            "this host cannot be {spec}: it answers a random read within {typical}, \
+             and here it takes {floor} to wake up"
+        );
+        return Err(Failure::cannot_here(anyhow::anyhow!(message))
+            .hint("simulate it instead: drivelab run drive:NAME runs in virtual time"));
+    }
+    Ok(Box::new(target::build(&profile, &spec.options, arguments.seed)?))
+}
+
+fn announce<B: Backend>(name: &str, arguments: &ServeArgs, server: &Server<B>, ui: Ui) {
+    let mut text = format!("serving {name}");
+    if let Some(endpoint) = server.nbd_endpoint() {
+        text.push_str(&match &endpoint {
+            Endpoint::Unix(path) => format!("\n  nbd      nbd+unix:///?socket={}", path.display()),
+            Endpoint::Tcp(address) => format!("\n  nbd      nbd://{address}"),
+        });
+    }
+    if let Some(path) = &arguments.fuse {
+        text.push_str(&format!("\n  file     {}", path.display()));
+    }
+    if let Some(endpoint) = server.control_endpoint() {
+        text.push_str(&format!("\n  control  {endpoint}"));
+    }
+    if let Scheduling::Normal(why) = server.scheduling() {
+        text.push_str(&format!("\n  timing   {why}; answers may be late on a busy machine"));
+    }
+    ui.note(&text);
+}
+
+fn render(summary: &Summary, ui: Ui) -> String {
+    let stats = &summary.stats;
+    if ui.json {
+        let mut document = serde_json::json!({ "schema": "drivelab.serve/1", "stats": stats });
+        document["stopped"] = match summary.stopped {
+            Stopped::Asked => "asked".into(),
+            Stopped::PowerCut(_) => "power-cut".into(),
+        };
+        if let Stopped::PowerCut(survival) = summary.stopped {
+            document["power_cut"] = serde_json::json!(survival);
+        }
+        return super::json_text(&document);
+    }
+    let late = |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Span::from_ns(ns).to_string());
+    let lateness = &stats.lateness_ns;
+    let mut text = format!(
+        "{} requests, at most {} in flight\nlateness p50 {}, p99 {}, max {}\n",
+        stats.ios,
+        stats.in_flight_max,
+        late(lateness.p50),
+        late(lateness.p99),
+        late(lateness.max),
+    );
+    if !stats.valid && stats.ios > 0 {
+        let bound = Span::from_ns(stats.lateness_bound_ns);
+        text.push_str(&format!(
+            "VOID: answers were later than {bound}; this measured the host, not the drive\n"
+        ));
+    }
+    if let Stopped::PowerCut(survival) = summary.stopped {
+        text.push_str(&format!(
+            "power cut: {} acknowledged writes lost, {} torn\n",
+            survival.dropped_writes, survival.torn_writes
+        ));
+    }
+    text
+}

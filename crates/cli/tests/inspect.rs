@@ -1,0 +1,79 @@
+//! `inspect`: how disks are attached, and what is wrong with them.
+
+use crate::common::{drivelab, file, folder};
+
+const DOWNSHIFT: &str = "[    2.1] ata2.00: limiting SATA link speed to 1.5 Gbps\n\
+                         [    2.2] ata2.01: limiting SATA link speed to 1.5 Gbps\n";
+
+#[test]
+fn a_log_alone_gives_findings_and_strict_fails_on_them() {
+    let folder = folder();
+    file(folder.path(), "dmesg.txt", DOWNSHIFT);
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let base = ["inspect", "--root", "empty", "--dmesg", "dmesg.txt"];
+    let said = drivelab(folder.path(), &base);
+    assert_eq!(said.code, 0, "{said:?}");
+    for word in ["ide-emulation", "link-downshift", "ata2.01"] {
+        assert!(said.out.contains(word), "{said:?}");
+    }
+    let strict = drivelab(folder.path(), &[&base[..], &["--strict", "--json"]].concat());
+    assert_eq!(strict.code, 1, "{strict:?}");
+    let json = strict.json();
+    assert_eq!(json["schema"], "drivelab.inspect/1");
+    let device = &json["devices"][0];
+    assert_eq!((&device["name"], &device["kind"]), (&"ata2.00".into(), &"ata".into()));
+    assert_eq!(device["findings"][0]["id"], "ide-emulation");
+    assert_eq!(device["findings"][0]["severity"], "error");
+}
+
+#[test]
+fn every_key_of_the_contract_is_there_for_every_device() {
+    let folder = folder();
+    let block = folder.path().join("tree/sys/block/vda");
+    std::fs::create_dir_all(block.join("queue")).unwrap();
+    std::fs::write(block.join("queue/scheduler"), "[none]\n").unwrap();
+    let json = drivelab(folder.path(), &["inspect", "--root", "tree", "vda", "--json"]).json();
+    let device = &json["devices"][0];
+    let keys = [
+        "name",
+        "kind",
+        "controller",
+        "link",
+        "queue_depth",
+        "ncq",
+        "write_cache",
+        "scheduler",
+        "findings",
+    ];
+    for key in keys {
+        assert!(device.get(key).is_some(), "{key}: {device}");
+    }
+    for key in ["pci_class", "prog_if", "vendor_device", "driver", "mode"] {
+        assert!(device["controller"].get(key).is_some(), "{key}: {device}");
+    }
+    assert!(device["link"].get("speed_gbps").is_some() && device["link"].get("max_gbps").is_some());
+    assert!(device["write_cache"].get("device").is_some());
+    assert_eq!(device["scheduler"], "none");
+}
+
+#[test]
+fn a_capture_reads_as_what_was_captured() {
+    let folder = folder();
+    std::fs::create_dir_all(folder.path().join("tree/sys/block/vda/queue")).unwrap();
+    let arguments = ["inspect", "--root", "tree", "--capture", "here.tar"];
+    let said = drivelab(folder.path(), &arguments);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("without serial numbers"), "{said:?}");
+    assert!(folder.path().join("here.tar").exists());
+}
+
+#[test]
+fn bad_requests_say_what_to_do() {
+    let folder = folder();
+    std::fs::create_dir_all(folder.path().join("tree/sys/block/vda")).unwrap();
+    let missing = drivelab(folder.path(), &["inspect", "--root", "tree", "sda"]);
+    missing.failed(2, &["no block device `sda`", "vda", "hint"]);
+    drivelab(folder.path(), &["inspect", "--root", "nowhere"]).failed(2, &["nowhere"]);
+    drivelab(folder.path(), &["inspect", "--dmesg", "nowhere"]).failed(2, &["nowhere"]);
+    drivelab(folder.path(), &["inspect", "--watch", "--root", "tree"]).failed(2, &["--root"]);
+}

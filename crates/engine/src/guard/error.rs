@@ -1,0 +1,125 @@
+//! Why a target is not written.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a target is not written. It was not opened for writing.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    /// A block device whose name was not repeated.
+    #[error("{} is a block device: writing it would destroy what it holds", .path.display())]
+    BlockDevice {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Somebody uses it, or a part of it.
+    #[error("{} is not written: {device} {by}", .path.display())]
+    InUse {
+        /// The target.
+        path: PathBuf,
+        /// What of it is in use: the target itself, a partition, the disk it lies on.
+        device: String,
+        /// By whom.
+        by: Use,
+    },
+    /// What would use it cannot be found out.
+    #[error("{} is not written: cannot find out whether it is in use", .path.display())]
+    Unknown {
+        /// The target.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file with data that drivelab did not put there.
+    #[error("{} holds data that drivelab did not write, and this workload would destroy it",
+        .path.display())]
+    SomebodysData {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Who uses a device or a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Use {
+    /// A file system on it is mounted.
+    Mounted {
+        /// Where.
+        at: String,
+        /// A process in whose mount namespace it is, where that is not ours.
+        seen_by: Option<String>,
+    },
+    /// Memory is swapped to it.
+    Swap,
+    /// Another device is built on it.
+    Holder {
+        /// Its name, and what it is: `dm-0 (LVM volume vg-root)`.
+        name: String,
+    },
+    /// A loop device reads and writes it.
+    Loop {
+        /// Its name.
+        name: String,
+    },
+    /// It carries the signature of a volume that spans devices.
+    Member {
+        /// Of what.
+        kind: &'static str,
+    },
+    /// A process or the kernel has it to itself.
+    Exclusive {
+        /// A process that has it open, where that can be seen.
+        by: Option<String>,
+    },
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mounted { at, seen_by: None } => write!(f, "is mounted at {at}"),
+            Self::Mounted { at, seen_by: Some(process) } => {
+                write!(f, "is mounted at {at} in the mount namespace of {process}")
+            }
+            Self::Swap => write!(f, "is in use as swap"),
+            Self::Holder { name } => write!(f, "is held by {name}"),
+            Self::Loop { name } => write!(f, "is what {name} reads and writes"),
+            Self::Member { kind } => write!(f, "is a member of {kind}"),
+            Self::Exclusive { by: Some(by) } => write!(f, "is open exclusively; {by} has it open"),
+            Self::Exclusive { by: None } => write!(f, "is open exclusively"),
+        }
+    }
+}
+
+impl GuardError {
+    /// What to type next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::BlockDevice { path } => format!(
+                "if all that it holds may go, repeat its name: `--allow-destructive {}`; else give \
+                 a file, or a reading workload (`--rw randread`)",
+                path.display()
+            ),
+            Self::InUse { device, by, .. } => remedy(device, by),
+            Self::Unknown { .. } => "run it as root, with /proc and /sys mounted".into(),
+            Self::SomebodysData { .. } => {
+                "name a file that does not exist yet, with `--size`, or add `--overwrite` if its \
+                 contents may go"
+                    .into()
+            }
+        }
+    }
+}
+
+fn remedy(device: &str, by: &Use) -> String {
+    match by {
+        Use::Mounted { at, .. } => format!("`umount {at}` first, if it is the right device"),
+        Use::Swap => format!("`swapoff {device}` first, if it is the right device"),
+        Use::Loop { name } => format!("`losetup -d /dev/{name}` first, if nothing needs it"),
+        Use::Holder { .. } => "take apart what is built on it first, if nothing needs it".into(),
+        Use::Member { .. } => {
+            format!("if the volume is no longer needed, `wipefs --all {device}` takes it off")
+        }
+        Use::Exclusive { .. } => "end what has it open, and try again".into(),
+    }
+}

@@ -1,0 +1,152 @@
+//! Reading back, and saying what is wrong.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+use drivelab_core::record::{Fault, FaultExample, Verification};
+use rustix::fs::Advice;
+
+use super::label::{self, SECTOR, Sector};
+use super::state::{Entry, State};
+
+/// Blocks read at once: a megabyte, or one block where that is larger.
+const CHUNK: u64 = 1 << 20;
+
+/// What must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// Every acknowledged write: the power stayed on, whatever became of the run.
+    Acknowledged,
+    /// Every write that a completed flush covers, or that was itself durable: the power was cut.
+    Flushed,
+}
+
+/// Reads everything that `state` tells of from `file`, from the disk and not from memory as far as
+/// the kernel lets go of what it holds.
+///
+/// # Errors
+/// `file` or the account cannot be read.
+pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<Verification> {
+    let header = &state.header;
+    // What is dirty cannot be dropped. A device without a cache to flush refuses, harmlessly.
+    let _ = file.sync_all();
+    let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
+    let block = usize::try_from(header.block_bytes).map_err(io::Error::other)?;
+    let at_once = (CHUNK / header.block_bytes).max(1);
+    let mut found = Verification::default();
+    let durable = durable(state, promise)?;
+    let mut data = Vec::new();
+    let mut first = 0;
+    while first < header.blocks {
+        let count = at_once.min(header.blocks - first);
+        let count = usize::try_from(count).map_err(io::Error::other)?;
+        data.resize(count * block, 0);
+        let entries = state.entries(first, count)?;
+        let begin = header.offset_bytes + first * header.block_bytes;
+        let there = read(file, begin, &mut data)?;
+        for (number, entry) in entries.iter().enumerate() {
+            let (from, to) = (number * block, (number + 1) * block);
+            let bytes = (to <= there).then(|| &data[from..to]);
+            let floor = floor(*entry, durable);
+            let place = begin + from as u64;
+            judge(&mut found, header.run, (place, floor), bytes);
+        }
+        first += count as u64;
+    }
+    Ok(found)
+}
+
+/// Every acknowledged write up to this one must be there.
+fn durable(state: &State, promise: Promise) -> io::Result<u64> {
+    if promise == Promise::Acknowledged {
+        return Ok(u64::MAX);
+    }
+    // Each job flushes its own writes; the least of what any of them flushed holds for all.
+    let flushed = (0..state.header.jobs).map(|job| state.durable(job));
+    flushed.reduce(|least, job| Ok(least?.min(job?))).unwrap_or(Ok(0))
+}
+
+/// The write that a block must hold, or a later one; 0 where nothing was promised.
+fn floor(entry: Entry, durable: u64) -> u64 {
+    if entry.acknowledged <= durable { entry.acknowledged } else { entry.durable }
+}
+
+/// Fills `data` as far as the file goes; gives how far that is.
+fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < data.len() {
+        match file.read_at(&mut data[filled..], at + filled as u64) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// What the sectors of one block turned out to be.
+#[derive(Debug, Default)]
+struct Census {
+    good: usize,
+    lost: usize,
+    stale: usize,
+    damaged: usize,
+    /// Where the first sector belongs that was written for another place.
+    elsewhere: Option<u64>,
+    lowest: Option<u64>,
+    highest: Option<u64>,
+}
+
+fn census(run: u64, (place, floor): (u64, u64), bytes: &[u8]) -> Census {
+    let mut census = Census::default();
+    for (own, sector) in (place / SECTOR as u64..).zip(bytes.chunks_exact(SECTOR)) {
+        match label::read(sector) {
+            Sector::Damaged => census.damaged += 1,
+            Sector::Intact(label) if label.run == run && label.place != own => {
+                census.elsewhere.get_or_insert(label.place * SECTOR as u64);
+            }
+            Sector::Intact(label) if label.run == run => {
+                let generation = label.generation;
+                census.lowest = Some(census.lowest.map_or(generation, |it| it.min(generation)));
+                census.highest = census.highest.max(Some(generation));
+                let enough = generation >= floor;
+                census.good += usize::from(enough);
+                census.stale += usize::from(!enough);
+            }
+            Sector::Intact(_) | Sector::Foreign => census.lost += 1,
+        }
+    }
+    census
+}
+
+fn judge(found: &mut Verification, run: u64, (place, floor): (u64, u64), bytes: Option<&[u8]>) {
+    found.promised += u64::from(floor > 0);
+    let census = bytes.map(|bytes| census(run, (place, floor), bytes));
+    let fault = match &census {
+        None => Some(Fault::Truncated),
+        Some(Census { elsewhere: Some(_), .. }) => Some(Fault::Misdirected),
+        Some(census) if census.damaged > 0 => Some(Fault::Corrupt),
+        Some(census) => match (census.good > 0, census.stale > 0, census.lost > 0) {
+            (_, false, false) => None,
+            (false, true, false) => Some(Fault::Stale),
+            (false, false, true) => Some(Fault::Lost),
+            _ => Some(Fault::Torn),
+        },
+    };
+    // Where nothing was promised only what belongs elsewhere is a fault: it is missing there.
+    let fault = fault.filter(|fault| floor > 0 || *fault == Fault::Misdirected);
+    let census = census.unwrap_or_default();
+    match fault {
+        Some(fault) => found.add(FaultExample {
+            fault,
+            offset_bytes: place,
+            expected_generation: floor,
+            found_generation: census.lowest,
+            belongs_at_bytes: census.elsewhere,
+        }),
+        None if floor > 0 && census.lowest != census.highest => found.unfinished += 1,
+        None => found.good += u64::from(floor > 0),
+    }
+}

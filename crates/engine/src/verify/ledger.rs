@@ -1,0 +1,99 @@
+//! Keeping the account while a job runs.
+
+use std::io;
+
+use drivelab_core::request::{Op, Request, RequestId};
+
+use super::label::{self, Label, SECTOR};
+use super::state::Books;
+
+/// A write or flush that the target has not answered yet.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    id: RequestId,
+    /// First sector and the one after the last; both 0 for a flush.
+    sectors: (u64, u64),
+    /// Its generation; of a flush, the last one that it makes durable.
+    generation: u64,
+}
+
+/// One job's account: labels what is written, and enters what was acknowledged.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    books: Books,
+    /// The last write handed over.
+    generation: u64,
+    /// Every write up to this one was flushed.
+    durable: u64,
+    pending: Vec<Pending>,
+}
+
+impl Ledger {
+    /// An account for a job with at most `iodepth` requests outstanding.
+    pub(crate) fn new(books: Books, iodepth: u32) -> Self {
+        Self { books, generation: 0, durable: 0, pending: Vec::with_capacity(iodepth as usize) }
+    }
+
+    /// Whether `request` may be handed over now. Of two writes to one block at the same time nobody
+    /// could say which one must be there afterwards, so the second waits for the first.
+    pub(crate) fn ready(&self, request: &Request) -> bool {
+        let (first, end) = (request.lba.get(), request.end().get());
+        let meets = |it: &Pending| first < it.sectors.1 && it.sectors.0 < end;
+        request.op != Op::Write || !self.pending.iter().any(meets)
+    }
+
+    /// Labels the data of a write that is about to be handed over.
+    pub(crate) fn write(&mut self, request: &Request, data: &mut [u8]) {
+        self.generation += 1;
+        let generation = self.generation;
+        let run = self.books.state.header.run;
+        for (place, sector) in (request.lba.get()..).zip(data.chunks_exact_mut(SECTOR)) {
+            label::put(sector, Label { place, generation, run });
+        }
+        let sectors = (request.lba.get(), request.end().get());
+        self.pending.push(Pending { id: request.id, sectors, generation });
+    }
+
+    /// A flush is about to be handed over: it covers every write acknowledged by now.
+    pub(crate) fn flush(&mut self, request: &Request) {
+        let writes = self.pending.iter().filter(|it| it.sectors.1 > 0);
+        let first = writes.map(|it| it.generation).min();
+        let generation = first.map_or(self.generation, |first| first - 1);
+        self.pending.push(Pending { id: request.id, sectors: (0, 0), generation });
+    }
+
+    /// The target answered.
+    ///
+    /// # Errors
+    /// The account cannot be written, so the run must not go on.
+    pub(crate) fn done(&mut self, request: &Request, succeeded: bool) -> io::Result<()> {
+        let Some(place) = self.pending.iter().position(|it| it.id == request.id) else {
+            return Ok(());
+        };
+        let it = self.pending.swap_remove(place);
+        let state = &self.books.state;
+        if !succeeded {
+            // Nothing was promised: the block may hold either.
+            return Ok(());
+        }
+        if request.op == Op::Flush {
+            self.durable = self.durable.max(it.generation);
+            return state.set_durable(self.books.job, self.durable);
+        }
+        let of = |sector: u64| {
+            (sector * SECTOR as u64 - state.header.offset_bytes) / state.header.block_bytes
+        };
+        for number in of(it.sectors.0)..of(it.sectors.1) {
+            let mut entry = state.entry(number)?;
+            if entry.acknowledged <= self.durable {
+                entry.durable = entry.acknowledged;
+            }
+            entry.acknowledged = it.generation;
+            if request.fua {
+                entry.durable = it.generation;
+            }
+            state.write(number, entry)?;
+        }
+        Ok(())
+    }
+}

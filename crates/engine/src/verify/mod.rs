@@ -1,0 +1,37 @@
+//! Whether what was written is what is there.
+//!
+//! A verified run labels every 512-byte sector that it writes with its place, the number of the
+//! write (its generation), the run's own number and a checksum, and keeps in a state file which
+//! write each block must hold. Reading it all back then tells apart what can go wrong: see
+//! [`drivelab_core::record::Fault`]. The state file may outlive the run that wrote it, whether it
+//! was killed or the power went.
+
+mod check;
+mod label;
+mod ledger;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use check::Promise;
+use check::check;
+pub(crate) use label::is_ours;
+pub(crate) use ledger::Ledger;
+pub use state::{Books, State, StateError, StateHeader};
+
+use std::fs::File;
+use std::path::Path;
+
+use drivelab_core::record::Verification;
+
+/// Checks what a verified run wrote to `target` against the account it kept in `state`.
+///
+/// # Errors
+/// There is no account of this target, or one of the two cannot be read.
+pub fn verify(target: &Path, state: &Path, promise: Promise) -> Result<Verification, StateError> {
+    let account = State::open(state)?.about(state, target)?;
+    let system =
+        |operation| move |source| StateError::Target { operation, path: target.into(), source };
+    let file = File::open(target).map_err(system("open"))?;
+    check(&file, &account, promise).map_err(system("read back"))
+}

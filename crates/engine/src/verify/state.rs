@@ -1,0 +1,293 @@
+//! The state file: which write each block must hold.
+//!
+//! One page names the run, one holds two numbers for each job, and then come sixteen bytes for each
+//! block: the write that was last acknowledged, and the one that was last known to be durable. All
+//! are written in place and none straddles a sector, so the file is whole at any moment. If it lies
+//! on a machine that loses its power too, what it has lost makes it promise less, never more.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use drivelab_core::Rng;
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
+use serde::{Deserialize, Serialize};
+
+const SCHEMA: &str = "drivelab.verify-state/1";
+const PAGE: u64 = 4096;
+/// Bytes of a job's numbers, and of a block's.
+const ENTRY: u64 = 16;
+/// The same as a length in memory.
+const ENTRY_LEN: usize = 16;
+/// As many jobs as one page has room for.
+const JOBS_MAX: u32 = 256;
+
+/// What a state file is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateHeader {
+    schema: String,
+    /// What was written.
+    pub target: String,
+    /// What stands in every label of this run and of no other.
+    pub run: u64,
+    /// First byte of the region.
+    pub offset_bytes: u64,
+    /// Bytes that are kept account of together.
+    pub block_bytes: u64,
+    /// How many blocks there are.
+    pub blocks: u64,
+    /// Jobs that wrote them.
+    pub jobs: u32,
+}
+
+/// Why there is no account.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The file is something else.
+    #[error("{} is no state file of a verified run", .path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It tells of another target.
+    #[error("{} tells of {about}, not of {target}", .path.display())]
+    OtherTarget {
+        /// The file.
+        path: PathBuf,
+        /// What it is about.
+        about: String,
+        /// What was to be checked.
+        target: String,
+    },
+    /// More jobs than there is room for.
+    #[error("a verified run has at most {JOBS_MAX} jobs, not {numjobs}")]
+    Jobs {
+        /// What was asked for.
+        numjobs: u32,
+    },
+    /// The target cannot be read.
+    #[error("cannot {operation} {}", .path.display())]
+    Target {
+        /// What was being done.
+        operation: &'static str,
+        /// The target.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The system refused.
+    #[error("cannot {operation} the state file {}", .path.display())]
+    System {
+        /// What was being done.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// An open state file.
+#[derive(Debug)]
+pub struct State {
+    file: File,
+    /// What it is about.
+    pub header: StateHeader,
+}
+
+/// One job's part of the account.
+#[derive(Debug, Clone)]
+pub struct Books {
+    /// The state file, which all jobs share.
+    pub state: Arc<State>,
+    /// The job.
+    pub job: u32,
+}
+
+/// What a block must hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The last write that was acknowledged; 0 for none.
+    pub(super) acknowledged: u64,
+    /// The last one of those before it that a flush, or the write itself, made durable.
+    pub(super) durable: u64,
+}
+
+impl State {
+    /// Begins the account of `workload` on `target`, which holds `capacity`.
+    ///
+    /// # Errors
+    /// `path` holds something else, or cannot be written.
+    pub fn create(
+        path: &Path,
+        target: &Path,
+        (workload, capacity): (&Workload, Bytes),
+        (seed, numjobs): (u64, u32),
+    ) -> Result<Self, StateError> {
+        if numjobs > JOBS_MAX {
+            return Err(StateError::Jobs { numjobs });
+        }
+        if path.exists() {
+            // Only what is ours is written over.
+            Self::open(path)?;
+        }
+        let offset_bytes = workload.offset.get();
+        let rest = capacity.get().saturating_sub(offset_bytes);
+        let size = workload.size.map_or(rest, Bytes::get);
+        let sizes = workload.blocks.sizes().chain(workload.stride).map(Bytes::get);
+        let block_bytes = sizes.fold(0, gcd);
+        // What an earlier run with the same seed left must not pass for this one's.
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let run = seed ^ Rng::new(u64::try_from(now.as_nanos()).unwrap_or(seed)).bits();
+        let header = StateHeader {
+            schema: SCHEMA.into(),
+            target: target.display().to_string(),
+            run,
+            offset_bytes,
+            block_bytes,
+            blocks: size / block_bytes,
+            jobs: numjobs,
+        };
+        let system =
+            |operation| move |source| StateError::System { operation, path: path.into(), source };
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(system("make"))?;
+        let mut text = serde_json::to_vec(&header).expect("plain data is always JSON");
+        text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
+        let begin = || {
+            file.set_len(2 * PAGE + header.blocks * ENTRY)?;
+            file.write_all_at(&text, 0)?;
+            file.sync_all()
+        };
+        begin().map_err(system("write"))?;
+        Ok(Self { file, header })
+    }
+
+    /// Opens the account that an earlier run left.
+    ///
+    /// # Errors
+    /// There is none at `path`.
+    pub fn open(path: &Path) -> Result<Self, StateError> {
+        let system =
+            |operation| move |source| StateError::System { operation, path: path.into(), source };
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(system("open"))?;
+        let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
+        let foreign = || StateError::Foreign { path: path.into() };
+        file.read_exact_at(&mut page, 0).map_err(|_| foreign())?;
+        let header: StateHeader = serde_json::from_slice(&page).map_err(|_| foreign())?;
+        let length = file.metadata().map_err(system("stat"))?.len();
+        let whole = header.blocks.checked_mul(ENTRY).and_then(|bytes| bytes.checked_add(2 * PAGE));
+        if header.schema != SCHEMA || header.block_bytes == 0 || whole != Some(length) {
+            return Err(foreign());
+        }
+        Ok(Self { file, header })
+    }
+
+    /// Refuses to check `target` by the account of another.
+    ///
+    /// # Errors
+    /// It is about another.
+    pub fn about(self, path: &Path, target: &Path) -> Result<Self, StateError> {
+        let (about, target) = (self.header.target.clone(), target.display().to_string());
+        if about == target {
+            return Ok(self);
+        }
+        Err(StateError::OtherTarget { path: path.into(), about, target })
+    }
+
+    /// The entry of one block.
+    pub(super) fn entry(&self, number: u64) -> io::Result<Entry> {
+        let mut bytes = [0; ENTRY_LEN];
+        self.file.read_exact_at(&mut bytes, 2 * PAGE + number * ENTRY)?;
+        Ok(entry(&bytes))
+    }
+
+    /// The entries of `count` blocks from `first` on.
+    pub(super) fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Entry>> {
+        let mut bytes = vec![0; count * ENTRY_LEN];
+        self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
+        Ok(bytes.chunks_exact(ENTRY_LEN).map(entry).collect())
+    }
+
+    pub(super) fn write(&self, number: u64, entry: Entry) -> io::Result<()> {
+        let bytes = both([entry.acknowledged, entry.durable]);
+        self.file.write_all_at(&bytes, 2 * PAGE + number * ENTRY)
+    }
+
+    /// Every write of `job` up to this one is durable.
+    pub(super) fn durable(&self, job: u32) -> io::Result<u64> {
+        let mut bytes = [0; ENTRY_LEN];
+        self.file.read_exact_at(&mut bytes, PAGE + u64::from(job) * ENTRY)?;
+        Ok(numbers(&bytes)[0])
+    }
+
+    pub(super) fn set_durable(&self, job: u32, generation: u64) -> io::Result<()> {
+        // Entries first: an account that promises a flush must know what was flushed.
+        self.file.sync_data()?;
+        self.file.write_all_at(&both([generation, 0]), PAGE + u64::from(job) * ENTRY)
+    }
+}
+
+fn entry(bytes: &[u8]) -> Entry {
+    let [acknowledged, durable] = numbers(bytes);
+    Entry { acknowledged, durable }
+}
+
+fn numbers(bytes: &[u8]) -> [u64; 2] {
+    let (one, other) = bytes.split_at(8);
+    [one, other].map(|half| u64::from_le_bytes(half.try_into().expect("half of sixteen")))
+}
+
+fn both([one, other]: [u64; 2]) -> [u8; ENTRY_LEN] {
+    let mut bytes = [0; ENTRY_LEN];
+    bytes[..8].copy_from_slice(&one.to_le_bytes());
+    bytes[8..].copy_from_slice(&other.to_le_bytes());
+    bytes
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::workload::WorkloadOptions;
+
+    use super::*;
+    use crate::testing::Scratch;
+
+    #[test]
+    fn an_account_is_read_back_and_other_files_are_left_alone() {
+        let scratch = Scratch::new("state");
+        let (path, target) = (scratch.path("state"), Path::new("disk"));
+        let options =
+            WorkloadOptions { bssplit: Some("6k/1:4k/1".parse().unwrap()), ..Default::default() };
+        let workload = options.check().unwrap();
+        let create = |path: &Path| State::create(path, target, (&workload, Bytes::mib(1)), (7, 2));
+        let state = create(&path).unwrap();
+        assert_eq!((state.header.block_bytes, state.header.blocks), (2048, 512));
+        state.write(511, Entry { acknowledged: 9, durable: 4 }).unwrap();
+        state.set_durable(1, 5).unwrap();
+        let again = State::open(&path).unwrap().about(&path, target).unwrap();
+        assert_eq!(again.header, state.header);
+        let entries = again.entries(510, 2).unwrap();
+        assert_eq!(entries, [Entry::default(), Entry { acknowledged: 9, durable: 4 }]);
+        assert_eq!((again.durable(0).unwrap(), again.durable(1).unwrap()), (0, 5));
+        let other = State::open(&path).unwrap().about(&path, Path::new("other")).unwrap_err();
+        assert!(other.to_string().contains("tells of disk, not of other"), "{other}");
+        create(&path).unwrap();
+        let letter = scratch.file("letter", b"dear");
+        assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));
+        assert_eq!(std::fs::read(letter).unwrap(), b"dear");
+    }
+}

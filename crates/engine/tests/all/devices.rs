@@ -1,0 +1,316 @@
+//! The guard in front of block devices, with real loop devices.
+//!
+//! Needs root and loop devices; elsewhere each test says that it was left out. Every refusal is
+//! checked to leave the device as it was, and the same device is written once the reason is gone.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use drivelab_core::record::MarkId;
+use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_engine::{Control, GuardError, OpenError, RunError, RunOutcome, RunPlan, Use, run};
+
+use crate::left_out;
+use crate::scratch::Scratch;
+
+const SIZE: usize = 8 << 20;
+
+/// What a command printed; `None` where it failed.
+fn command(line: &str) -> Option<String> {
+    let mut words = line.split(' ');
+    let output = Command::new(words.next()?).args(words).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A loop device on a file of its own.
+struct Loop {
+    device: PathBuf,
+    image: PathBuf,
+    _scratch: Scratch,
+    /// While one test looks for a free loop device it has those of others open.
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Loop {
+    /// `None` where this machine has none for us.
+    fn new(partitions: bool) -> Option<Self> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = Scratch::new("loop");
+        let image = scratch.file("image", &vec![0xA5; SIZE]);
+        if partitions {
+            write_partition_table(&image);
+        }
+        let Some(device) = command(&format!("losetup -f --show -P {}", image.display())) else {
+            left_out("loop devices", "losetup refused, which it does but for root");
+            return None;
+        };
+        Some(Self { device: device.into(), image, _scratch: scratch, _alone: alone })
+    }
+
+    fn part(&self) -> PathBuf {
+        PathBuf::from(format!("{}p1", self.device.display()))
+    }
+
+    fn name(&self) -> String {
+        self.device.display().to_string()
+    }
+
+    /// Bytes as the device has them, whatever caches hold.
+    fn contents(&self) -> Vec<u8> {
+        let file = OpenOptions::new().read(true).open(&self.device).unwrap();
+        let mut bytes = vec![0; SIZE];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        bytes
+    }
+
+    fn put(&self, at: u64, bytes: &[u8]) {
+        let file = OpenOptions::new().write(true).open(&self.device).unwrap();
+        file.write_all_at(bytes, at).unwrap();
+        file.sync_all().unwrap();
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        command(&format!("losetup -d {}", self.device.display()));
+    }
+}
+
+/// One partition from 1 MiB to the end, in a master boot record.
+fn write_partition_table(image: &Path) {
+    let mut entry = [0_u8; 16];
+    entry[4] = 0x83;
+    entry[8..12].copy_from_slice(&2048_u32.to_le_bytes());
+    entry[12..16].copy_from_slice(&(u32::try_from(SIZE / 512).unwrap() - 2048).to_le_bytes());
+    let file = OpenOptions::new().write(true).open(image).unwrap();
+    file.write_all_at(&entry, 446).unwrap();
+    file.write_all_at(&[0x55, 0xAA], 510).unwrap();
+}
+
+fn write(target: &Path, allowed: &[&Path]) -> Result<RunOutcome, RunError> {
+    let number_ios = Some(8);
+    let options =
+        WorkloadOptions { rw: Some(Rw::RandWrite), number_ios, ..WorkloadOptions::default() };
+    let plan = RunPlan {
+        direct: false,
+        allow_destructive: allowed.iter().map(PathBuf::from).collect(),
+        ..RunPlan::new(target.into(), options.check().unwrap())
+    };
+    let stop = AtomicBool::new(false);
+    run(&plan, &Control { stop: &stop, progress: &|_| {} })
+}
+
+/// Writing `target` is refused because `by` uses `device`, and changes nothing on `disk`.
+fn check_refused(disk: &Loop, target: &Path, device: &Path, by: impl Fn(&Use) -> bool) {
+    let before = disk.contents();
+    let error = write(target, &[target]).expect_err("a device in use was written");
+    assert!(disk.contents() == before, "the device was changed");
+    let RunError::Open(OpenError::Guard(GuardError::InUse { device: told, by: user, .. })) = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!(Path::new(told), device, "{error}");
+    assert!(by(user), "{error}");
+    assert!(error.hint().is_some());
+}
+
+/// Nothing stands against writing `target` any more, and it is written.
+fn check_written(disk: &Loop, target: &Path) {
+    let before = disk.contents();
+    let outcome = write(target, &[target]).unwrap();
+    assert_eq!((outcome.total.ios, outcome.total.errors), (8, 0));
+    assert!(disk.contents() != before, "nothing was written");
+    assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::NotDisk), "{:?}", outcome.marks);
+}
+
+fn is_member(of: &'static str) -> impl Fn(&Use) -> bool {
+    move |by| *by == Use::Member { kind: of }
+}
+
+#[test]
+fn the_name_must_be_repeated_exactly() {
+    let Some(disk) = Loop::new(false) else { return };
+    let before = disk.contents();
+    for allowed in [&[][..], &[Path::new("/dev/sda")], &[Path::new("loop0")]] {
+        let error = write(&disk.device, allowed).unwrap_err();
+        let refused = matches!(
+            &error,
+            RunError::Open(OpenError::Guard(GuardError::BlockDevice { path })) if *path == disk.device
+        );
+        assert!(refused, "{error:?}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains(&format!("--allow-destructive {}", disk.name())), "{hint}");
+    }
+    assert!(disk.contents() == before, "the device was changed");
+    check_written(&disk, &disk.device);
+}
+
+#[test]
+fn a_mounted_device_and_one_with_a_mounted_partition_are_not_written() {
+    let Some(disk) = Loop::new(true) else { return };
+    let part = disk.part();
+    if !part.exists() || command(&format!("mkfs.ext4 -q -F {}", part.display())).is_none() {
+        return left_out("a mounted partition", "no partitions of loop devices, or no mkfs.ext4");
+    }
+    let scratch = Scratch::new("mount");
+    let at = scratch.path("a b");
+    fs::create_dir(&at).unwrap();
+    let mount = Command::new("mount").arg(&part).arg(&at).status().unwrap();
+    assert!(mount.success());
+    let here =
+        |by: &Use| matches!(by, Use::Mounted { at: told, seen_by: None } if Path::new(told) == at);
+    check_refused(&disk, &disk.device, &part, here);
+    check_refused(&disk, &part, &part, here);
+    assert!(Command::new("umount").arg(&at).status().unwrap().success());
+    check_written(&disk, &part);
+    check_written(&disk, &disk.device);
+}
+
+/// A child that is ended with its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_mount_in_another_namespace_is_seen() {
+    let Some(disk) = Loop::new(false) else { return };
+    if command(&format!("mkfs.ext4 -q -F {}", disk.name())).is_none() {
+        return left_out("a mount elsewhere", "no mkfs.ext4");
+    }
+    let scratch = Scratch::new("mount");
+    let script = "mount \"$0\" \"$1\" && echo mounted && exec sleep 600";
+    let child = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .args([&disk.device, &scratch.path("")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut child = Running(child);
+    let mut told = [0_u8; 8];
+    std::io::Read::read_exact(child.0.stdout.as_mut().unwrap(), &mut told).unwrap();
+    let number = child.0.id();
+    check_refused(&disk, &disk.device, &disk.device, |by| {
+        let Use::Mounted { seen_by: Some(process), .. } = by else { return false };
+        process.starts_with(&format!("process {number} "))
+    });
+    drop(child);
+    check_written(&disk, &disk.device);
+}
+
+#[test]
+fn swap_is_not_written() {
+    let Some(disk) = Loop::new(false) else { return };
+    let name = disk.name();
+    let on = command(&format!("mkswap -q {name}")).and_then(|_| command(&format!("swapon {name}")));
+    if on.is_none() {
+        return left_out("swap", "this kernel takes no swap on a loop device");
+    }
+    check_refused(&disk, &disk.device, &disk.device, |by| *by == Use::Swap);
+    command(&format!("swapoff {name}")).unwrap();
+    check_written(&disk, &disk.device);
+}
+
+#[test]
+fn members_of_volumes_are_not_written_whole_or_in_part() {
+    let Some(disk) = Loop::new(true) else { return };
+    let part = disk.part();
+    let mib = 1 << 20;
+    let end = SIZE as u64;
+    let md = 0xA92B_4EFC_u32.to_le_bytes();
+    let zfs = 0x00BA_B10C_u64.to_le_bytes();
+    let cases: [(u64, &[u8], &'static str); 5] = [
+        (4096, &md, "an md array"),
+        (end - 8192, &md, "an md array"),
+        ((64 << 10) + 64, b"_BHRfS_M", "a btrfs file system"),
+        (128 << 10, &zfs, "a ZFS pool"),
+        (end - (128 << 10), &zfs, "a ZFS pool"),
+    ];
+    for (at, bytes, kind) in cases {
+        disk.put(at, bytes);
+        check_refused(&disk, &disk.device, &disk.device, is_member(kind));
+        disk.put(at, &vec![0; bytes.len()]);
+    }
+    let mut label = [0_u8; 32];
+    label[..8].copy_from_slice(b"LABELONE");
+    label[24..].copy_from_slice(b"LVM2 001");
+    if part.exists() {
+        disk.put(mib + 512, &label);
+        check_refused(&disk, &disk.device, &part, is_member("an LVM volume group"));
+        check_refused(&disk, &part, &part, is_member("an LVM volume group"));
+        disk.put(mib + 512, &[0; 32]);
+    }
+    check_written(&disk, &disk.device);
+}
+
+#[test]
+fn what_is_behind_a_loop_device_is_not_written_nor_is_its_twin() {
+    let Some(disk) = Loop::new(false) else { return };
+    let Some(above) = command(&format!("losetup -f --show {}", disk.name())) else {
+        return left_out("a loop on a loop", "losetup refused");
+    };
+    let name = above.trim_start_matches("/dev/").to_owned();
+    let by_it = |by: &Use| *by == Use::Loop { name: name.clone() };
+    check_refused(&disk, &disk.device, &disk.device, by_it);
+    command(&format!("losetup -d {above}")).unwrap();
+    let twin = command(&format!("losetup -f --show {}", disk.image.display())).unwrap();
+    let name = twin.trim_start_matches("/dev/").to_owned();
+    let by_it = |by: &Use| *by == Use::Loop { name: name.clone() };
+    check_refused(&disk, &disk.device, &disk.device, by_it);
+    command(&format!("losetup -d {twin}")).unwrap();
+    check_written(&disk, &disk.device);
+    // The file itself is as little free to be written as long as a loop device is on it.
+    let error = write(&disk.image, &[]).unwrap_err();
+    let by_the_loop = matches!(
+        &error,
+        RunError::Open(OpenError::Guard(GuardError::InUse { by: Use::Loop { .. }, .. }))
+    );
+    assert!(by_the_loop, "{error:?}");
+}
+
+#[test]
+fn a_device_that_somebody_has_to_himself_is_not_written() {
+    let Some(disk) = Loop::new(false) else { return };
+    let own = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.device).unwrap();
+    let me = format!("process {} ", std::process::id());
+    check_refused(
+        &disk,
+        &disk.device,
+        &disk.device,
+        |by| matches!(by, Use::Exclusive { by: Some(process) } if process.starts_with(&me)),
+    );
+    drop(own);
+    check_written(&disk, &disk.device);
+}
+
+#[test]
+fn a_run_has_the_device_to_itself() {
+    let Some(disk) = Loop::new(false) else { return };
+    let options = WorkloadOptions { rw: Some(Rw::RandWrite), ..WorkloadOptions::default() };
+    let plan = RunPlan {
+        direct: false,
+        allow_destructive: vec![disk.device.clone()],
+        ..RunPlan::new(disk.device.clone(), options.check().unwrap())
+    };
+    let stop = AtomicBool::new(false);
+    let claim = || OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.device);
+    let errors = Mutex::new(Vec::new());
+    let progress = |_: &drivelab_engine::Progress| {
+        errors.lock().unwrap().push(claim().map(|_: File| ()).map_err(|e| e.raw_os_error()));
+        stop.store(true, Ordering::Relaxed);
+    };
+    run(&plan, &Control { stop: &stop, progress: &progress }).unwrap();
+    let errors = errors.into_inner().unwrap();
+    assert!(!errors.is_empty());
+    assert!(errors.iter().all(|error| *error == Err(Some(libc::EBUSY))), "{errors:?}");
+    claim().unwrap();
+}

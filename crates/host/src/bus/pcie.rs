@@ -1,0 +1,130 @@
+//! Width and speed of the PCIe links between a controller and the processor.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hop, HopKind};
+use crate::root::Node;
+use crate::speed::Speed;
+
+/// The PCIe link of a controller. Absent facts are null: conventional PCI and functions inside the
+/// chip set have none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pcie {
+    /// Transfers a second and lane, now.
+    pub speed_gts: Option<Speed>,
+    /// Lanes, now.
+    pub width: Option<u32>,
+    /// Transfers a second and lane that the controller has.
+    pub max_speed_gts: Option<Speed>,
+    /// Lanes that the controller has.
+    pub max_width: Option<u32>,
+    /// Transfers a second and lane that the slot has.
+    pub slot_max_speed_gts: Option<Speed>,
+    /// Lanes that the slot has.
+    pub slot_max_width: Option<u32>,
+    /// What the narrowest link up to the processor carries.
+    pub bandwidth_gbps: Option<Speed>,
+    /// What the controller could take.
+    pub max_bandwidth_gbps: Option<Speed>,
+    /// The bridge behind which the narrowest link lies, where it is not the controller's own.
+    pub limited_by: Option<String>,
+}
+
+impl Pcie {
+    /// Reads the links of a function (the first of `functions`) and of the bridges above it.
+    pub(crate) fn read(functions: &[Node<'_>]) -> Self {
+        let Some((own, bridges)) = functions.split_first() else { return Self::default() };
+        let mut pcie = Self {
+            speed_gts: speed(own, "current_link_speed"),
+            width: width(own, "current_link_width"),
+            max_speed_gts: speed(own, "max_link_speed"),
+            max_width: width(own, "max_link_width"),
+            ..Self::default()
+        };
+        if let Some(slot) = bridges.first() {
+            pcie.slot_max_speed_gts = speed(slot, "max_link_speed");
+            pcie.slot_max_width = width(slot, "max_link_width");
+        }
+        pcie.max_bandwidth_gbps = bandwidth(pcie.max_speed_gts, pcie.max_width);
+        pcie.bandwidth_gbps = bandwidth(pcie.speed_gts, pcie.width);
+        if pcie.bandwidth_gbps.is_none() {
+            return pcie;
+        }
+        // The slot's own link is the controller's; the links above it may be narrower.
+        for bridge in bridges.iter().skip(1) {
+            let link = (speed(bridge, "current_link_speed"), width(bridge, "current_link_width"));
+            let carried = bandwidth(link.0, link.1);
+            if carried.is_some() && carried < pcie.bandwidth_gbps {
+                pcie.bandwidth_gbps = carried;
+                pcie.limited_by = Some(bridge.name().to_owned());
+            }
+        }
+        pcie
+    }
+
+    /// `8.0 GT/s x2 of 8.0 GT/s x4`.
+    pub fn summary(&self) -> Option<String> {
+        let now = format!("{} GT/s x{}", self.speed_gts?, self.width?);
+        let Some((speed, width)) = self.max_speed_gts.zip(self.max_width) else { return Some(now) };
+        let most = format!("{speed} GT/s x{width}");
+        Some(if now == most { now } else { format!("{now} of {most}") })
+    }
+}
+
+/// The bridges between the controller and the processor, uppermost first.
+pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
+    let bridges = functions.iter().skip(1).rev();
+    let hop = |node: &Node<'_>| {
+        let link = (speed(node, "current_link_speed"), width(node, "current_link_width"));
+        let about = match link {
+            (Some(speed), Some(width)) => format!("PCIe bridge, {speed} GT/s x{width}"),
+            _ => "PCI bridge".into(),
+        };
+        Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about }
+    };
+    bridges.map(hop).collect()
+}
+
+fn speed(node: &Node<'_>, name: &str) -> Option<Speed> {
+    let text = node.text(name)?;
+    let speed = Speed::parse(&text);
+    if speed.is_none() && !text.starts_with("Unknown") {
+        node.misread(name, "a speed such as `8.0 GT/s PCIe`", &text);
+    }
+    speed
+}
+
+/// Lanes; 0 and 255 stand for unknown (`drivers/pci/pci-sysfs.c`).
+fn width(node: &Node<'_>, name: &str) -> Option<u32> {
+    node.number(name).filter(|width| (1..=32).contains(width))
+}
+
+/// What so many lanes carry after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s, none
+/// from 64 GT/s on (`PCIE_SPEED2MBS_ENC`, `drivers/pci/pci.h`).
+pub(crate) fn bandwidth(speed: Option<Speed>, width: Option<u32>) -> Option<Speed> {
+    let speed = speed?.get();
+    let lane = match speed {
+        0..=5000 => speed / 10 * 8,
+        5001..=32_000 => u32::try_from(u64::from(speed) * 128 / 130).ok()?,
+        _ => speed,
+    };
+    lane.checked_mul(width?).map(Speed::mbps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidth_is_what_the_kernel_prints() {
+        let check = |speed, width, expected| {
+            let found = bandwidth(Some(Speed::mbps(speed)), Some(width));
+            assert_eq!(found.map(Speed::get), Some(expected), "{speed} x{width}");
+        };
+        // `31.504 Gb/s with 8.0 GT/s PCIe x4 link`, `2.000 Gb/s ... 2.5 GT/s PCIe x1 link`.
+        check(8000, 4, 31_504);
+        check(2500, 1, 2000);
+        check(5000, 1, 4000);
+        check(16_000, 4, 63_012);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the SCSI layer knows of a disk and of the host it hangs on.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hop, HopKind, Link};
+use crate::root::Node;
+use crate::speed::Speed;
+
+/// Facts of a disk of the SCSI layer; SATA and USB disks are among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scsi {
+    /// Host, channel, target, unit: `0:0:0:0`.
+    pub address: String,
+    /// `ATA` for SATA drives, else the maker.
+    pub vendor: Option<String>,
+    /// The driver of the host: `ahci`, `usb-storage`.
+    pub host_driver: Option<String>,
+    /// Commands the host takes at once, from all its disks.
+    pub host_queue_depth: Option<u32>,
+    /// Whether the drive is behind SAS.
+    pub sas: bool,
+}
+
+impl Scsi {
+    /// Reads the SCSI device in folder `device`.
+    pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
+        let (host, ..) = numbers(device.name())?;
+        let class = format!("sys/class/scsi_host/host{host}");
+        let host = device.root().node(&class).or_else(|| {
+            let host = device.ancestors().find(|node| node.name() == format!("host{host}"))?;
+            host.child(&format!("scsi_host/{}", host.name()))
+        });
+        Some(Self {
+            address: device.name().to_owned(),
+            vendor: device.text("vendor"),
+            host_driver: host.as_ref().and_then(|host| host.text("proc_name")),
+            host_queue_depth: host.as_ref().and_then(|host| host.number("can_queue")),
+            sas: device.ancestors().any(|node| node.name().starts_with("end_device-")),
+        })
+    }
+
+    /// Channel and target.
+    pub(crate) fn unit(&self) -> (u32, u32) {
+        numbers(&self.address).map_or((0, 0), |(_, channel, target, _)| (channel, target))
+    }
+
+    /// The number of the host.
+    pub(crate) fn host(&self) -> Option<u32> {
+        numbers(&self.address).map(|(host, ..)| host)
+    }
+
+    /// The station that the host is.
+    pub(crate) fn hop(&self, link: &Link) -> Hop {
+        let mut about = if self.sas { "SAS".to_owned() } else { "SCSI".to_owned() };
+        if let Some(speed) = link.speed_gbps {
+            about.push_str(&format!(" at {speed} Gb/s"));
+        }
+        if let Some(driver) = &self.host_driver {
+            about.push_str(&format!(" ({driver})"));
+        }
+        Hop { kind: HopKind::Scsi, name: self.address.clone(), about }
+    }
+}
+
+/// Splits `0:0:1:0`.
+pub(crate) fn numbers(address: &str) -> Option<(u32, u32, u32, u64)> {
+    let mut parts = address.split(':');
+    let mut next = || parts.next()?.parse().ok();
+    let found = (next()?, next()?, next()?);
+    let unit = parts.next()?.parse().ok()?;
+    parts.next().is_none().then_some((found.0, found.1, found.2, unit))
+}
+
+/// How the drive says it caches writes: `class/scsi_disk/H:C:T:L/cache_type`.
+pub(crate) fn cache_type(device: &Node<'_>) -> Option<String> {
+    let name = device.name();
+    let class = device.root().node(&format!("sys/class/scsi_disk/{name}"));
+    class.or_else(|| device.child(&format!("scsi_disk/{name}")))?.text("cache_type")
+}
+
+/// The rate of the SAS link, from the first phy of the port that leads to the drive.
+pub(crate) fn sas_link(device: &Node<'_>) -> Option<Link> {
+    let port = device.ancestors().find(|node| node.name().starts_with("port-"))?;
+    let phy = port.folders().into_iter().find(|name| name.starts_with("phy-"))?;
+    let class = port.root().node(&format!("sys/class/sas_phy/{phy}"));
+    let phy = class.or_else(|| port.child(&format!("{phy}/sas_phy/{phy}")))?;
+    let rate = |name| phy.text(name).and_then(|text| Speed::parse(&text));
+    Some(Link {
+        speed_gbps: rate("negotiated_linkrate"),
+        host_gbps: rate("maximum_linkrate_hw"),
+        limit_gbps: rate("maximum_linkrate"),
+        ..Link::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_four_numbers() {
+        assert_eq!(numbers("6:0:12:3"), Some((6, 0, 12, 3)));
+        for bad in ["", "6:0:12", "6:0:12:3:4", "a:0:0:0", "block"] {
+            assert_eq!(numbers(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A disk behind a USB bridge.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hop, HopKind, Link};
+use crate::root::Node;
+use crate::speed::Speed;
+
+/// Facts of a USB bridge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usb {
+    /// Its place: `2-1` (bus and ports).
+    pub place: String,
+    /// The driver of its interface: `usb-storage` (one command at a time) or `uas`.
+    pub driver: Option<String>,
+    /// The USB version it speaks, as it says: `3.20`.
+    pub version: Option<String>,
+    /// Vendor and product: `174c:55aa`.
+    pub vendor_product: Option<String>,
+    /// Its rate in Mb/s.
+    pub speed_mbps: Option<u32>,
+}
+
+impl Usb {
+    /// Finds the bridge above `device`.
+    pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
+        let interface = device.ancestors().find(|node| is_interface(node.name()))?;
+        let node = interface.parent()?;
+        let id = |name| node.text(name).filter(|text| text.len() == 4);
+        let pair = id("idVendor").zip(id("idProduct"));
+        Some(Self {
+            place: node.name().to_owned(),
+            driver: interface.link_name("driver"),
+            version: node.text("version"),
+            vendor_product: pair.map(|(vendor, product)| format!("{vendor}:{product}")),
+            // `1.5` is the one rate that is no whole number, and no disk's.
+            speed_mbps: node.number("speed"),
+        })
+    }
+
+    /// Whether it is a USB 3 device that runs at the speed of USB 2: such a device says version
+    /// 2.10 there, and 3.x where it has its own speed (USB 3.2, 9.2.6.6 and 9.6.1).
+    pub fn is_slowed_usb3(&self) -> bool {
+        let says = self.version.as_deref().is_some_and(|text| text.starts_with("2.1"));
+        says && self.speed_mbps.is_some_and(|mbps| mbps <= 480)
+    }
+
+    /// Its link.
+    pub(crate) fn link(&self) -> Link {
+        let speed = self.speed_mbps.filter(|mbps| *mbps > 0).map(Speed::mbps);
+        // The slowest rate of USB 3.
+        let drive = self.is_slowed_usb3().then(|| Speed::mbps(5000));
+        Link { speed_gbps: speed, drive_gbps: drive, ..Link::default() }
+    }
+
+    /// The station that it is.
+    pub(crate) fn hop(&self) -> Hop {
+        let mut about = "USB".to_owned();
+        if let Some(mbps) = self.speed_mbps {
+            about.push_str(&format!(" at {mbps} Mb/s"));
+        }
+        if let Some(driver) = &self.driver {
+            about.push_str(&format!(", driver {driver}"));
+        }
+        Hop { kind: HopKind::Usb, name: self.place.clone(), about }
+    }
+}
+
+/// `2-1:1.0`, `2-1.4:1.0`: place, configuration and number of an interface.
+fn is_interface(name: &str) -> bool {
+    let Some((place, interface)) = name.split_once(':') else { return false };
+    let Some((bus, ports)) = place.split_once('-') else { return false };
+    let numbers = |text: &str, dots: bool| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || dots && b == b'.')
+    };
+    numbers(bus, false) && numbers(ports, true) && numbers(interface, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_are_told_from_other_names() {
+        for good in ["2-1:1.0", "2-1.4:1.0", "10-3:1.1"] {
+            assert!(is_interface(good), "{good}");
+        }
+        for bad in ["2-1", "usb2", "0000:00:1f.2", "0:0:0:0", "2-1:", "-:"] {
+            assert!(!is_interface(bad), "{bad}");
+        }
+    }
+}

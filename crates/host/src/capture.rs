@@ -1,0 +1,147 @@
+//! A tree as an archive, to be read elsewhere with `--root`.
+//!
+//! It holds exactly what an inspection reads, so that reading it gives the same result, and nothing
+//! that tells one drive or machine from another of its kind, unless that is asked for.
+
+use std::io::Write;
+
+use crate::bus::identify::Identify;
+use crate::device::redacted_uuid;
+use crate::forced;
+use crate::log::KernelLog;
+use crate::root::{Item, Recording};
+
+/// What goes into an archive besides the tree.
+#[derive(Debug, Clone, Default)]
+pub struct Capture {
+    /// What was read.
+    pub recording: Recording,
+    /// The kernel log, where there is one.
+    pub log: Option<String>,
+    /// Whether serial numbers and the like may stay in.
+    pub serials: bool,
+}
+
+impl Capture {
+    /// Writes the archive (tar); returns the number of entries. Same tree, same bytes.
+    ///
+    /// # Errors
+    /// `out` cannot be written.
+    pub fn write(self, out: impl Write) -> std::io::Result<usize> {
+        let serials = self.serials;
+        let mut items = self.recording.items;
+        if let Some(log) = self.log {
+            // Lines that are not about disks name hosts, addresses and people.
+            let kept =
+                if serials { log } else { KernelLog::parse(&log).understood.join("\n") + "\n" };
+            items.insert("dmesg".into(), Item::File(kept.into_bytes()));
+        }
+        let count = items.len();
+        let mut archive = tar::Builder::new(out);
+        for (path, item) in items {
+            append(&mut archive, &path, item, serials)?;
+        }
+        archive.into_inner()?.flush()?;
+        Ok(count)
+    }
+}
+
+fn append(
+    archive: &mut tar::Builder<impl Write>,
+    path: &str,
+    item: Item,
+    serials: bool,
+) -> std::io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(0);
+    match item {
+        Item::Folder => {
+            header.set_entry_type(tar::EntryType::Directory);
+            header.set_mode(0o755);
+            archive.append_data(&mut header, format!("{path}/"), std::io::empty())
+        }
+        Item::Link(target) => {
+            header.set_entry_type(tar::EntryType::Symlink);
+            archive.append_link(&mut header, path, target)
+        }
+        Item::File(bytes) => {
+            let bytes = if serials { bytes } else { redacted(path, &bytes) };
+            header.set_size(bytes.len() as u64);
+            archive.append_data(&mut header, path, bytes.as_slice())
+        }
+    }
+}
+
+/// The text of a file without what tells one drive or machine from another.
+fn redacted(path: &str, bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let name = path.rsplit('/').next().unwrap_or("");
+    let kept = match name {
+        "id" => Identify::parse(&text).map(|identify| identify.redacted()).unwrap_or_default(),
+        "uuid" => redacted_uuid(&text),
+        "serial" | "wwid" | "wwn" | "eui" | "nguid" => String::new(),
+        "cmdline" => forced::about_disks(&text),
+        "mountinfo" | "mounts" => disks_only(&text),
+        _ => return masked(&text).unwrap_or_else(|| bytes.to_vec()),
+    };
+    masked(&kept).unwrap_or_else(|| kept.into_bytes())
+}
+
+/// Mounts of devices; what else is mounted is nobody's business.
+fn disks_only(text: &str) -> String {
+    let of_disk = |line: &&str| line.contains(" /dev/") || line.starts_with("/dev/");
+    text.lines().filter(of_disk).flat_map(|line| [line, "\n"]).collect()
+}
+
+/// The text with zeros for the digits of each UUID in it; `None` where it has none.
+fn masked(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut found = false;
+    for start in 0..bytes.len().saturating_sub(35) {
+        if is_uuid(&bytes[start..start + 36]) {
+            found = true;
+            for byte in &mut bytes[start..start + 36] {
+                *byte = if *byte == b'-' { b'-' } else { b'0' };
+            }
+        }
+    }
+    found.then_some(bytes)
+}
+
+/// `8-4-4-4-12` hexadecimal digits.
+fn is_uuid(bytes: &[u8]) -> bool {
+    bytes.iter().enumerate().all(|(index, byte)| match index {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tells_machines_apart_is_taken_out() {
+        let check = |path, text: &str, expected: &str| {
+            let kept = redacted(path, text.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&kept), expected, "{path}");
+        };
+        let uuid = "01234567-89ab-cdef-0123-456789abcdef";
+        check("sys/block/dm-0/dm/uuid", "CRYPT-LUKS2-0123456789ab-luks-home\n", "CRYPT-LUKS2-\n");
+        let zeros = "00000000-0000-0000-0000-000000000000";
+        check("sys/block/dm-0/dm/name", &format!("luks-{uuid}\n"), &format!("luks-{zeros}\n"));
+        check(
+            "proc/cmdline",
+            &format!("root=UUID={uuid} libata.force=noncq"),
+            "libata.force=noncq\n",
+        );
+        check("sys/block/vda/serial", "overlayblk\n", "");
+        check(
+            "proc/mounts",
+            "tmpfs /run/user/me tmpfs rw 0 0\n/dev/sda1 / ext4 rw 0 0\n",
+            "/dev/sda1 / ext4 rw 0 0\n",
+        );
+        check("sys/block/sda/device/model", "ST31000333AS\n", "ST31000333AS\n");
+    }
+}

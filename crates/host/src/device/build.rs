@@ -1,0 +1,279 @@
+//! Reads one block device of the tree, with everything on the way to it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    BackingFile, Device, InFlight, Kind, Mapped, Mounts, Partition, Power, Queue, Raid, Smart,
+    WriteCache, stack,
+};
+use crate::bus::ata::{self, AtaView, NcqEvidence};
+use crate::bus::nvme::Nvme;
+use crate::bus::pcie::Pcie;
+use crate::bus::scsi::{self, Scsi};
+use crate::bus::usb::Usb;
+use crate::bus::virtio::Virtio;
+use crate::bus::{self, Controller, pci, pcie};
+use crate::forced::Forced;
+use crate::log::KernelLog;
+use crate::root::Node;
+
+/// What is known of the machine before a device is looked at.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) log: KernelLog,
+    pub(crate) mounts: Mounts,
+    pub(crate) forced: Vec<Forced>,
+    pub(crate) arrays: BTreeMap<String, Raid>,
+    /// Whether serial numbers are wanted.
+    pub(crate) serials: bool,
+}
+
+/// Reads the block device in folder `block`.
+pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
+    let hardware = block.child("device");
+    let mut device = Device {
+        name: block.name().to_owned(),
+        path: Some(format!("/dev/{}", block.name().replace('!', "/"))),
+        kind: Kind::of(block, hardware.as_ref().or(Some(block))),
+        capacity_bytes: block.number::<u64>("size").and_then(|sectors| sectors.checked_mul(512)),
+        read_only: block.flag("ro"),
+        removable: block.flag("removable"),
+        queue: Queue::read(block),
+        slaves: block.child("slaves").map(|node| node.folders()).unwrap_or_default(),
+        holders: block.child("holders").map(|node| node.folders()).unwrap_or_default(),
+        in_flight: InFlight::read(block),
+        ..Device::default()
+    };
+    device.write_cache.kernel = block.text("queue/write_cache");
+    stacked(&mut device, block, machine);
+    partitions(&mut device, block, machine);
+    let number = block.text("dev");
+    device.mounts = machine.mounts.of_device(number.as_deref(), &names(&device));
+    attach(&mut device, block, hardware.as_ref(), machine);
+    if machine.serials {
+        device.serial = device.serial.or_else(|| serial(block, hardware.as_ref()));
+    }
+    device
+}
+
+/// The names by which a table of mounts can call it.
+fn names(device: &Device) -> Vec<String> {
+    let mapper = device.dm.as_ref().and_then(|dm| dm.name.as_ref());
+    let mapper = mapper.map(|name| format!("/dev/mapper/{name}"));
+    device.path.clone().into_iter().chain(mapper).collect()
+}
+
+fn stacked(device: &mut Device, block: &Node<'_>, machine: &Machine) {
+    device.dm = block.child("dm").map(|node| Mapped::read(&node));
+    let stat = machine.arrays.get(&device.name);
+    let array = block.child("md");
+    if array.is_some() || stat.is_some() {
+        device.kind = Kind::Md;
+        device.md = Some(Raid::read(array.as_ref(), stat));
+    }
+    device.backing = block.child("loop").map(|node| BackingFile::read(&node));
+}
+
+/// Partitions are the folders that hold an attribute `partition`.
+fn partitions(device: &mut Device, block: &Node<'_>, machine: &Machine) {
+    if device.kind == Kind::Loop && device.capacity_bytes == Some(0) {
+        return;
+    }
+    for name in block.folders().into_iter().filter(|name| name.starts_with(block.name())) {
+        let Some(node) = block.child(&name) else { continue };
+        if node.number::<u32>("partition").is_some() || node.text("start").is_some() {
+            device.partitions.push(Partition::read(&node, &device.name, &machine.mounts));
+        }
+    }
+}
+
+/// Follows the way up, from the disk to the PCI function.
+fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, machine: &Machine) {
+    if !device.is_drive() && device.kind != Kind::Removable && device.kind != Kind::Other {
+        return;
+    }
+    let start = hardware.unwrap_or(block);
+    let nvme = (device.kind == Kind::Nvme).then(|| bus::nvme::controller_of(block)).flatten();
+    let start = nvme.as_ref().unwrap_or(start);
+    controller(device, start);
+    if let Some(node) = &nvme {
+        attach_nvme(device, node);
+    }
+    device.virtio = Virtio::read(start);
+    device.usb = Usb::read(start);
+    device.scsi = Scsi::read(start);
+    if let Some(virtio) = &device.virtio {
+        device.hops.push(virtio.hop());
+    }
+    if let Some(usb) = &device.usb {
+        device.link = usb.link();
+        device.hops.push(usb.hop());
+    }
+    attach_scsi(device, start, machine);
+    device.write_cache.device = device.write_cache.device.take().or_else(|| {
+        // virtio keeps it beside the queue; NVMe tells the kernel, and no one else.
+        block.text("cache_type").or_else(|| scsi::cache_type(start))
+    });
+    device.power.runtime_control = start.text("power/control");
+    device.power.runtime_status = start.text("power/runtime_status");
+    device.temperature_celsius = temperature(start);
+    device.queue_depth =
+        start.number("queue_depth").or_else(|| device.queue_depth.or(device.queue.tags));
+    device.model = device.model.take().or_else(|| start.text("model"));
+    device.firmware =
+        device.firmware.take().or_else(|| start.text("rev").or_else(|| start.text("firmware_rev")));
+    attach_ata(device, start, machine);
+    if device.ata.is_none() {
+        device.link.settle();
+    }
+}
+
+fn controller(device: &mut Device, start: &Node<'_>) {
+    let functions = bus::functions(start);
+    let Some(own) = functions.first() else {
+        if let Some((controller, hop)) = bus::paravirtual(start) {
+            device.controller = controller;
+            device.hops.push(hop);
+        }
+        return;
+    };
+    device.controller = pci::controller(own);
+    device.pcie = Pcie::read(&functions);
+    device.hops.extend(pcie::bridge_hops(&functions));
+    device.hops.push(pci::hop(&device.controller));
+}
+
+fn attach_nvme(device: &mut Device, node: &Node<'_>) {
+    let nvme = Nvme::read(node);
+    device.queue_depth = nvme.sqsize;
+    device.link.speed_gbps = device.pcie.bandwidth_gbps;
+    device.link.host_gbps =
+        pcie::bandwidth(device.pcie.slot_max_speed_gts, device.pcie.slot_max_width);
+    device.link.drive_gbps = device.pcie.max_bandwidth_gbps;
+    device.hops.push(nvme.hop());
+    device.nvme = Some(nvme);
+}
+
+fn attach_scsi(device: &mut Device, start: &Node<'_>, machine: &Machine) {
+    let Some(scsi) = &device.scsi else { return };
+    if let Some(link) = scsi::sas_link(start) {
+        device.link = link;
+    }
+    if let Some(host) = scsi.host() {
+        let policy = format!("sys/class/scsi_host/host{host}");
+        let node = start.root().node(&policy);
+        device.power.link_policy = node.and_then(|node| node.text("link_power_management_policy"));
+    }
+    device.controller.driver = device.controller.driver.take().or_else(|| scsi.host_driver.clone());
+    if device.usb.is_none() && ata::port_of(start).is_none() {
+        device.hops.push(scsi.hop(&device.link));
+        // A SATA drive behind a SAS adapter: the adapter queues for it.
+        if scsi.vendor.as_deref() == Some("ATA") && device.virtio.is_none() {
+            device.ncq = start.number::<u32>("queue_depth").map(|depth| depth > 1);
+        }
+    }
+    let name = device.name.clone();
+    let logged = machine.log.disks.get(&name).and_then(|disk| disk.write_cache.as_deref());
+    if let Some(logged) = logged.filter(|_| scsi::cache_type(start).is_none()) {
+        let on = logged.starts_with("Write cache: enabled");
+        let text = if on { "write back" } else { "write through" };
+        device.write_cache.device = Some(text.into());
+    }
+}
+
+fn attach_ata(device: &mut Device, start: &Node<'_>, machine: &Machine) {
+    let Some((port, number)) = ata::port_of(start) else { return };
+    let unit = device.scsi.as_ref().map_or((0, 0), Scsi::unit);
+    let view = ata::read((&port, number), unit, &machine.log);
+    apply_ata(device, view, machine);
+}
+
+/// Adds what an ATA drive says of itself, and the kernel of it.
+pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machine) {
+    let AtaView { facts, identify, log, mut link } = view;
+    let address = device.controller.address.clone().unwrap_or_default();
+    let said = machine.log.controllers.get(&address).and_then(|controller| controller.link_max);
+    link.host_gbps = link.host_gbps.or(said);
+    link.settle();
+    let evidence = NcqEvidence {
+        facts: &facts,
+        log,
+        queue_depth: device.queue_depth,
+        ide: is_ide(&device.controller),
+        forced: &machine.forced,
+    };
+    (device.ncq, device.ncq_off_cause) = ata::ncq(&evidence);
+    device.hops.push(ata::hop(&facts, &link));
+    device.link = link;
+    if let Some(identify) = &identify {
+        device.model = identify.model().or(device.model.take());
+        device.firmware = identify.firmware().or(device.firmware.take());
+        device.serial = identify.serial().filter(|_| machine.serials);
+        device.rpm = identify.rpm();
+        let (supported, enabled) = identify.smart();
+        device.smart = Smart { supported: Some(supported), enabled: Some(enabled) };
+        let physical = identify.physical_sector_bytes();
+        let told = device.queue.physical_sector_bytes;
+        device.queue.physical_sector_bytes = physical.max(told).or(told);
+    }
+    if device.write_cache.device.is_none() {
+        let text = |on| if on { "write back" } else { "write through" };
+        device.write_cache.device = facts.write_cache.map(|on| text(on).to_owned());
+    }
+    if let Some(log) = log {
+        device.model = device.model.take().or_else(|| log.model.clone());
+        let bytes = log.sectors.and_then(|sectors| sectors.checked_mul(512));
+        device.capacity_bytes = device.capacity_bytes.or(bytes);
+    }
+    device.ata = Some(facts);
+}
+
+/// Whether the controller drives its ports as IDE channels.
+pub(crate) fn is_ide(controller: &Controller) -> bool {
+    let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
+    let driver = controller.driver.as_deref();
+    class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
+}
+
+/// From the sensor that `drivetemp` or `nvme` offers, in thousandths of a degree.
+fn temperature(start: &Node<'_>) -> Option<i32> {
+    let folder = start.child("hwmon").unwrap_or_else(|| start.clone());
+    let names = folder.folders();
+    let name = names.iter().find(|name| name.starts_with("hwmon") && name.as_str() != "hwmon")?;
+    let millidegrees: i32 = folder.child(name)?.number("temp1_input")?;
+    Some(millidegrees / 1000)
+}
+
+fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
+    let hardware = hardware.and_then(|node| node.text("serial").or_else(|| node.text("wwid")));
+    hardware.or_else(|| block.text("serial")).or_else(|| block.text("wwid"))
+}
+
+impl Device {
+    /// A partition as a device of its own, for one who asks for it.
+    pub(crate) fn of_partition(partition: Partition, disk: &Self) -> Self {
+        Self {
+            name: partition.name.clone(),
+            path: Some(format!("/dev/{}", partition.name.replace('!', "/"))),
+            kind: Kind::Partition,
+            capacity_bytes: partition.size_bytes,
+            read_only: disk.read_only,
+            slaves: vec![disk.name.clone()],
+            holders: partition.holders.clone(),
+            mounts: partition.mounts.clone(),
+            write_cache: WriteCache { device: None, kernel: disk.write_cache.kernel.clone() },
+            queue: Queue {
+                alignment_offset_bytes: partition.alignment_offset_bytes,
+                ..disk.queue.clone()
+            },
+            power: Power::default(),
+            partition: Some(partition),
+            ..Self::default()
+        }
+    }
+}
+
+/// The owner's name of a uuid is all that a capture keeps of it.
+pub(crate) fn redacted_uuid(uuid: &str) -> String {
+    stack::owner(uuid.trim()).map_or_else(String::new, |owner| format!("{owner}-\n"))
+}

@@ -1,0 +1,185 @@
+//! One block device: what it is, how it is attached, how it is set.
+//!
+//! The field names are the keys of `drivelab inspect --json`: a contract with whoever scripts
+//! against them. What is not known is null; numbers carry their unit in the name.
+
+mod build;
+mod kind;
+mod mount;
+mod partition;
+mod queue;
+mod stack;
+mod unseen;
+
+pub use kind::Kind;
+pub use mount::{Mount, Mounts};
+pub use partition::{Alignment, Partition};
+pub use queue::{InFlight, Queue};
+pub use stack::{BackingFile, Mapped, Raid};
+
+pub(crate) use build::{Machine, build, is_ide, redacted_uuid};
+pub(crate) use stack::parse_mdstat;
+pub(crate) use unseen::unseen;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bus::ata::{Ata, NcqOff};
+use crate::bus::nvme::Nvme;
+use crate::bus::pcie::Pcie;
+use crate::bus::scsi::Scsi;
+use crate::bus::usb::Usb;
+use crate::bus::virtio::Virtio;
+use crate::bus::{Controller, Hop, Link};
+use crate::finding::Finding;
+
+/// A block device, or a drive that only the kernel log knows.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// The kernel's name: `sda`, `nvme0n1`, `dm-0`; `ata2.00` for what only the log knows.
+    pub name: String,
+    /// Its node: `/dev/sda`.
+    pub path: Option<String>,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether only the kernel log knows it.
+    pub log_only: bool,
+    /// As the drive calls itself.
+    pub model: Option<String>,
+    /// Its firmware.
+    pub firmware: Option<String>,
+    /// Its serial number, where asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub serial: Option<String>,
+    /// Its size.
+    pub capacity_bytes: Option<u64>,
+    /// Whether it takes no writes.
+    pub read_only: Option<bool>,
+    /// Whether the medium can be taken out.
+    pub removable: Option<bool>,
+    /// The controller it hangs on.
+    pub controller: Controller,
+    /// The link to it.
+    pub link: Link,
+    /// The PCIe link of the controller.
+    pub pcie: Pcie,
+    /// Commands it takes at once.
+    pub queue_depth: Option<u32>,
+    /// Whether native command queuing is on; null where there is no such thing.
+    pub ncq: Option<bool>,
+    /// Why not.
+    pub ncq_off_cause: Option<NcqOff>,
+    /// Its write cache.
+    pub write_cache: WriteCache,
+    /// The queue in front of it.
+    #[serde(flatten)]
+    pub queue: Queue,
+    /// Turns a minute; 0 for one without platters.
+    pub rpm: Option<u32>,
+    /// Power management.
+    pub power: Power,
+    /// Its temperature.
+    pub temperature_celsius: Option<i32>,
+    /// Whether it watches its own health.
+    pub smart: Smart,
+    /// The stations from the processor down to it.
+    pub hops: Vec<Hop>,
+    /// Its partitions.
+    pub partitions: Vec<Partition>,
+    /// Where it is a partition itself.
+    pub partition: Option<Partition>,
+    /// The devices it is made of.
+    pub slaves: Vec<String>,
+    /// The devices made of it.
+    pub holders: Vec<String>,
+    /// File systems on it; those of partitions stand there.
+    pub mounts: Vec<Mount>,
+    /// Requests that were under way when it was looked at.
+    pub in_flight: InFlight,
+    /// Facts of an ATA drive.
+    pub ata: Option<Ata>,
+    /// Facts of the SCSI layer.
+    pub scsi: Option<Scsi>,
+    /// Facts of an NVMe controller.
+    pub nvme: Option<Nvme>,
+    /// Facts of a USB bridge.
+    pub usb: Option<Usb>,
+    /// Facts of a virtio device.
+    pub virtio: Option<Virtio>,
+    /// Facts of the device mapper.
+    pub dm: Option<Mapped>,
+    /// Facts of a RAID array.
+    pub md: Option<Raid>,
+    /// The file behind a loop device.
+    pub backing: Option<BackingFile>,
+    /// What is wrong with it, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// How writes are cached, by two accounts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteCache {
+    /// As the device says: `write back`, `write through`, `none`.
+    pub device: Option<String>,
+    /// As the kernel treats it: with `write through` it sends no flushes.
+    pub kernel: Option<String>,
+}
+
+impl WriteCache {
+    /// Whether the device keeps acknowledged writes in a cache; `None` where it doesn't say.
+    pub fn device_caches(&self) -> Option<bool> {
+        self.device.as_deref().map(|text| text.starts_with("write back"))
+    }
+
+    /// Whether the kernel sends flushes.
+    pub fn kernel_flushes(&self) -> Option<bool> {
+        self.kernel.as_deref().map(|text| text.starts_with("write back"))
+    }
+}
+
+/// Power management, as far as files tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Power {
+    /// Of the SATA link: `max_performance`, `med_power_with_dipm`, `min_power`.
+    pub link_policy: Option<String>,
+    /// Whether the kernel may suspend the disk: `on` (may not), `auto`.
+    pub runtime_control: Option<String>,
+    /// `active`, `suspended`, `unsupported`.
+    pub runtime_status: Option<String>,
+}
+
+/// Self-monitoring, as far as files tell: whether, and not what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Smart {
+    /// Whether the drive has it.
+    pub supported: Option<bool>,
+    /// Whether it is on.
+    pub enabled: Option<bool>,
+}
+
+impl Device {
+    /// Whether it is a drive, real or virtual, and not made of other devices or of memory.
+    pub fn is_drive(&self) -> bool {
+        self.kind.is_drive()
+    }
+
+    /// Whether it is a spinning disk that is known to be one: a drive that says so itself, or a
+    /// physical one that the kernel takes for one.
+    pub fn is_known_to_rotate(&self) -> bool {
+        if let Some(rpm) = self.rpm {
+            return rpm > 0;
+        }
+        let sees = matches!(self.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
+        sees && !self.hidden_behind_raid() && self.queue.rotational == Some(true)
+    }
+
+    /// Whether RAID firmware stands between the kernel and the drive.
+    pub fn hidden_behind_raid(&self) -> bool {
+        self.controller.mode.as_deref() == Some("raid") && self.ata.is_none()
+    }
+
+    /// File systems on it and on its partitions.
+    pub fn all_mounts(&self) -> impl Iterator<Item = &Mount> {
+        let parts = self.partitions.iter().flat_map(|partition| &partition.mounts);
+        self.mounts.iter().chain(parts)
+    }
+}

@@ -1,0 +1,55 @@
+//! Software RAID: disks missing, or copying under way.
+
+use super::{Context, FindingId, Findings, Parts, Severity};
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    let Some(array) = &context.device.md else { return };
+    let name = &context.device.name;
+    let missing = array.degraded.unwrap_or(0);
+    let inactive = matches!(array.array_state.as_deref(), Some("inactive" | "clear" | "broken"));
+    if missing > 0 || inactive {
+        let disks = array.disks.map_or_else(|| "its".into(), |disks| disks.to_string());
+        let message = if missing > 0 {
+            format!("the array lacks {missing} of {disks} disks")
+        } else {
+            "the array is not running".into()
+        };
+        findings.add(
+            FindingId::MdDegraded,
+            Severity::Error,
+            Parts {
+                message,
+                evidence: vec![
+                    format!("/sys/block/{name}/md/degraded: {missing}"),
+                    array
+                        .array_state
+                        .as_ref()
+                        .map(|s| format!("array_state: {s}"))
+                        .unwrap_or_default(),
+                    format!("disks in it: {}", context.device.slaves.join(", ")),
+                ],
+                fix: format!(
+                    "see what is missing with `mdadm --detail /dev/{name}`, replace it, and add it \
+                 with `mdadm --add`; do not measure meanwhile"
+                ),
+            },
+        );
+    }
+    if let Some(action) = array.busy_with() {
+        let done = array.sync_completed.as_deref();
+        findings.add(
+            FindingId::MdResyncing,
+            Severity::Warn,
+            Parts {
+                message: format!(
+                    "the array is busy with {action}: it reads and writes all its disks"
+                ),
+                evidence: vec![
+                    format!("/sys/block/{name}/md/sync_action: {action}"),
+                    done.map(|done| format!("done: {done}")).unwrap_or_default(),
+                ],
+                fix: "wait until /proc/mdstat shows it done, then measure".into(),
+            },
+        );
+    }
+}

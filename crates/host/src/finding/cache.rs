@@ -1,0 +1,220 @@
+//! Write caches: volatile, off, or not what the kernel takes them for; file systems that leave out
+//! flushes.
+
+use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use crate::device::{Device, Kind};
+
+/// Starts of the names of drives whose makers' data sheets promise protection of cached writes at a
+/// loss of power.
+const PROTECTED: &[&str] = &[
+    // Intel and Solidigm data centre drives (product briefs of each series).
+    "INTEL SSDSC2BA",
+    "INTEL SSDSC2BB",
+    "INTEL SSDSC2BX",
+    "INTEL SSDSC2KB",
+    "INTEL SSDSC2KG",
+    "INTEL SSDPE",
+    "INTEL SSDPF",
+    "SOLIDIGM SSDPF",
+    "SOLIDIGM SB",
+    // Samsung SM863/PM863/PM883/PM893 and SM963/PM963/PM983/PM9A3.
+    "SAMSUNG MZ7KM",
+    "SAMSUNG MZ7LM",
+    "SAMSUNG MZ7LH",
+    "SAMSUNG MZ7L3",
+    "SAMSUNG MZQL",
+    "SAMSUNG MZQLB",
+    "SAMSUNG MZWL",
+    "SAMSUNG MZPLL",
+    "SAMSUNG MZ1L",
+    // Micron 5100 to 5400, 7300 to 7500, 9300 to 9400.
+    "Micron_5100",
+    "Micron_5200",
+    "Micron_5300",
+    "Micron_5400",
+    "Micron_7300",
+    "Micron_7400",
+    "Micron_7450",
+    "Micron_7500",
+    "Micron_9300",
+    "Micron_9400",
+    // Kingston DC500, DC600, DC1500, DC2000; Kioxia CD and CM.
+    "KINGSTON SEDC",
+    "KIOXIA KCD",
+    "KIOXIA KCM",
+    "KCD",
+    "KCM",
+];
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    views(context, findings);
+    volatile(context, findings);
+    off(context, findings);
+    barriers(context, findings);
+}
+
+fn views(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let cache = &device.write_cache;
+    let kernel = attribute(context, "queue/write_cache", cache.kernel.as_deref().unwrap_or("?"));
+    let said = format!("the device says: {}", cache.device.as_deref().unwrap_or("nothing"));
+    match (cache.device_caches(), cache.kernel_flushes()) {
+        (Some(true), Some(false)) => lost_flushes(findings, vec![said, kernel]),
+        (Some(false), Some(true)) => {
+            findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
+                message: "the kernel flushes a cache that the device says it does not use".into(),
+                evidence: vec![said, kernel],
+                fix: format!(
+                    "nothing is lost but time; to make both agree, write the device's own state to \
+                     /sys/block/{}/queue/write_cache, or rescan the device",
+                    device.name
+                ),
+            });
+        }
+        _ => assumed(context, findings, kernel),
+    }
+    stacked(context, findings);
+}
+
+fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
+    findings.add(FindingId::WriteCacheViewDiffers, Severity::Error, Parts {
+        message: "the device caches writes and the kernel sends it no flushes: what fsync promised \
+                  is lost when power fails"
+            .into(),
+        evidence,
+        fix: "write `write back` to queue/write_cache and find what set it otherwise (udev rules, \
+              tuned, a boot script); measurements of fsync made like this are of another machine"
+            .into(),
+    });
+}
+
+/// The kernel could not ask, and took the better case for granted.
+fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
+    let log = context.machine.log.disks.get(&context.device.name);
+    let Some(log) = log.filter(|log| !log.assumed_write_through.is_empty()) else { return };
+    if context.device.write_cache.kernel_flushes() != Some(false) {
+        return;
+    }
+    findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
+        message: "the bridge does not tell whether the drive caches writes; the kernel assumes \
+                  not, and sends no flushes"
+            .into(),
+        evidence: vec![format!("log: {}", log.assumed_write_through.evidence()), kernel],
+        fix: "ask the drive itself (hdparm -W, smartctl -g wcache) where the bridge lets you; if \
+              it caches, write `temporary write back` to its scsi_disk/cache_type"
+            .into(),
+    });
+}
+
+/// A device made of others must flush where one of them must.
+fn stacked(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    if device.write_cache.kernel_flushes() != Some(false) || device.kind == Kind::Partition {
+        return;
+    }
+    let below = device.slaves.iter().filter_map(|name| {
+        let disk = context.all.get(name).or_else(|| {
+            context.all.values().find(|disk| disk.partitions.iter().any(|p| p.name == *name))
+        })?;
+        (disk.write_cache.kernel_flushes() == Some(true)).then_some(disk)
+    });
+    let Some(disk) = below.into_iter().next() else { return };
+    lost_flushes(
+        findings,
+        vec![
+            attribute(context, "queue/write_cache", "write through"),
+            format!("/sys/block/{}/queue/write_cache: write back", disk.name),
+        ],
+    );
+}
+
+/// Whether its maker promises that cached writes survive a loss of power.
+fn is_protected(device: &Device) -> bool {
+    let model = device.model.as_deref().unwrap_or("").to_uppercase();
+    PROTECTED.iter().any(|start| model.starts_with(&start.to_uppercase()))
+}
+
+fn volatile(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    if !device.is_drive() || is_protected(device) {
+        return;
+    }
+    // NVMe tells only the kernel whether it has a volatile cache.
+    let nvme = device.kind == Kind::Nvme && device.write_cache.kernel_flushes() == Some(true);
+    if device.write_cache.device_caches() != Some(true) && !nvme {
+        return;
+    }
+    let own = device.write_cache.device.as_deref();
+    let evidence = match own {
+        Some(own) => format!("the device says: {own}"),
+        None => attribute(context, "queue/write_cache", "write back"),
+    };
+    let physical = device.kind.is_physical();
+    let model = device.model.as_ref().map(|model| format!("model: {model}")).unwrap_or_default();
+    findings.add(
+        FindingId::WriteCacheVolatile,
+        if physical { Severity::Warn } else { Severity::Info },
+        Parts {
+            message: if physical {
+                "the write cache is on, with no known protection: what was not flushed is lost \
+                 when power fails"
+            } else {
+                "the host caches writes: what survives a loss of its power is the host's affair"
+            }
+            .into(),
+            evidence: vec![evidence, model],
+            fix: if physical {
+                "none needed while programs fsync what matters; keep it alike in all arms of a \
+                 comparison. For every write to be safe: hdparm -W0, or a drive with capacitors"
+            } else {
+                "ask the host's administrator what the disk is and how it is cached; it decides \
+                 every figure measured here"
+            }
+            .into(),
+        },
+    );
+}
+
+fn off(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    // A USB bridge often answers for a drive it did not ask; RAID firmware keeps its own cache.
+    let asks = matches!(device.kind, Kind::Ata | Kind::Sas | Kind::Scsi);
+    if !asks || device.write_cache.device_caches() != Some(false) {
+        return;
+    }
+    let has = device.ata.as_ref().is_none_or(|ata| ata.write_cache.is_some() || device.log_only);
+    if !has && device.rpm.is_some() {
+        return;
+    }
+    findings.add(FindingId::WriteCacheOff, Severity::Warn, Parts {
+        message: if device.hidden_behind_raid() {
+            "the controller says that writes are not cached: safe, if so, and small writes are slow"
+        } else {
+            "the drive's write cache is off: safe, and each small write waits for the medium"
+        }
+        .into(),
+        evidence: vec![format!(
+            "the device says: {}",
+            device.write_cache.device.as_deref().unwrap_or("")
+        )],
+        fix: "if that is not wanted, turn it on (hdparm -W1, or write `write back` to the disk's \
+              scsi_disk/cache_type); in a comparison, have it alike in all arms"
+            .into(),
+    });
+}
+
+fn barriers(context: &Context<'_>, findings: &mut Findings) {
+    for mount in context.device.all_mounts() {
+        let Some(option) = mount.without_barriers() else { continue };
+        findings.add(FindingId::Nobarrier, Severity::Error, Parts {
+            message: format!(
+                "{} on {} is mounted with {option}: fsync does not flush the drive's cache",
+                mount.file_system, mount.point
+            ),
+            evidence: vec![format!("options of {}: {}", mount.point, mount.options.join(","))],
+            fix: "take the option out of /etc/fstab and mount again, unless the cache is protected \
+                  against loss of power (then flushes cost nothing anyway)"
+                .into(),
+        });
+    }
+}

@@ -1,0 +1,229 @@
+//! Modes of a controller that hide what the drive can: IDE emulation, RAID, plain USB storage.
+
+use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use crate::bus::Controller;
+use crate::device::{Device, Kind, is_ide};
+use crate::log::ControllerLog;
+
+/// Intel SATA functions in IDE mode, and the parallel ones of the same driver, by device number
+/// (`piix_pci_tbl`, `drivers/ata/ata_piix.c`).
+const INTEL_SATA_AS_IDE: &[&str] = &[
+    "24d1", "24df", "25a3", "25b0", "2651", "2652", "2653", "2680", "27c0", "27c4", "2820", "2825",
+    "2828", "2920", "2921", "2926", "292d", "292e", "3a00", "3a06", "3a20", "3a26", "3b20", "3b21",
+    "3b26", "3b28", "3b2d", "3b2e", "1c00", "1c01", "1c08", "1c09", "1d00", "1d08", "1e00", "1e01",
+    "1e08", "1e09", "8c00", "8c01", "8c08", "8c09", "8d00", "8d08", "8d60", "8d68", "0f20", "0f21",
+];
+
+/// What says that the drive, or the controller, is a SATA one.
+enum Sata {
+    Yes(Vec<String>),
+    No,
+    Unknown,
+}
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    ide(context, findings);
+    raid(context, findings);
+    usb(context, findings);
+}
+
+fn ide(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let log = controller_log(context);
+    let shares = device.ata.as_ref().is_some_and(|ata| ata.shares_port);
+    if !(is_ide(&device.controller) || shares || port_is_ide(context)) {
+        return;
+    }
+    let (severity, sata) = match sata(context, log) {
+        Sata::Yes(evidence) => (Severity::Error, evidence),
+        // The default of a SATA-less machine is not a fault of its set-up.
+        Sata::No => return,
+        Sata::Unknown => (Severity::Warn, vec!["nothing tells whether the drive is SATA".into()]),
+    };
+    let message = if severity == Severity::Error {
+        "a SATA drive is driven through IDE emulation: one command at a time, no NCQ"
+    } else {
+        "the controller is in IDE mode; if the drive is SATA, it loses NCQ by it"
+    };
+    let mut message = message.to_owned();
+    if shares {
+        message.push_str("; two drives share one emulated port");
+    }
+    let mut evidence = controller_evidence(&device.controller);
+    evidence.extend(sata);
+    findings.add(FindingId::IdeEmulation, severity, Parts {
+        message,
+        evidence,
+        fix: "set the SATA mode to AHCI in the firmware set-up. Before: make sure the initial RAM \
+              disk has the ahci driver, and mount by UUID, since names can change; a Windows on \
+              the same machine needs its AHCI driver switched on first, or it will not boot"
+            .into(),
+    });
+}
+
+/// Whether the log shows the port as an IDE channel.
+fn port_is_ide(context: &Context<'_>) -> bool {
+    let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
+    port.is_some_and(crate::log::AtaPortLog::is_sata_as_ide)
+        && !matches!(context.device.controller.mode.as_deref(), Some("ahci" | "scsi" | "sata"))
+}
+
+fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
+    let device = context.device;
+    let mut evidence = Vec::new();
+    if let Some(ata) = &device.ata {
+        match (ata.sata, ata.ncq_supported) {
+            (Some(false), _) => return Sata::No,
+            (Some(true), Some(true)) => evidence.push("the drive is SATA and has NCQ".into()),
+            (Some(true), _) => evidence.push("the drive is SATA".into()),
+            (None, _) => {}
+        }
+        evidence.extend(port_evidence(context, ata.port, ata.device));
+    }
+    if let Some(id) = device.controller.vendor_device.as_deref()
+        && let Some(number) = id.strip_prefix("8086:")
+        && INTEL_SATA_AS_IDE.contains(&number)
+    {
+        evidence.push(format!("[{id}] is an Intel SATA controller in IDE mode"));
+    }
+    let listed = |log: &ControllerLog| log.lines.first.iter().any(|line| line.contains("SATA"));
+    if device.kind == Kind::Controller && log.is_some_and(listed) {
+        evidence.push("it calls itself a SATA controller".into());
+    }
+    if evidence.is_empty() {
+        let parallel = device.controller.vendor_device.as_deref().is_some_and(is_parallel);
+        return if parallel { Sata::No } else { Sata::Unknown };
+    }
+    Sata::Yes(evidence)
+}
+
+/// Parallel functions that are common: Intel PIIX and ICH, QEMU's among them, and VIA's.
+fn is_parallel(id: &str) -> bool {
+    let known = [
+        "8086:7010",
+        "8086:7111",
+        "8086:244b",
+        "8086:24cb",
+        "8086:24db",
+        "8086:266f",
+        "8086:27df",
+        "8086:2850",
+        "1106:0571",
+    ];
+    known.contains(&id)
+}
+
+fn port_evidence(context: &Context<'_>, number: u32, device: u32) -> Vec<String> {
+    let Some(port) = context.machine.log.port(number) else { return Vec::new() };
+    let mut evidence = Vec::new();
+    if let Some(line) = port.line.as_ref().filter(|_| port.is_sata_as_ide()) {
+        evidence.push(format!("log: ata{number}: {line}"));
+    }
+    if port.shares_port() {
+        let downshift = port.link(device).and_then(|link| link.downshifts.first.first());
+        let line = downshift.or_else(|| port.link(device).and_then(|link| link.line.as_ref()));
+        evidence.push(format!(
+            "log: `{}`: a link named with its drive is one of several on the port",
+            line.map_or("", String::as_str)
+        ));
+    }
+    let drive = port.devices.get(&device);
+    evidence
+        .extend(drive.and_then(|drive| drive.ncq_line.clone()).map(|line| format!("log: {line}")));
+    evidence
+}
+
+fn controller_evidence(controller: &Controller) -> Vec<String> {
+    let mut evidence = Vec::new();
+    let address = controller.address.as_deref().unwrap_or("?");
+    if let (Some(class), Some(prog_if)) = (&controller.pci_class, &controller.prog_if) {
+        let meaning = controller.meaning.as_deref().unwrap_or("");
+        evidence.push(format!("{address}: class {class}, interface {prog_if} ({meaning})"));
+    }
+    if let Some(driver) = &controller.driver {
+        evidence.push(format!("{address}: driver {driver}"));
+    }
+    evidence
+}
+
+fn controller_log<'a>(context: &'a Context<'_>) -> Option<&'a ControllerLog> {
+    let address = context.device.controller.address.as_ref()?;
+    context.machine.log.controllers.get(address)
+}
+
+fn raid(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let log = controller_log(context);
+    let remapped = log.filter(|log| !log.remapped_nvme.is_empty());
+    let raid = device.controller.mode.as_deref() == Some("raid");
+    if !raid && remapped.is_none() {
+        return;
+    }
+    let (severity, message) = raid_words(device, remapped.is_some());
+    let mut evidence = controller_evidence(&device.controller);
+    evidence.extend(remapped.map(|log| format!("log: {}", log.remapped_nvme.evidence())));
+    findings.add(FindingId::RaidMode, severity, Parts {
+        message: message.into(),
+        evidence,
+        fix: "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
+              firmware set-up (back up first: an array on it is lost); else measure the volume as \
+              what it is, and ask the controller's own tool about its drives and caches"
+            .into(),
+    });
+}
+
+/// Hidden drives are an error; drives that are seen through RAID firmware a warning.
+fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
+    if remapped {
+        let message =
+            "the firmware hides NVMe drives behind a RAID mode: the kernel cannot use them";
+        return (Severity::Error, message);
+    }
+    if device.kind == Kind::Controller {
+        let message = "a controller in RAID mode shows no disk: its drives are hidden";
+        return (Severity::Error, message);
+    }
+    if device.ata.is_some() {
+        let message =
+            "the SATA controller is in RAID mode; the drives behind it are seen one by one";
+        return (Severity::Warn, message);
+    }
+    let message = "a RAID controller stands before the drive: its NCQ, caches, errors and real \
+                   queue depth are hidden";
+    (Severity::Error, message)
+}
+
+fn usb(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let Some(usb) = device.usb.as_ref() else { return };
+    if usb.driver.as_deref() != Some("usb-storage") {
+        return;
+    }
+    let unit = context.machine.log.units.get(&usb.place);
+    let ignored = unit.filter(|unit| !unit.uas_ignored.is_empty());
+    let quirk = context.machine.forced.iter().find(|forced| {
+        matches!(forced.module(), "usb-storage" | "usb_storage")
+            && usb.vendor_product.as_ref().is_some_and(|id| forced.value.contains(id.as_str()))
+    });
+    let fast = usb.speed_mbps.is_none_or(|mbps| mbps >= 5000);
+    let certain = fast || ignored.is_some() || quirk.is_some();
+    let mut evidence = vec![format!("{}: driver usb-storage", usb.place)];
+    evidence.extend(ignored.map(|unit| format!("log: {}", unit.uas_ignored.evidence())));
+    evidence.extend(quirk.map(|forced| format!("{}: {}", forced.source, forced.option)));
+    evidence.extend(
+        device.queue_depth.map(|d| attribute(context, "device/queue_depth", &d.to_string())),
+    );
+    let severity = if certain { Severity::Error } else { Severity::Warn };
+    findings.add(FindingId::UsbStorage, severity, Parts {
+        message: "the USB bridge is driven by usb-storage: one command at a time".into(),
+        evidence,
+        fix: match (ignored, quirk) {
+            (None, None) => "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
+                             drive by SATA; a bridge without UAS cannot queue",
+            _ => "the kernel was told to pass over UAS for this bridge: take the `:u` entry out of \
+                  usb-storage.quirks if there is one, and watch the log for resets; else use \
+                  another bridge",
+        }
+        .into(),
+    });
+}

@@ -1,0 +1,49 @@
+//! Options of the kernel that change how the disk is driven.
+
+use super::{Context, FindingId, Findings, Parts, Severity};
+use crate::device::Kind;
+use crate::forced::Forced;
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    let applying: Vec<&Forced> =
+        context.machine.forced.iter().filter(|forced| applies(context, forced)).collect();
+    let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
+    let logged = port.filter(|port| !port.forced.is_empty());
+    if applying.is_empty() && logged.is_none() {
+        return;
+    }
+    let options: Vec<&str> = applying.iter().map(|forced| forced.option.as_str()).collect();
+    let mut evidence: Vec<String> =
+        applying.iter().map(|forced| format!("{}: {}", forced.source, forced.option)).collect();
+    evidence.extend(logged.map(|port| format!("log: {}", port.forced.evidence())));
+    let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
+    findings.add(
+        FindingId::KernelForced,
+        Severity::Warn,
+        Parts {
+            message: format!("the kernel was told how to drive this disk: {what}"),
+            evidence,
+            fix: "if nobody remembers why, take the option out of the boot line or of \
+              /etc/modprobe.d, reboot, and watch the log; have it alike in all arms of a comparison"
+                .into(),
+        },
+    );
+}
+
+fn applies(context: &Context<'_>, forced: &Forced) -> bool {
+    let device = context.device;
+    match forced.module() {
+        "libata" | "ahci" | "ata_piix" => {
+            device.ata.as_ref().is_some_and(|ata| forced.applies_to_ata((ata.port, ata.device)))
+        }
+        "nvme" | "nvme_core" => device.kind == Kind::Nvme,
+        "scsi_mod" => device.scsi.is_some(),
+        "usb-storage" | "usb_storage" => {
+            let id = device.usb.as_ref().and_then(|usb| usb.vendor_product.as_ref());
+            id.is_some_and(|id| forced.value.contains(id.as_str()))
+        }
+        "dm_mod" => device.dm.is_some(),
+        "elevator" => device.is_drive(),
+        _ => false,
+    }
+}

@@ -1,0 +1,180 @@
+//! The SATA, SAS or USB link: slower than it could be, slowed down, or with errors.
+
+use super::{Context, FindingId, Findings, Parts, Severity};
+use crate::bus::Link;
+use crate::device::{Device, Kind};
+use crate::log::{AtaLinkLog, AtaPortLog};
+use crate::speed::Speed;
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    below_capability(context, findings);
+    downshift(context, findings);
+    errors(context, findings);
+}
+
+fn port<'a>(context: &'a Context<'_>) -> Option<&'a AtaPortLog> {
+    let ata = context.device.ata.as_ref()?;
+    context.machine.log.port(ata.port)
+}
+
+fn link_log<'a>(context: &'a Context<'_>) -> Option<&'a AtaLinkLog> {
+    port(context)?.link(context.device.ata.as_ref()?.device)
+}
+
+/// How fast the link should run, and whether that is certain.
+fn expected(device: &Device, seen: Option<Speed>, forced: bool) -> Option<(Speed, Severity)> {
+    let Link { drive_gbps, host_gbps, limit_gbps, speed_gbps, .. } = device.link;
+    let speed = speed_gbps?;
+    // `libata.force` lowers what the kernel then gives as the limit of the hardware.
+    let host_gbps = host_gbps.filter(|host| !forced || *host > speed);
+    if forced && let Some(drive) = drive_gbps {
+        return Some((host_gbps.map_or(drive, |host| drive.min(host)), Severity::Error));
+    }
+    if let (Some(drive), Some(host)) = (drive_gbps, host_gbps) {
+        return Some((drive.min(host), Severity::Error));
+    }
+    // It ran faster before: so both ends can.
+    if let Some(seen) = seen.filter(|seen| *seen > speed) {
+        return Some((seen, Severity::Error));
+    }
+    if let Some(drive) = drive_gbps {
+        // A limit at the very speed it runs at tells that the link could do more.
+        let limited = limit_gbps.is_some_and(|limit| limit <= speed);
+        return Some((drive, if limited { Severity::Error } else { Severity::Warn }));
+    }
+    // Only the limit is known: 1.5 and 3.0 are what SATA 1 and 2 have, so the step above is meant.
+    let limit = limit_gbps.filter(|limit| *limit <= speed && limit.get() < 6000)?;
+    let step = Speed::mbps(limit.get() * 2);
+    Some((host_gbps.map_or(step, |host| host.min(step)), Severity::Error))
+}
+
+fn below_capability(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    if device.kind == Kind::Nvme {
+        return;
+    }
+    let log = link_log(context);
+    let seen = log.and_then(|log| log.fastest);
+    let Some((expected, severity)) = expected(device, seen, is_forced(context)) else { return };
+    let Some(speed) = device.link.speed_gbps.filter(|speed| *speed < expected) else { return };
+    let mut evidence = vec![format!("link: {speed} Gb/s")];
+    let told = [
+        ("drive", device.link.drive_gbps),
+        ("controller", device.link.host_gbps),
+        ("limit set", device.link.limit_gbps),
+    ];
+    evidence
+        .extend(told.iter().filter_map(|(who, s)| s.map(|speed| format!("{who}: {speed} Gb/s"))));
+    evidence.extend(log.and_then(|log| log.line.as_ref()).map(|line| format!("log: {line}")));
+    let usb = device.usb.as_ref();
+    evidence.extend(usb.and_then(|usb| usb.version.as_ref()).map(|v| format!("USB version: {v}")));
+    let sure = severity == Severity::Error;
+    let unsure = if sure { "" } else { "; what the controller can is not visible" };
+    let severity = if usb.is_some() { Severity::Warn } else { severity };
+    findings.add(
+        FindingId::LinkBelowCapability,
+        severity,
+        Parts {
+            message: format!(
+                "the link runs at {speed} Gb/s where {expected} Gb/s are possible{unsure}"
+            ),
+            evidence,
+            fix: match (usb, is_forced(context)) {
+                (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
+                (None, true) => "take the limit out of the boot line (libata.force), and reboot",
+                (None, false) => {
+                    "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
+                 Gb/s), use the fastest port of the board, and look for a limit in the firmware \
+                 set-up"
+                }
+            }
+            .into(),
+        },
+    );
+}
+
+/// Whether the limit was asked for.
+fn is_forced(context: &Context<'_>) -> bool {
+    let Some(ata) = context.device.ata.as_ref() else { return false };
+    let unit = (ata.port, ata.device);
+    let speed = |value: &str| value.ends_with("Gbps");
+    let forced = &context.machine.forced;
+    forced.iter().any(|forced| forced.applies_to_ata(unit) && speed(&forced.value))
+        || port(context).is_some_and(|port| port.forced.first.iter().any(|l| l.contains("PHY spd")))
+}
+
+fn downshift(context: &Context<'_>, findings: &mut Findings) {
+    let counted = context.device.ata.as_ref().and_then(|ata| ata.downshifts).unwrap_or(0);
+    let logged = link_log(context).filter(|log| !log.downshifts.is_empty());
+    if counted == 0 && logged.is_none() {
+        return;
+    }
+    let mut evidence: Vec<String> = Vec::new();
+    evidence.extend(logged.map(|log| format!("log: {}", log.downshifts.evidence())));
+    if counted > 0 {
+        evidence.push(format!("ata_device/spdn_cnt: {counted}"));
+    }
+    findings.add(
+        FindingId::LinkDownshift,
+        Severity::Error,
+        Parts {
+            message: "the kernel slowed the link down after errors".into(),
+            evidence,
+            fix:
+                "replace the cable, and seat it away from power lines; if errors stay, try another \
+              port and another drive to tell which end is at fault. A reboot brings the speed back \
+              until errors return"
+                    .into(),
+        },
+    );
+}
+
+fn errors(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let log = &context.machine.log;
+    let mut evidence = Vec::new();
+    let mut only_medium = false;
+    if let Some(port) = port(context) {
+        if !port.errors.is_empty() {
+            evidence.push(format!("log: {}", port.errors.evidence()));
+        }
+        if port.medium_errors > 0 {
+            evidence.push(format!("log: {} errors of the medium", port.medium_errors));
+            only_medium = true;
+        }
+    }
+    let kept = device.ata.as_ref().and_then(|ata| ata.errors_kept).filter(|count| *count > 0);
+    evidence.extend(kept.map(|count| format!("ata_device/ering: {count} entries")));
+    let units = [
+        device.usb.as_ref().map(|usb| &usb.place),
+        device.nvme.as_ref().map(|nvme| &nvme.controller),
+    ];
+    for unit in units.into_iter().flatten().filter_map(|name| log.units.get(name)) {
+        if !unit.errors.is_empty() {
+            evidence.push(format!("log: {}", unit.errors.evidence()));
+        }
+    }
+    if let Some(disk) = log.disks.get(&device.name).filter(|disk| !disk.errors.is_empty()) {
+        evidence.push(format!("log: {}", disk.errors.evidence()));
+    }
+    if evidence.is_empty() {
+        return;
+    }
+    let message = if only_medium {
+        "the drive reports errors of its medium: sectors that cannot be read"
+    } else {
+        "there were errors on the way to the drive"
+    };
+    findings.add(FindingId::LinkErrors, Severity::Error, Parts {
+        message: message.into(),
+        evidence,
+        fix: if only_medium {
+            "save the data now, look at the drive's SMART values, and replace it"
+        } else {
+            "check cable, connectors and power; look at the drive's SMART values (interface CRC \
+             errors point to the cable); measure again when the log stays quiet, since a command \
+             that is repeated counts as a slow one"
+        }
+        .into(),
+    });
+}

@@ -1,0 +1,117 @@
+//! What is wrong: each finding with its evidence and what to do about it.
+//!
+//! One file a family. A check is a pure function from what was read to findings; it claims nothing
+//! it has no evidence for. The page on each is `docs/findings/<id>.md`.
+
+mod array;
+mod busy;
+mod cache;
+mod emulation;
+mod forced;
+mod id;
+mod link;
+mod pcie;
+mod queue;
+mod tuning;
+
+pub use id::FindingId;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Device, Machine};
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A misconfiguration or a fault: a measurement now measures it, or data is at risk.
+    Error,
+    /// Worth a look before a measurement is believed.
+    Warn,
+    /// Good to know.
+    Info,
+}
+
+/// Something that is wrong, or that one should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which, as the contract names it.
+    pub id: FindingId,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is, in a sentence.
+    pub message: String,
+    /// Where that was read, and what stood there.
+    pub evidence: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Finding {
+    /// Whether `--strict` fails on it: errors and warnings do, except that a volatile write cache
+    /// is how every drive for the desk is sold, and no fault while flushes reach it.
+    pub fn is_misconfiguration(&self) -> bool {
+        self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
+    }
+}
+
+/// What a check looks at.
+pub(crate) struct Context<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) all: &'a BTreeMap<String, Device>,
+    pub(crate) machine: &'a Machine,
+}
+
+/// Collects findings.
+#[derive(Debug, Default)]
+struct Findings {
+    found: Vec<Finding>,
+}
+
+impl Findings {
+    fn add(&mut self, id: FindingId, severity: Severity, parts: Parts) {
+        let evidence: Vec<String> = parts.evidence.into_iter().filter(|e| !e.is_empty()).collect();
+        self.found.push(Finding {
+            id,
+            severity,
+            message: parts.message,
+            evidence: evidence.join("; "),
+            fix: parts.fix,
+        });
+    }
+}
+
+/// The texts of a finding.
+struct Parts {
+    message: String,
+    evidence: Vec<String>,
+    fix: String,
+}
+
+/// All findings of one device, worst first.
+pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
+    let checks: [fn(&Context<'_>, &mut Findings); 9] = [
+        emulation::check,
+        link::check,
+        queue::check,
+        pcie::check,
+        cache::check,
+        tuning::check,
+        array::check,
+        forced::check,
+        busy::check,
+    ];
+    let mut findings = Findings::default();
+    for check in checks {
+        check(context, &mut findings);
+    }
+    findings.found.sort_by_key(|finding| (finding.severity, finding.id));
+    findings.found
+}
+
+/// `/sys/block/sda/queue/scheduler: none`, for evidence.
+fn attribute(context: &Context<'_>, name: &str, value: &str) -> String {
+    format!("/sys/block/{}/{name}: {value}", context.device.name)
+}

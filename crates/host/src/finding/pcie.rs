@@ -1,0 +1,79 @@
+//! The PCIe link of the controller: fewer lanes or a lower speed than it has.
+
+use super::{Context, FindingId, Findings, Parts, Severity};
+use crate::bus::pcie::Pcie;
+use crate::device::Kind;
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    // A virtual link has no width of its own, and an onboard USB controller's is its maker's.
+    if matches!(device.kind, Kind::Virtio | Kind::Usb) {
+        return;
+    }
+    let pcie = &device.pcie;
+    let logged = device.controller.address.as_ref();
+    let logged = logged.and_then(|address| context.machine.log.controllers.get(address));
+    let logged = logged.filter(|log| !log.bandwidth.is_empty());
+    let Some((severity, mut reasons)) = reasons(pcie).or_else(|| {
+        logged.map(|_| (Severity::Error, vec!["the kernel found it limited at boot".to_owned()]))
+    }) else {
+        return;
+    };
+    let mut evidence = vec![format!(
+        "{}: {}",
+        device.controller.address.as_deref().unwrap_or("PCI function"),
+        pcie.summary().unwrap_or_else(|| "see the log".into())
+    )];
+    if let (Some(speed), Some(width)) = (pcie.slot_max_speed_gts, pcie.slot_max_width) {
+        evidence.push(format!("slot: up to {speed} GT/s x{width}"));
+    }
+    if let (Some(now), Some(most)) = (pcie.bandwidth_gbps, pcie.max_bandwidth_gbps) {
+        evidence.push(format!("{now} of {most} Gb/s"));
+    }
+    evidence.extend(logged.map(|log| format!("log: {}", log.bandwidth.evidence())));
+    if device.kind != Kind::Nvme {
+        reasons.push("some controllers slow down while idle: look again under load".into());
+    }
+    findings.add(
+        FindingId::PcieDowngraded,
+        severity,
+        Parts {
+            message: format!(
+                "the PCIe link is below what the controller has: {}",
+                reasons.join("; ")
+            ),
+            evidence,
+            fix:
+                "move the drive or card to a slot with as many lanes directly from the processor, \
+              clean and reseat it, and look in the firmware set-up for lane sharing (bifurcation) \
+              and for a limit of the PCIe generation"
+                    .into(),
+        },
+    );
+}
+
+/// In what it falls short. A slot of an older generation is a fact of the board, and a warning;
+/// everything else could be otherwise.
+fn reasons(pcie: &Pcie) -> Option<(Severity, Vec<String>)> {
+    let mut reasons = Vec::new();
+    let mut severity = Severity::Warn;
+    if let Some((now, most)) = pcie.width.zip(pcie.max_width).filter(|(now, most)| now < most) {
+        let slot = pcie.slot_max_width.is_some_and(|slot| slot <= now);
+        let why = if slot { " (the slot has no more)" } else { "" };
+        reasons.push(format!("{now} of {most} lanes{why}"));
+        severity = Severity::Error;
+    }
+    let speed = pcie.speed_gts.zip(pcie.max_speed_gts).filter(|(now, most)| now < most);
+    if let Some((now, most)) = speed {
+        let slot = pcie.slot_max_speed_gts.is_some_and(|slot| slot <= now);
+        let why = if slot { " (the slot has no more)" } else { "" };
+        reasons.push(format!("{now} of {most} GT/s{why}"));
+        severity = if slot { severity } else { Severity::Error };
+    }
+    let above = pcie.limited_by.as_ref().filter(|_| pcie.bandwidth_gbps < pcie.max_bandwidth_gbps);
+    if let Some(bridge) = above {
+        reasons.push(format!("the link above bridge {bridge} is narrower still"));
+        severity = Severity::Error;
+    }
+    (!reasons.is_empty()).then_some((severity, reasons))
+}

@@ -1,0 +1,151 @@
+//! Queues: native command queuing off, or fewer commands than the drive takes.
+
+use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use crate::bus::ata::NcqOff;
+use crate::device::Kind;
+
+/// Requests that an elevator needs to have something to sort: on IDE the kernel leaves it two, and
+/// with 64 random reads of a hard disk become 1.5 times as many (measured at depth 32 with
+/// mq-deadline behind `ata_piix`: 73 and 107 a second).
+const SORTABLE_REQUESTS_MIN: u32 = 16;
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    ncq_off(context, findings);
+    shallow(context, findings);
+}
+
+fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let (Some(false), Some(cause)) = (device.ncq, device.ncq_off_cause) else { return };
+    let known = device.ata.as_ref().and_then(|ata| ata.ncq_supported) == Some(true);
+    // Without any sign that the drive could, only somebody's order to leave it counts.
+    if cause == NcqOff::Drive || !known && matches!(cause, NcqOff::Host | NcqOff::Runtime) {
+        return;
+    }
+    let (why, fix) = words(cause);
+    findings.add(
+        FindingId::NcqOff,
+        Severity::Error,
+        Parts {
+            message: format!("native command queuing is off although the drive has it: {why}"),
+            evidence: evidence(context, cause),
+            fix: fix.into(),
+        },
+    );
+}
+
+/// What a cause is, and what to do about it.
+fn words(cause: NcqOff) -> (&'static str, &'static str) {
+    match cause {
+        NcqOff::Drive => ("the drive has none", "nothing"),
+        NcqOff::Host => (
+            "the controller's mode or driver has none",
+            "set the SATA mode to AHCI in the firmware set-up (see ide-emulation for what to do \
+             first), or use a controller with queues",
+        ),
+        NcqOff::Forced => (
+            "libata.force says noncq",
+            "take `noncq` out of libata.force in the boot line, and reboot",
+        ),
+        NcqOff::Quirk => (
+            "the kernel leaves it for this drive",
+            "the drive is on the kernel's list of those that do it badly: look for newer firmware; \
+             `libata.force=ncq` overrides the list at your own risk",
+        ),
+        NcqOff::Errors => (
+            "the kernel gave it up after errors",
+            "find the errors first (see link-errors): cable, power, firmware; a reboot turns it on \
+             again",
+        ),
+        NcqOff::Runtime => (
+            "queue_depth was set to 1",
+            "write 31 to /sys/block/DISK/device/queue_depth (32 on kernels since 4.19), and find \
+             what sets it to 1 (udev rules, hdparm.conf, tuned)",
+        ),
+    }
+}
+
+fn evidence(context: &Context<'_>, cause: NcqOff) -> Vec<String> {
+    let device = context.device;
+    let mut evidence = Vec::new();
+    if let Some(depth) = device.queue_depth {
+        evidence.push(attribute(context, "device/queue_depth", &depth.to_string()));
+    }
+    let Some(ata) = device.ata.as_ref() else { return evidence };
+    if let Some(depth) = ata.drive_queue_depth {
+        evidence.push(format!("the drive takes {depth} commands"));
+    }
+    let port = context.machine.log.port(ata.port);
+    let drive = port.and_then(|port| port.devices.get(&ata.device));
+    let lines = drive.into_iter().flat_map(|drive| {
+        drive.ncq_line.iter().chain(&drive.quirks.first).chain(&drive.ncq_disabled.first)
+    });
+    evidence.extend(lines.map(|line| format!("log: {line}")));
+    if cause == NcqOff::Forced {
+        let unit = (ata.port, ata.device);
+        let forced = context.machine.forced.iter();
+        let forced = forced.filter(|forced| forced.applies_to_ata(unit) && forced.is_noncq());
+        evidence.extend(forced.map(|forced| format!("{}: {}", forced.source, forced.option)));
+    }
+    if cause == NcqOff::Host
+        && let Some(driver) = &device.controller.driver
+    {
+        evidence.push(format!("driver {driver}"));
+    }
+    evidence
+}
+
+fn shallow(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let Some(depth) = device.queue_depth.filter(|_| device.is_drive()) else { return };
+    let shown = attribute(context, "device/queue_depth", &depth.to_string());
+    let requests = device.queue.nr_requests;
+    if let Some(requests) = requests.filter(|requests| *requests < depth) {
+        let path = attribute(context, "queue/nr_requests", &requests.to_string());
+        findings.add(
+            FindingId::QueueShallow,
+            Severity::Warn,
+            Parts {
+                message: format!("the kernel holds {requests} requests for a queue of {depth}"),
+                evidence: vec![path, shown],
+                fix: format!(
+                    "write at least {depth} to /sys/block/{}/queue/nr_requests",
+                    device.name
+                ),
+            },
+        );
+        return;
+    }
+    let sorts = device.queue.scheduler.as_deref().is_some_and(|name| name != "none");
+    let few = requests.filter(|count| *count < SORTABLE_REQUESTS_MIN);
+    if let Some(requests) = few.filter(|_| sorts && device.is_known_to_rotate()) {
+        findings.add(
+            FindingId::QueueShallow,
+            Severity::Warn,
+            Parts {
+                message: format!("the scheduler holds {requests} requests: it has nothing to sort"),
+                evidence: vec![attribute(context, "queue/nr_requests", &requests.to_string())],
+                fix: format!("write 64 to /sys/block/{}/queue/nr_requests", device.name),
+            },
+        );
+    }
+    let takes = device.ata.as_ref().and_then(|ata| ata.drive_queue_depth);
+    // 31 of 32 is as deep as libata went until Linux 4.18.
+    let cut = takes.filter(|takes| depth > 1 && depth + 1 < *takes);
+    let cut = cut.map(|takes| format!("{depth} commands reach a drive that takes {takes}"));
+    let scsi = matches!(device.kind, Kind::Sas | Kind::Scsi);
+    let unknown = device.kind == Kind::Ata
+        && device.ncq_off_cause.is_none()
+        && !crate::device::is_ide(&device.controller);
+    let single = (depth == 1 && (scsi || unknown))
+        .then(|| "one command at a time reaches the drive".to_owned());
+    let Some(message) = cut.or(single) else { return };
+    findings.add(FindingId::QueueShallow, Severity::Warn, Parts {
+        message,
+        evidence: vec![shown],
+        fix: format!(
+            "write a larger number to /sys/block/{}/device/queue_depth, and find what set it low",
+            device.name
+        ),
+    });
+}

@@ -1,0 +1,158 @@
+//! Settings that do not suit the drive: scheduler, read-ahead, alignment.
+
+use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use crate::device::{Alignment, Kind};
+
+/// Read-ahead beyond this is remarkable: 32 times the kernel's default of 128 KiB
+/// (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).
+const READ_AHEAD_KB_MAX: u64 = 4096;
+/// What flash writes at least, whatever it says its sector is.
+const FLASH_PAGE_BYTES: u64 = 4096;
+
+pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
+    scheduler(context, findings);
+    read_ahead(context, findings);
+    alignment(context, findings);
+}
+
+fn scheduler(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let Some(scheduler) = device.queue.scheduler.as_deref() else { return };
+    let single = device.queue.hardware_queues.is_none_or(|queues| queues <= 1);
+    let (message, better) = match scheduler {
+        "none" | "noop" if device.is_known_to_rotate() && single => {
+            ("a spinning disk without a scheduler: requests are not sorted by place", "mq-deadline")
+        }
+        "bfq" | "cfq" if device.kind == Kind::Nvme => (
+            "a scheduler for slow disks in front of an NVMe drive costs more than it brings",
+            "none",
+        ),
+        "cfq" if device.rpm == Some(0) => {
+            ("a scheduler that waits for neighbouring requests, in front of flash", "none")
+        }
+        _ => return rotational_flag(context, findings),
+    };
+    findings.add(FindingId::SchedulerUnfit, Severity::Warn, Parts {
+        message: message.into(),
+        evidence: vec![
+            attribute(context, "queue/scheduler", scheduler),
+            match device.rpm {
+                Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
+                Some(_) => "the drive has no platters".into(),
+                None => String::new(),
+            },
+        ],
+        fix: format!(
+            "write {better} to /sys/block/{}/queue/scheduler, and make it last with a udev rule",
+            device.name
+        ),
+    });
+}
+
+/// The kernel chooses by this flag; the drive knows better.
+fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let (Some(rpm), Some(rotational)) = (device.rpm, device.queue.rotational) else { return };
+    if rotational == (rpm > 0) {
+        return;
+    }
+    let (is, taken) = if rpm > 0 { ("spins", "flash") } else { ("is flash", "a spinning disk") };
+    findings.add(FindingId::SchedulerUnfit, Severity::Warn, Parts {
+        message: format!("the drive {is}, and the kernel takes it for {taken}"),
+        evidence: vec![
+            attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
+            format!("the drive says: {rpm} turns a minute"),
+        ],
+        fix: format!(
+            "write {} to /sys/block/{}/queue/rotational; file systems look at it when they mount",
+            u8::from(rpm > 0),
+            device.name
+        ),
+    });
+}
+
+fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let looked_at = device.is_drive() || matches!(device.kind, Kind::Md | Kind::Lvm | Kind::Luks);
+    let Some(read_ahead) = device.queue.read_ahead_kb.filter(|_| looked_at) else { return };
+    // The kernel itself gives an array two full stripes (`blk_apply_bdi_limits`).
+    let stripes = device.queue.optimal_io_bytes.unwrap_or(0) / 1024 * 2;
+    let most = READ_AHEAD_KB_MAX.max(stripes);
+    let message = if read_ahead == 0 {
+        "the page cache does not read ahead: sequential reads of files go page by page".to_owned()
+    } else if read_ahead > most {
+        format!(
+            "the page cache reads {read_ahead} KiB ahead: random reads of files fetch far more \
+                 than they asked for"
+        )
+    } else {
+        return;
+    };
+    findings.add(
+        FindingId::ReadaheadExtreme,
+        Severity::Warn,
+        Parts {
+            message,
+            evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
+            fix: format!(
+                "write 128 (the default) to /sys/block/{}/queue/read_ahead_kb, or measure with \
+             O_DIRECT, which it does not touch",
+                device.name
+            ),
+        },
+    );
+}
+
+fn alignment(context: &Context<'_>, findings: &mut Findings) {
+    let device = context.device;
+    let physical = device.queue.physical_sector_bytes.unwrap_or(512);
+    let flash = device.is_drive()
+        && device.kind.is_physical()
+        && (device.rpm == Some(0) || device.queue.rotational == Some(false));
+    let unit = if flash { physical.max(FLASH_PAGE_BYTES) } else { physical };
+    let offset = device.queue.alignment_offset_bytes.and_then(|offset| u64::try_from(offset).ok());
+    let alignment = Alignment { physical_bytes: unit, offset_bytes: offset.unwrap_or(0) };
+    let shift = match alignment.offset_bytes {
+        0 => String::new(),
+        bytes => format!("the disk is shifted by {bytes} bytes"),
+    };
+    let own = device.partition.iter();
+    for part in device.partitions.iter().chain(own).filter(|part| !part.is_container()) {
+        // A partition asked for by name carries its disk's units, and not its disk's shift.
+        let Some(start) = part.start_bytes else { continue };
+        let disk =
+            if device.partition.is_some() { part_alignment(context, alignment) } else { alignment };
+        let misses = disk.misses_by(start);
+        if misses == 0 {
+            continue;
+        }
+        let severity = if physical > 512 { Severity::Error } else { Severity::Warn };
+        findings.add(
+            FindingId::Misaligned,
+            severity,
+            Parts {
+                message: format!(
+                    "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
+                    part.name,
+                    if physical == unit { "sector" } else { "flash page" }
+                ),
+                evidence: vec![
+                    format!("/sys/block/{}/{}/start: {}", part.disk, part.name, start / 512),
+                    format!("physical sector: {physical} bytes"),
+                    shift.clone(),
+                ],
+                fix: "save the data and make the partition anew at a multiple of 1 MiB, as \
+                  partitioning programs do since about 2010"
+                    .into(),
+            },
+        );
+    }
+}
+
+/// The disk's shift, for a partition that stands alone.
+fn part_alignment(context: &Context<'_>, alignment: Alignment) -> Alignment {
+    let disk = context.device.partition.as_ref().and_then(|part| context.all.get(&part.disk));
+    let offset = disk.and_then(|disk| disk.queue.alignment_offset_bytes);
+    let offset_bytes = offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or(0);
+    Alignment { offset_bytes, ..alignment }
+}

@@ -1,0 +1,159 @@
+//! Options by which somebody told the kernel to treat disks otherwise than it would.
+
+use serde::{Deserialize, Serialize};
+
+use crate::root::Root;
+
+/// Options of the boot line that change how disks are driven.
+const OPTIONS: &[&str] = &[
+    "libata.force",
+    "libata.dma",
+    "libata.noacpi",
+    "libata.ignore_hpa",
+    "ahci.",
+    "ata_piix.",
+    "nvme.",
+    "nvme_core.",
+    "scsi_mod.",
+    "usb-storage.quirks",
+    "usb_storage.quirks",
+    "elevator",
+    "dm_mod.use_blk_mq",
+];
+
+/// One option, or one value of `libata.force`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forced {
+    /// As it was given: `libata.force=2.00:noncq`.
+    pub option: String,
+    /// Where it was found.
+    pub source: String,
+    /// The ATA port, and the drive on it, that it is for; `None` for all.
+    pub port: Option<(u32, Option<u32>)>,
+    /// What it says: `noncq`.
+    pub value: String,
+}
+
+impl Forced {
+    /// Whether it changes ATA drives, and the drive `device` on port `port`.
+    pub fn applies_to_ata(&self, unit: (u32, u32)) -> bool {
+        let (port, device) = unit;
+        let name = &self.option;
+        let ata = ["libata.", "ahci.", "ata_piix."].iter().any(|module| name.starts_with(module));
+        ata && self.port.is_none_or(|(forced, drive)| {
+            forced == port && drive.is_none_or(|drive| drive == device)
+        })
+    }
+
+    /// Whether it turns native command queuing off.
+    pub fn is_noncq(&self) -> bool {
+        self.value == "noncq"
+    }
+
+    /// The module that it is for: `nvme_core`, or `elevator` for all disks.
+    pub fn module(&self) -> &str {
+        self.option.split(['.', '=']).next().unwrap_or("")
+    }
+}
+
+/// What the boot line and the parameters of modules force.
+pub(crate) fn read(root: &Root) -> Vec<Forced> {
+    let mut found = Vec::new();
+    let line = root.text("proc/cmdline", crate::root::ATTRIBUTE_BYTES_MAX).unwrap_or_default();
+    for option in line.split_whitespace() {
+        let Some((name, value)) = option.split_once('=') else { continue };
+        if name == "libata.force" {
+            found.extend(libata(value, "/proc/cmdline"));
+        } else if OPTIONS.iter().any(|known| name.starts_with(known)) {
+            found.push(Forced {
+                option: option.to_owned(),
+                source: "/proc/cmdline".into(),
+                port: None,
+                value: value.to_owned(),
+            });
+        }
+    }
+    let parameters = root.node("sys/module/libata/parameters");
+    if let Some(force) = parameters.and_then(|node| node.text("force"))
+        && force != "(null)"
+    {
+        let again = |new: &Forced| found.iter().any(|old: &Forced| old.option == new.option);
+        let new: Vec<Forced> = libata(&force, "/sys/module/libata/parameters/force")
+            .into_iter()
+            .filter(|new| !again(new))
+            .collect();
+        found.extend(new);
+    }
+    found
+}
+
+/// The options of a boot line that are about disks; for a capture, which keeps nothing else.
+pub(crate) fn about_disks(line: &str) -> String {
+    let known = |option: &&str| OPTIONS.iter().any(|name| option.starts_with(name));
+    let kept: Vec<&str> = line.split_whitespace().filter(known).collect();
+    kept.join(" ") + "\n"
+}
+
+/// `[ID:]VAL,...`: an ID that is left out is the one before it
+/// (`Documentation/admin-guide/kernel-parameters.txt`).
+fn libata(text: &str, source: &str) -> Vec<Forced> {
+    let mut port = None;
+    let mut found = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (id, value) = match part.split_once(':') {
+            Some((id, value)) => (Some(id), value.trim()),
+            None => (None, part),
+        };
+        if let Some(id) = id {
+            port = unit(id);
+        }
+        let prefix = port.map(|(port, device): (u32, Option<u32>)| match device {
+            Some(device) => format!("{port}.{device:02}:"),
+            None => format!("{port}:"),
+        });
+        found.push(Forced {
+            option: format!("libata.force={}{value}", prefix.unwrap_or_default()),
+            source: source.to_owned(),
+            port,
+            value: value.to_owned(),
+        });
+    }
+    found
+}
+
+/// `2` or `2.01`.
+fn unit(id: &str) -> Option<(u32, Option<u32>)> {
+    match id.split_once('.') {
+        Some((port, device)) => Some((port.parse().ok()?, Some(device.parse().ok()?))),
+        None => Some((id.parse().ok()?, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_of_libata_force_knows_its_drive() {
+        let check = |text, drive, expected: &[&str]| {
+            let forced = libata(text, "test");
+            let applying = forced.iter().filter(|forced| forced.applies_to_ata(drive));
+            let values: Vec<&str> = applying.map(|forced| forced.value.as_str()).collect();
+            assert_eq!(values, expected, "{text} for {drive:?}");
+        };
+        check("noncq", (1, 0), &["noncq"]);
+        check("noncq,1.5Gbps", (7, 1), &["noncq", "1.5Gbps"]);
+        check("2:noncq,1.5Gbps", (2, 0), &["noncq", "1.5Gbps"]);
+        check("2:noncq,1.5Gbps", (1, 0), &[]);
+        check("2.01:noncq", (2, 0), &[]);
+        check("2.01:noncq,3:1.5Gbps", (3, 0), &["1.5Gbps"]);
+        check("", (1, 0), &[]);
+        check("x:noncq", (1, 0), &["noncq"]);
+    }
+
+    #[test]
+    fn a_captured_boot_line_holds_options_of_disks_only() {
+        let line = "root=UUID=1234 quiet libata.force=noncq nvme_core.io_timeout=30 user=me";
+        assert_eq!(about_disks(line), "libata.force=noncq nvme_core.io_timeout=30\n");
+    }
+}

@@ -1,0 +1,27 @@
+//! How a disk is attached, and what is wrong with it.
+//!
+//! Reads `/sys`, `/proc` and the kernel log below a root that is an argument, so that a captured
+//! tree of another machine is read as this one's is. Nothing is written, no device is opened, and
+//! nothing that is read is trusted: see [`Root`].
+#![forbid(unsafe_code)]
+
+pub mod bus;
+pub mod capture;
+pub mod device;
+pub mod finding;
+pub mod forced;
+mod inspection;
+pub mod log;
+pub mod root;
+mod select;
+mod speed;
+pub mod view;
+pub mod watch;
+
+pub use device::{Device, Kind};
+pub use finding::{Finding, FindingId, Severity};
+pub use inspection::{Environment, Inspection, Options, SCHEMA, inspect};
+pub use log::KernelLog;
+pub use root::{Problem, Root};
+pub use select::{InspectError, Wanted, device_number};
+pub use speed::Speed;

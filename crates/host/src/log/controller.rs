@@ -1,0 +1,222 @@
+//! What the log, or a listing of `lspci -nnk` put in its place, says of a PCI function.
+
+use super::{KernelLog, Lines, entry};
+use crate::speed::Speed;
+
+/// One PCI function that has to do with disks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ControllerLog {
+    /// The driver that speaks for it.
+    pub driver: Option<String>,
+    /// Class and programming interface: `0x01018a`.
+    pub class: Option<u32>,
+    /// Vendor and device.
+    pub id: Option<(u16, u16)>,
+    /// The fastest link that its ports have (`AHCI ... 6 Gbps`).
+    pub link_max: Option<Speed>,
+    /// Its mode as its own registers have it: `SATA`, `IDE` or `RAID`.
+    pub mode: Option<String>,
+    /// The lines all that is from.
+    pub lines: Lines,
+    /// NVMe drives that the firmware hides behind it.
+    pub remapped_nvme: Lines,
+    /// Its PCIe link is narrower or slower than it could be.
+    pub bandwidth: Lines,
+}
+
+/// Drivers of disk controllers, by how their names begin.
+const DRIVERS: &[&str] = &[
+    "ahci", "ata_", "pata_", "sata_", "nvme", "mpt", "megaraid", "aacraid", "hpsa", "smartpqi",
+    "arcmsr", "stex", "3w-", "isci", "mvsas", "pm80", "vmd", "aic94xx",
+];
+
+impl KernelLog {
+    pub(super) fn controller_line(&mut self, message: &str, indented: bool) -> bool {
+        if indented && let Some(driver) = message.trim().strip_prefix("Kernel driver in use: ") {
+            return self.listed_driver(driver);
+        }
+        if let Some((address, rest)) = listed(message) {
+            return self.listed_function(address, rest, message);
+        }
+        let Some((driver, rest)) = message.split_once(' ') else { return false };
+        let Some((address, rest)) = rest.split_once(": ") else { return false };
+        if !is_address(address) {
+            return false;
+        }
+        if driver == "pci" {
+            return self.found_function(address, rest, message);
+        }
+        if !DRIVERS.iter().any(|name| driver.starts_with(name)) {
+            return false;
+        }
+        let Some(controller) = entry(&mut self.controllers, address.to_owned()) else {
+            return false;
+        };
+        controller.driver = Some(driver.to_owned());
+        controller.speak(rest, message);
+        self.speaking = Some(address.to_owned());
+        true
+    }
+
+    /// `Kernel driver in use: ahci` below the line of `lspci -k` that names the function.
+    fn listed_driver(&mut self, driver: &str) -> bool {
+        let address = self.speaking.clone().unwrap_or_default();
+        let Some(controller) = self.controllers.get_mut(&address) else { return false };
+        controller.driver = Some(driver.trim().to_owned());
+        controller.lines.add(&format!("Kernel driver in use: {}", driver.trim()));
+        true
+    }
+
+    /// `00:1f.2 IDE interface [0101]: Intel ... [8086:2820] (prog-if 8a [Master SecP PriP])`.
+    fn listed_function(&mut self, address: &str, rest: &str, message: &str) -> bool {
+        let Some(class) = bracketed(rest).find_map(|text| hex(text, 4)) else { return false };
+        self.speaking = None;
+        if class >> 8 != 1 {
+            return false;
+        }
+        let prog_if = rest.split_once("prog-if ").and_then(|(_, text)| hex(text.get(..2)?, 2));
+        let address =
+            if address.len() == 7 { format!("0000:{address}") } else { address.to_owned() };
+        let Some(controller) = entry(&mut self.controllers, address.clone()) else { return false };
+        controller.class = Some(class << 8 | prog_if.unwrap_or(0));
+        controller.id = bracketed(rest).filter_map(pair).last();
+        controller.lines.add(message);
+        self.speaking = Some(address);
+        true
+    }
+
+    /// `pci 0000:00:1f.2: [8086:2820] type 00 class 0x01018a`, and the line on bandwidth.
+    fn found_function(&mut self, address: &str, rest: &str, message: &str) -> bool {
+        if rest.contains("available PCIe bandwidth, limited by") {
+            let Some(controller) = entry(&mut self.controllers, address.to_owned()) else {
+                return false;
+            };
+            controller.bandwidth.add(message);
+            return true;
+        }
+        let class = rest.split_once("class 0x").and_then(|(_, text)| hex(text.get(..6)?, 6));
+        let Some(class) = class.filter(|class| class >> 16 == 1) else { return false };
+        let Some(controller) = entry(&mut self.controllers, address.to_owned()) else {
+            return false;
+        };
+        controller.class = Some(class);
+        controller.id = bracketed(rest).find_map(pair);
+        controller.lines.add(message);
+        true
+    }
+}
+
+impl ControllerLog {
+    fn speak(&mut self, rest: &str, message: &str) {
+        if rest.contains("remapped NVMe device") || rest.starts_with("Switch your BIOS from RAID") {
+            self.remapped_nvme.add(message);
+        }
+        // `AHCI 0001.0300 32 slots 6 ports 6 Gbps 0x3f impl SATA mode`, since 2024
+        // `AHCI vers 0001.0300, 32 command slots, 6 Gbps, SATA mode`.
+        if rest.starts_with("AHCI ") && rest.contains(" mode") {
+            let words: Vec<&str> = rest.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+            for pair in words.windows(2) {
+                if pair[1] == "Gbps" {
+                    self.link_max = Speed::parse(&format!("{} Gbps", pair[0]));
+                } else if pair[1] == "mode" {
+                    self.mode = Some(pair[0].to_owned());
+                }
+            }
+        }
+        self.lines.add(message);
+    }
+}
+
+/// Splits a line of `lspci -nn` after the address that it starts with.
+fn listed(message: &str) -> Option<(&str, &str)> {
+    let (address, rest) = message.split_once(' ')?;
+    let short = address.len() == 7 && is_address(&format!("0000:{address}"));
+    (short || is_address(address)).then_some((address, rest))
+}
+
+/// Whether it is a PCI address: `0000:00:1f.2`, or with a longer domain, as behind a VMD.
+pub(crate) fn is_address(text: &str) -> bool {
+    let Some((domain, rest)) = text.split_once(':') else { return false };
+    let hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
+    let [b1, b2, b':', d1, d2, b'.', function] = rest.as_bytes() else { return false };
+    (4..=8).contains(&domain.len())
+        && hex(domain.as_bytes())
+        && hex(&[*b1, *b2, *d1, *d2])
+        && (b'0'..=b'7').contains(function)
+}
+
+/// The texts in square brackets.
+fn bracketed(text: &str) -> impl Iterator<Item = &str> {
+    text.split('[').skip(1).filter_map(|text| text.split_once(']').map(|(inside, _)| inside))
+}
+
+/// A hexadecimal number of so many digits.
+fn hex(text: &str, digits: usize) -> Option<u32> {
+    let right = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    right.then(|| u32::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// `8086:2820`.
+fn pair(text: &str) -> Option<(u16, u16)> {
+    let (vendor, device) = text.split_once(':')?;
+    let part = |text| hex(text, 4).and_then(|number| u16::try_from(number).ok());
+    Some((part(vendor)?, part(device)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(text: &str) -> ControllerLog {
+        KernelLog::parse(text).controllers.remove("0000:00:1f.2").unwrap_or_default()
+    }
+
+    #[test]
+    fn ahci_lines_old_and_new() {
+        for line in [
+            "ahci 0000:00:1f.2: AHCI 0001.0300 32 slots 6 ports 6 Gbps 0x3f impl SATA mode",
+            "ahci 0000:00:1f.2: AHCI vers 0001.0300, 32 command slots, 6 Gbps, SATA mode",
+        ] {
+            let controller = function(line);
+            assert_eq!(controller.link_max, Some(Speed::mbps(6000)), "{line}");
+            assert_eq!(controller.mode.as_deref(), Some("SATA"), "{line}");
+            assert_eq!(controller.driver.as_deref(), Some("ahci"), "{line}");
+        }
+    }
+
+    #[test]
+    fn functions_are_read_from_a_listing_and_from_the_kernel() {
+        let listed = function(
+            "00:1f.2 IDE interface [0101]: Intel Corporation 82801H (ICH8 Family) 4 port SATA \
+             Controller [IDE mode] [8086:2820] (rev 02) (prog-if 8a [Master SecP PriP])\n\
+             \tKernel driver in use: ata_piix\n\tKernel modules: ata_piix, ahci",
+        );
+        assert_eq!(listed.class, Some(0x01_018a));
+        assert_eq!(listed.id, Some((0x8086, 0x2820)));
+        assert_eq!(listed.driver.as_deref(), Some("ata_piix"));
+        let found = function("pci 0000:00:1f.2: [8086:2824] type 00 class 0x010601");
+        assert_eq!((found.class, found.id), (Some(0x01_0601), Some((0x8086, 0x2824))));
+    }
+
+    #[test]
+    fn ports_belong_to_the_function_that_spoke_before_them() {
+        let log = KernelLog::parse(
+            "ata_piix 0000:00:1f.2: MAP [ P0 P2 P1 P3 ]\n\
+             ata1: SATA max UDMA/133 cmd 0x1f0 ctl 0x3f6 bmdma 0x30b0 irq 14\n",
+        );
+        assert_eq!(log.ports[&1].controller.as_deref(), Some("0000:00:1f.2"));
+        assert!(log.ports[&1].is_sata_as_ide());
+    }
+
+    #[test]
+    fn addresses() {
+        for good in ["0000:00:1f.2", "10000:e1:00.0"] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in
+            ["", "00:1f.2", "0000:00:1f.8", "0000:00:1f", "usb1", "0000:0000:1f.2", "é:00:1f.2"]
+        {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+}

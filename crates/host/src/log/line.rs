@@ -1,0 +1,101 @@
+//! One line of a kernel log, whoever printed it: what stands before the message is taken off.
+
+/// The message of a line.
+///
+/// Understands `dmesg` (with or without `[ 1.234567]`, `<6>`, `-T` dates, `-x` facility and level),
+/// records of `/dev/kmsg` (`6,339,5140900,-;...`), and syslog or `journalctl` lines
+/// (`... host kernel: ...`).
+pub(super) fn message(line: &str) -> &str {
+    let line = line.trim_end();
+    let line = after_kernel(line).unwrap_or(line);
+    let line = after_kmsg(line).unwrap_or(line);
+    let line = after_facility(line).unwrap_or(line);
+    let line = after_level(line.trim_start());
+    after_stamp(line).trim_start()
+}
+
+/// After `kernel: `, where what stands before it looks like a date and a host.
+fn after_kernel(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once(" kernel: ")?;
+    let words = before.split_whitespace().count();
+    let dated = before.chars().any(|c| c.is_ascii_digit()) && (1..=6).contains(&words);
+    dated.then_some(after)
+}
+
+/// After `level,sequence,microseconds,flags;`.
+fn after_kmsg(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once(';')?;
+    let mut fields = before.split(',');
+    let mut number = || fields.next().is_some_and(digits);
+    (number() && number() && number() && fields.next().is_some()).then_some(after)
+}
+
+/// After `kern  :info  : `.
+fn after_facility(line: &str) -> Option<&str> {
+    let (facility, rest) = line.split_once(':')?;
+    let (level, rest) = rest.split_once(": ")?;
+    let word = |text: &str| {
+        let text = text.trim_end();
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
+    };
+    (facility.starts_with("kern") && word(facility) && word(level)).then_some(rest)
+}
+
+/// After `<6>`.
+fn after_level(line: &str) -> &str {
+    let level = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    level.filter(|(level, _)| digits(level)).map_or(line, |(_, rest)| rest.trim_start())
+}
+
+/// After `[    1.234567]`, `[Mon Sep 13 12:00:00 2009]`, and the thread or processor that newer
+/// kernels put behind it, `[    T1]`.
+fn after_stamp(mut line: &str) -> &str {
+    for _ in 0..2 {
+        let Some((stamp, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        else {
+            break;
+        };
+        let stamp = stamp.trim();
+        let time = stamp.starts_with(|c: char| c.is_ascii_digit())
+            && stamp.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let date = (2..=3).contains(&stamp.matches(':').count()) && stamp.len() >= 19;
+        let thread = stamp.starts_with(['T', 'C']) && digits(&stamp[1..]);
+        if !(time || date || thread) {
+            break;
+        }
+        line = rest.trim_start();
+    }
+    line
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_before_the_message_is_taken_off() {
+        let check = |line: &str, expected: &str| assert_eq!(message(line), expected, "{line}");
+        let bare = "ata1: SATA link up 3.0 Gbps (SStatus 123 SControl 300)";
+        check(bare, bare);
+        check(&format!("[    1.234567] {bare}"), bare);
+        check(&format!("<6>[    1.234567] {bare}\r"), bare);
+        check(&format!("[    1.234567][    T1] {bare}"), bare);
+        check(&format!("[Mon Sep 13 12:00:00 2009] {bare}"), bare);
+        check(&format!("[2009-09-13T12:00:00,123456+02:00] {bare}"), bare);
+        check(&format!("kern  :info  : [    1.234567] {bare}"), bare);
+        check(&format!("6,339,5140900,-;{bare}"), bare);
+        check(&format!("6,339,5140900,-,caller=T1;{bare}"), bare);
+        check(&format!("Sep 13 12:00:00 tower kernel: [    1.234567] {bare}"), bare);
+        check(&format!("Sep 13 12:00:00 tower kernel: {bare}"), bare);
+        check(&format!("2009-09-13T12:00:00+0200 tower kernel: {bare}"), bare);
+        check(&format!("[    3.1] tower kernel: {bare}"), bare);
+        check("", "");
+        check("[", "[");
+        check("[sda] Write cache: enabled", "[sda] Write cache: enabled");
+        check("a;b", "a;b");
+    }
+}

@@ -1,0 +1,166 @@
+//! What the kernel said about disks, their links and controllers.
+//!
+//! Only the last boot in a text counts: at each `Linux version` the reading starts over, since port
+//! numbers and modes may differ from boot to boot.
+
+mod ata;
+mod controller;
+mod disk;
+mod line;
+mod ring;
+
+pub use ata::{AtaDeviceLog, AtaLinkLog, AtaPortLog, NcqLine};
+pub use controller::ControllerLog;
+pub(crate) use controller::is_address;
+pub use disk::{DiskLog, UnitLog};
+pub use ring::ring;
+
+use std::collections::BTreeMap;
+
+/// Longest line that is looked at; the kernel's own have at most 1024 bytes (`LOG_LINE_MAX`).
+const LINE_BYTES_MAX: usize = 4096;
+/// Most ports, controllers or disks; a text that names more is no log of one machine.
+const NAMES_MAX: usize = 4096;
+/// Lines kept word for word as evidence of one thing.
+const LINES_KEPT: usize = 3;
+
+/// Lines of one sort: the first few, and how many there were.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The first ones, without time stamps.
+    pub first: Vec<String>,
+    /// All of them.
+    pub count: u64,
+}
+
+impl Lines {
+    fn add(&mut self, line: &str) {
+        self.count += 1;
+        if self.first.len() < LINES_KEPT {
+            self.first.push(line.to_owned());
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The first lines and how many more there are, as one line of evidence.
+    pub fn evidence(&self) -> String {
+        let mut text = self.first.join("; ");
+        let more = self.count - self.first.len() as u64;
+        if more > 0 {
+            text.push_str(&format!("; and {more} more"));
+        }
+        text
+    }
+}
+
+/// What a kernel log says, by the names the kernel uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelLog {
+    /// ATA ports by number: 1 is `ata1`.
+    pub ports: BTreeMap<u32, AtaPortLog>,
+    /// PCI functions by address: `0000:00:1f.2`.
+    pub controllers: BTreeMap<String, ControllerLog>,
+    /// SCSI disks by name: `sda`.
+    pub disks: BTreeMap<String, DiskLog>,
+    /// USB devices (`2-1`), NVMe controllers (`nvme0`) and other named units, with their errors.
+    pub units: BTreeMap<String, UnitLog>,
+    /// Lines that were understood, in order, as a capture keeps them.
+    pub understood: Vec<String>,
+    /// Whether lines were seen at all.
+    pub present: bool,
+    /// The PCI function that spoke last: the ports that follow are its own.
+    speaking: Option<String>,
+}
+
+impl KernelLog {
+    /// Reads a log as `dmesg`, `/dev/kmsg`, `journalctl -k` or syslog write it.
+    pub fn parse(text: &str) -> Self {
+        let mut log = Self::default();
+        for line in text.lines() {
+            let mut end = line.len().min(LINE_BYTES_MAX);
+            while !line.is_char_boundary(end) {
+                end -= 1;
+            }
+            log.line(line::message(&line[..end]), line.starts_with([' ', '\t']));
+        }
+        log
+    }
+
+    /// The port `ata<number>`.
+    pub fn port(&self, number: u32) -> Option<&AtaPortLog> {
+        self.ports.get(&number)
+    }
+
+    fn line(&mut self, message: &str, indented: bool) {
+        if message.is_empty() {
+            return;
+        }
+        if message.starts_with("Linux version ") {
+            *self = Self::default();
+        }
+        self.present = true;
+        let understood = self.ata_line(message)
+            || self.controller_line(message, indented)
+            || self.disk_line(message)
+            || self.unit_line(message);
+        if understood {
+            let indent = if indented { "\t" } else { "" };
+            self.understood.push(format!("{indent}{message}"));
+        }
+    }
+}
+
+/// The entry of `name`, unless there are too many names already.
+fn entry<K: Ord, V: Default>(map: &mut BTreeMap<K, V>, name: K) -> Option<&mut V> {
+    if map.len() >= NAMES_MAX && !map.contains_key(&name) {
+        return None;
+    }
+    Some(map.entry(name).or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_boot_counts() {
+        let log = KernelLog::parse(
+            "Linux version 2.6.30\nata2.00: limiting SATA link speed to 1.5 Gbps\n\
+             Linux version 2.6.30\nata1: SATA link up 3.0 Gbps (SStatus 123 SControl 300)\n",
+        );
+        assert_eq!(log.ports.keys().copied().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn evidence_names_the_first_lines_and_counts_the_rest() {
+        let mut lines = Lines::default();
+        for number in 1..=5 {
+            lines.add(&format!("line {number}"));
+        }
+        assert_eq!(lines.evidence(), "line 1; line 2; line 3; and 2 more");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "\\PC*") {
+            KernelLog::parse(&text);
+        }
+
+        #[test]
+        fn lines_that_resemble_the_kernels_are_read_without_a_panic(
+            lines in proptest::collection::vec(
+                "(\\[ *[0-9.]{0,9}\\] )?\
+                 (ata[0-9]{0,12}(\\.[0-9]{0,4})?|ahci 0000:00:1f.2|sd [0-9:]*|\
+                 usb [0-9-]*|nvme nvme0)(:| )? ?(SATA link up|limiting SATA link speed to|NCQ|\
+                 FORCE:|[0-9]+ sectors|Model|AHCI|\\[sda\\] Write cache:)? ?[ -~é]{0,40}",
+                0..20,
+            )
+        ) {
+            KernelLog::parse(&lines.join("\n"));
+        }
+    }
+}

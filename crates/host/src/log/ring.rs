@@ -1,0 +1,33 @@
+//! The kernel's own log, as the kernel keeps it.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::root::LOG_BYTES_MAX;
+
+/// Longest record: `PRINTKRB_RECORD_MAX` and what stands around it (`kernel/printk/internal.h`).
+const RECORD_BYTES_MAX: usize = 16 << 10;
+
+/// What `/dev/kmsg` holds now, one record a line; `None` where it cannot be read (a container, or
+/// `kernel.dmesg_restrict`) or is empty.
+pub fn ring(kmsg: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut kmsg: File = rustix::fs::open(kmsg, flags, Mode::empty()).ok()?.into();
+    let mut text = Vec::new();
+    let mut record = [0; RECORD_BYTES_MAX];
+    while text.len() < LOG_BYTES_MAX {
+        match kmsg.read(&mut record) {
+            Ok(0) => break,
+            Ok(count) => text.extend_from_slice(&record[..count]),
+            // EPIPE: a record was overwritten before it was read; the next read goes on behind it.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) => {}
+            // EAGAIN: that was the last one.
+            Err(_) => break,
+        }
+    }
+    (!text.is_empty()).then(|| String::from_utf8_lossy(&text).into_owned())
+}

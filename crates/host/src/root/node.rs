@@ -1,0 +1,164 @@
+//! A folder of attributes.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::str::FromStr;
+
+use super::resolve::{join, parent};
+use super::{ATTRIBUTE_BYTES_MAX, Root, plain};
+
+/// Most entries of one folder; a machine with more disks than that is another's problem.
+const ENTRIES_MAX: usize = 16_384;
+
+/// A folder of the tree; its path holds no links.
+#[derive(Debug, Clone)]
+pub struct Node<'r> {
+    root: &'r Root,
+    path: String,
+}
+
+/// Something in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is a folder, or a link (to a folder, in sysfs).
+    pub folder: bool,
+}
+
+impl<'r> Node<'r> {
+    pub(super) fn new(root: &'r Root, path: String) -> Self {
+        Self { root, path }
+    }
+
+    /// Its path below the root.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The last part of its path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or("")
+    }
+
+    /// The tree it is in.
+    pub fn root(&self) -> &'r Root {
+        self.root
+    }
+
+    /// The folder that holds it.
+    pub fn parent(&self) -> Option<Self> {
+        parent(&self.path).map(|path| Self::new(self.root, path.to_owned()))
+    }
+
+    /// Itself, the folder that holds it, and so on to the root.
+    pub fn ancestors(&self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self.clone()), Self::parent)
+    }
+
+    /// The folder `name` in it, links followed.
+    pub fn child(&self, name: &str) -> Option<Self> {
+        self.root.node(&join(&self.path, name))
+    }
+
+    /// An attribute as text without the white space around it; `None` where absent or empty.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.lines(name).map(|text| printable(text.trim())).filter(|text| !text.is_empty())
+    }
+
+    /// An attribute of several lines, as it is.
+    pub fn lines(&self, name: &str) -> Option<String> {
+        self.root.text(&join(&self.path, name), ATTRIBUTE_BYTES_MAX)
+    }
+
+    /// An attribute that is a number; what is none is reported.
+    pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        let text = printable(self.lines(name)?.trim());
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.misread(name, "a number", &text);
+        }
+        number
+    }
+
+    /// An attribute that is 0 or 1.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.number::<u64>(name).map(|number| number != 0)
+    }
+
+    /// An attribute in hexadecimal, with or without `0x`.
+    pub fn hex(&self, name: &str) -> Option<u32> {
+        let text = printable(self.lines(name)?.trim());
+        let number = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        if number.is_none() {
+            self.misread(name, "a hexadecimal number", &text);
+        }
+        number
+    }
+
+    /// Reports an attribute that holds something else than it should.
+    pub fn misread(&self, name: &str, wanted: &str, text: &str) {
+        let shown: String = text.chars().take(40).collect();
+        self.root.report(&join(&self.path, name), &format!("should hold {wanted}: `{shown}`"));
+    }
+
+    /// The last part of what the link `name` points to, whether or not that exists.
+    pub fn link_name(&self, name: &str) -> Option<String> {
+        let target = self.root.read_link(&join(&self.path, name))?;
+        Some(printable(target.trim_end_matches('/').rsplit('/').next().unwrap_or("")))
+    }
+
+    /// What is in it, by name.
+    pub fn entries(&self) -> Vec<Entry> {
+        let listed = match fs::read_dir(self.root.base.join(&self.path)) {
+            Ok(listed) => listed,
+            Err(error) => {
+                if error.kind() != ErrorKind::NotFound {
+                    self.root.report(&self.path, &format!("cannot be listed: {}", plain(&error)));
+                }
+                return Vec::new();
+            }
+        };
+        let mut entries = Vec::new();
+        for entry in listed.flatten() {
+            if entries.len() >= ENTRIES_MAX {
+                self.root.report(&self.path, &format!("has over {ENTRIES_MAX} entries"));
+                break;
+            }
+            let kind = entry.file_type().ok();
+            let folder = kind.is_some_and(|kind| kind.is_dir() || kind.is_symlink());
+            match entry.file_name().into_string() {
+                Ok(name) => entries.push(Entry { name, folder }),
+                Err(name) => {
+                    let shown = name.to_string_lossy().into_owned();
+                    self.root.report(&join(&self.path, &shown), "has a name that is not text");
+                }
+            }
+        }
+        entries.sort();
+        self.record(&entries);
+        entries
+    }
+
+    /// The names of the folders and links in it.
+    pub fn folders(&self) -> Vec<String> {
+        let folders = self.entries().into_iter().filter(|entry| entry.folder);
+        folders.map(|entry| entry.name).collect()
+    }
+
+    /// A copy of the tree must list the same folders and links.
+    fn record(&self, entries: &[Entry]) {
+        let Some(recording) = &self.root.recording else { return };
+        for entry in entries.iter().filter(|entry| entry.folder) {
+            let place = join(&self.path, &entry.name);
+            if self.root.read_link(&place).is_none() {
+                recording.borrow_mut().folder(&place);
+            }
+        }
+    }
+}
+
+/// Text without what would drive a terminal: a drive's name is under the drive's control.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
+}

@@ -1,0 +1,156 @@
+//! Following symbolic links by hand, inside the root.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use rustix::fs::FileType;
+
+use super::{Root, plain};
+
+/// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
+const LINKS_MAX: usize = 40;
+/// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
+const PATH_BYTES_MAX: usize = 16 << 10;
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Folder,
+    File,
+    /// A pipe, a device, a socket: nothing to be opened.
+    Other,
+}
+
+/// What stands at one place.
+enum Place {
+    Link(String),
+    Ending(Ending),
+}
+
+impl Root {
+    /// The path below the root that `path` leads to, all links followed; `None` where there is
+    /// nothing, or nothing inside the root.
+    pub(super) fn follow(&self, path: &str) -> Option<(String, Ending)> {
+        let (mut here, mut rest) = self.start(path);
+        let (mut at, mut links, mut ending) = (0, 0, Ending::Folder);
+        while at < rest.len() {
+            let end = rest[at..].find('/').map_or(rest.len(), |length| at + length);
+            let part = &rest[at..end];
+            at = end + 1;
+            if matches!(part, "" | ".") {
+                continue;
+            }
+            if part == ".." {
+                let Some(parent) = parent(&here) else {
+                    self.report(path, "leads out of the root; not followed");
+                    return None;
+                };
+                here.truncate(parent.len());
+                ending = Ending::Folder;
+                continue;
+            }
+            if ending != Ending::Folder {
+                return None;
+            }
+            let before = here.len();
+            push(&mut here, part);
+            if self.folders.borrow().contains(&here) {
+                continue;
+            }
+            match self.look(path, &here)? {
+                Place::Ending(found) => ending = found,
+                Place::Link(target) => {
+                    links += 1;
+                    if links > LINKS_MAX || rest.len() > PATH_BYTES_MAX {
+                        self.report(path, "symbolic links go in a circle; not followed");
+                        return None;
+                    }
+                    here.truncate(if target.starts_with('/') { 0 } else { before });
+                    rest = join(&target, rest.get(at..).unwrap_or(""));
+                    at = 0;
+                }
+            }
+        }
+        Some((here, ending))
+    }
+
+    /// Where to begin: behind the longest part of `path` that was seen before.
+    fn start(&self, path: &str) -> (String, String) {
+        let folders = self.folders.borrow();
+        for (at, _) in path.rmatch_indices('/') {
+            if folders.contains(&path[..at]) {
+                return (path[..at].to_owned(), path[at + 1..].to_owned());
+            }
+        }
+        (String::new(), path.to_owned())
+    }
+
+    /// What stands at `place`, whose folder is resolved already; `None` where there is nothing.
+    fn look(&self, asked: &str, place: &str) -> Option<Place> {
+        let (folder, name) = split(place);
+        let kind = match self.kind(folder, name) {
+            Ok(kind) => kind,
+            Err(error) => {
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                    self.report(asked, &format!("cannot be reached: {}", plain(&error)));
+                }
+                return None;
+            }
+        };
+        if kind == FileType::Symlink {
+            return self.read_link(place).map(Place::Link);
+        }
+        if kind == FileType::Directory {
+            self.folders.borrow_mut().insert(place.to_owned());
+            if let Some(recording) = &self.recording {
+                recording.borrow_mut().folder(place);
+            }
+            return Some(Place::Ending(Ending::Folder));
+        }
+        Some(Place::Ending(if kind == FileType::RegularFile {
+            Ending::File
+        } else {
+            Ending::Other
+        }))
+    }
+
+    /// The text of the link at `place`, whose folder is resolved already.
+    pub(super) fn read_link(&self, place: &str) -> Option<String> {
+        let target = fs::read_link(self.base.join(place)).ok()?;
+        let Some(target) = Path::to_str(&target) else {
+            self.report(place, "links to a name that is not text");
+            return None;
+        };
+        if let Some(recording) = &self.recording {
+            recording.borrow_mut().link(place, target);
+        }
+        Some(target.to_owned())
+    }
+}
+
+/// A path as folder and name.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// The folder that holds `path`; `None` at the root.
+pub(super) fn parent(path: &str) -> Option<&str> {
+    if path.is_empty() {
+        return None;
+    }
+    Some(path.rsplit_once('/').map_or("", |(parent, _)| parent))
+}
+
+/// Goes on from `folder` to `name`.
+fn push(folder: &mut String, name: &str) {
+    if !folder.is_empty() {
+        folder.push('/');
+    }
+    folder.push_str(name);
+}
+
+/// `name` in `folder`.
+pub(super) fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}

@@ -1,0 +1,139 @@
+//! Which devices are meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::device::{Device, Mounts};
+use crate::root::Root;
+
+/// What somebody asks about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A block device by name: `sda`, `/dev/sda1`, `/dev/mapper/home`, `home`.
+    Name(String),
+    /// The block device that a file is on, or that a device file stands for.
+    Holder {
+        /// The path of the file.
+        path: String,
+        /// The number of the device: see [`device_number`].
+        number: String,
+    },
+}
+
+/// A device number as `stat` gives it, as sysfs writes it: `8:1`.
+pub fn device_number(number: u64) -> String {
+    format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number))
+}
+
+/// Why nothing can be said of what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InspectError {
+    /// There is no such device.
+    #[error("there is no block device `{name}`; {}", nearest(.near))]
+    NoSuchDevice {
+        /// What was asked for.
+        name: String,
+        /// Devices there are, the most alike first.
+        near: Vec<String>,
+    },
+    /// A file is in memory, on another machine, or spread over several devices.
+    #[error("`{path}` is on no block device of its own (file system: `{file_system}`)")]
+    NoBlockDevice {
+        /// The file.
+        path: String,
+        /// The kind of its file system; empty where unknown.
+        file_system: String,
+    },
+}
+
+fn nearest(near: &[String]) -> String {
+    if near.is_empty() {
+        "the tree has none".into()
+    } else {
+        format!("there are {}", near.join(", "))
+    }
+}
+
+/// The devices asked for, each followed by what it is made of.
+pub(crate) fn chosen(
+    root: &Root,
+    all: &BTreeMap<String, Device>,
+    mounts: &Mounts,
+    wanted: &[Wanted],
+) -> Result<Vec<Device>, InspectError> {
+    let mut chosen = Vec::new();
+    let mut seen = BTreeSet::new();
+    for wanted in wanted {
+        let first = match wanted {
+            Wanted::Name(name) => find(all, name).ok_or_else(|| missing(all, name))?,
+            Wanted::Holder { path, number } => holder(root, all, mounts, path, number)?,
+        };
+        let mut pending = vec![first];
+        while let Some(device) = pending.pop() {
+            // Broken trees can have devices that are made of each other.
+            if !seen.insert(device.name.clone()) {
+                continue;
+            }
+            let below = device.slaves.iter().rev();
+            pending.extend(below.filter_map(|name| find(all, name)));
+            chosen.push(device);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The device, or the partition as a device, of this name.
+fn find(all: &BTreeMap<String, Device>, name: &str) -> Option<Device> {
+    let short = name.strip_prefix("/dev/").unwrap_or(name);
+    let mapped = short.strip_prefix("mapper/").unwrap_or(short);
+    let kernel = short.replace('/', "!");
+    if let Some(device) = all.get(&kernel) {
+        return Some(device.clone());
+    }
+    for disk in all.values() {
+        if let Some(partition) = disk.partitions.iter().find(|part| part.name == kernel) {
+            return Some(Device::of_partition(partition.clone(), disk));
+        }
+    }
+    let named = |device: &&Device| {
+        device.dm.as_ref().and_then(|dm| dm.name.as_deref()).is_some_and(|name| name == mapped)
+    };
+    all.values().find(named).cloned()
+}
+
+fn missing(all: &BTreeMap<String, Device>, name: &str) -> InspectError {
+    let short = name.rsplit('/').next().unwrap_or(name);
+    let mut near: Vec<(usize, String)> =
+        all.keys().map(|known| (strsim::levenshtein(known, short), known.clone())).collect();
+    near.sort();
+    let near = near.into_iter().take(5).map(|(_, name)| name).collect();
+    InspectError::NoSuchDevice { name: name.to_owned(), near }
+}
+
+/// The name of the block device with this number, by `sys/dev/block`.
+fn by_number(root: &Root, number: &str) -> Option<String> {
+    let whole = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (major, minor) = number.split_once(':')?;
+    if !whole(major) || !whole(minor) || major == "0" {
+        return None;
+    }
+    root.node(&format!("sys/dev/block/{number}")).map(|node| node.name().to_owned())
+}
+
+/// The device that holds a file: by its number, else by what is mounted there.
+fn holder(
+    root: &Root,
+    all: &BTreeMap<String, Device>,
+    mounts: &Mounts,
+    path: &str,
+    number: &str,
+) -> Result<Device, InspectError> {
+    if let Some(name) = by_number(root, number) {
+        return find(all, &name).ok_or_else(|| missing(all, &name));
+    }
+    let (source, file_system) = mounts.source_of(number, path).unwrap_or(("", ""));
+    let device = if source.starts_with("/dev/") { find(all, source) } else { None };
+    device.ok_or_else(|| InspectError::NoBlockDevice {
+        path: path.to_owned(),
+        file_system: file_system.to_owned(),
+    })
+}

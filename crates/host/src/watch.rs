@@ -1,0 +1,211 @@
+//! What disks do from one moment to the next: depth in use, requests a second, latency.
+//!
+//! Computed from two samples of `/proc/diskstats` (Documentation/admin-guide/iostats.rst); whoever
+//! calls owns the clock.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::units::{SECTOR_BYTES, Span};
+use serde::Serialize;
+
+use crate::device::InFlight;
+use crate::root::{Root, TABLE_BYTES_MAX};
+
+/// The schema of one moment.
+pub const SCHEMA: &str = "drivelab.inspect-watch/1";
+
+/// Counters of one disk since it was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counters {
+    reads: u64,
+    sectors_read: u64,
+    read_ms: u64,
+    writes: u64,
+    sectors_written: u64,
+    write_ms: u64,
+    busy_ms: u64,
+    /// Milliseconds times requests under way.
+    weighted_ms: u64,
+    in_flight: InFlight,
+}
+
+/// The counters of all disks at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sample {
+    disks: BTreeMap<String, Counters>,
+}
+
+/// What one disk did between two samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rate {
+    /// Its name.
+    pub name: String,
+    /// Requests that are under way at the second sample.
+    pub in_flight: InFlight,
+    /// Requests under way on average.
+    pub depth_used: f64,
+    /// Commands the disk takes at once, where known.
+    pub queue_depth: Option<u32>,
+    /// Reads a second.
+    pub reads_per_s: f64,
+    /// Writes a second.
+    pub writes_per_s: f64,
+    /// Bytes read a second.
+    pub read_bytes_per_s: f64,
+    /// Bytes written a second.
+    pub write_bytes_per_s: f64,
+    /// Mean time of a read; null where there was none.
+    pub read_lat_ns: Option<u64>,
+    /// Mean time of a write; null where there was none.
+    pub write_lat_ns: Option<u64>,
+    /// Share of the time in which anything was under way.
+    pub busy: f64,
+}
+
+impl Sample {
+    /// Reads the counters of the disks in `names`.
+    pub fn read(root: &Root, names: &[String]) -> Self {
+        let table = root.text("proc/diskstats", TABLE_BYTES_MAX).unwrap_or_default();
+        let mut sample = Self::parse(&table);
+        sample.disks.retain(|name, _| names.contains(name));
+        for (name, counters) in &mut sample.disks {
+            // The table has only the sum of both.
+            let block = root.node(&format!("sys/block/{name}"));
+            if let Some(split) = block.map(|block| InFlight::read(&block)) {
+                counters.in_flight = split;
+            }
+        }
+        sample
+    }
+
+    fn parse(table: &str) -> Self {
+        let disks = table.lines().filter_map(|line| {
+            let mut words = line.split_whitespace().skip(2);
+            let name = words.next()?.to_owned();
+            let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+            let [
+                reads,
+                _,
+                sectors_read,
+                read_ms,
+                writes,
+                _,
+                sectors_written,
+                write_ms,
+                _,
+                busy_ms,
+                weighted_ms,
+                ..,
+            ] = numbers[..]
+            else {
+                return None;
+            };
+            let in_flight = InFlight::default();
+            Some((
+                name,
+                Counters {
+                    reads,
+                    sectors_read,
+                    read_ms,
+                    writes,
+                    sectors_written,
+                    write_ms,
+                    busy_ms,
+                    weighted_ms,
+                    in_flight,
+                },
+            ))
+        });
+        Self { disks: disks.collect() }
+    }
+}
+
+/// What each disk did in the `elapsed` time between two samples. Disks that are in one only are
+/// left out.
+pub fn rates(
+    before: &Sample,
+    after: &Sample,
+    elapsed: Span,
+    depths: &BTreeMap<String, u32>,
+) -> Vec<Rate> {
+    let both =
+        after.disks.iter().filter_map(|(name, now)| Some((name, before.disks.get(name)?, now)));
+    both.map(|(name, then, now)| rate(name, &now.since(then), elapsed, depths.get(name).copied()))
+        .collect()
+}
+
+impl Counters {
+    /// Differences. Milliseconds are 32 bits wide in the kernel's table and wrap after 49 days of
+    /// work; the rest is 64 bits wide, and goes back only when a disk is exchanged.
+    fn since(self, then: &Self) -> Self {
+        let ms = |now: u64, then: u64| now.wrapping_sub(then) & u64::from(u32::MAX);
+        Self {
+            reads: self.reads.saturating_sub(then.reads),
+            sectors_read: self.sectors_read.saturating_sub(then.sectors_read),
+            read_ms: ms(self.read_ms, then.read_ms),
+            writes: self.writes.saturating_sub(then.writes),
+            sectors_written: self.sectors_written.saturating_sub(then.sectors_written),
+            write_ms: ms(self.write_ms, then.write_ms),
+            busy_ms: ms(self.busy_ms, then.busy_ms),
+            weighted_ms: ms(self.weighted_ms, then.weighted_ms),
+            in_flight: self.in_flight,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "rates are shown with three digits")]
+fn rate(name: &str, done: &Counters, elapsed: Span, queue_depth: Option<u32>) -> Rate {
+    let seconds = elapsed.ns().max(1) as f64 / 1e9;
+    let per_s = |count: u64| count as f64 / seconds;
+    let mean = |ms: u64, count: u64| (ms * 1_000_000).checked_div(count);
+    Rate {
+        name: name.to_owned(),
+        in_flight: done.in_flight,
+        depth_used: done.weighted_ms as f64 / 1e3 / seconds,
+        queue_depth,
+        reads_per_s: per_s(done.reads),
+        writes_per_s: per_s(done.writes),
+        read_bytes_per_s: per_s(done.sectors_read.saturating_mul(SECTOR_BYTES)),
+        write_bytes_per_s: per_s(done.sectors_written.saturating_mul(SECTOR_BYTES)),
+        read_lat_ns: mean(done.read_ms, done.reads),
+        write_lat_ns: mean(done.write_ms, done.writes),
+        busy: (done.busy_ms as f64 / 1e3 / seconds).min(1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "   8       0 sda 100 0 800 500 10 0 80 100 0 400 4294967000 0 0 0 0";
+    const AFTER: &str = "   8       0 sda 300 0 2400 2500 10 0 80 100 4 1400 3704 0 0 0 0";
+
+    fn between(before: &str, after: &str) -> Vec<Rate> {
+        let (before, after) = (Sample::parse(before), Sample::parse(after));
+        rates(&before, &after, Span::from_secs(1), &BTreeMap::from([("sda".into(), 32)]))
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "whole numbers over one second are exact")]
+    fn rates_are_differences_by_time() {
+        let found = between(BEFORE, AFTER);
+        let [sda] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((sda.reads_per_s, sda.writes_per_s), (200.0, 0.0));
+        assert_eq!(sda.read_bytes_per_s, 1600.0 * 512.0);
+        assert_eq!((sda.read_lat_ns, sda.write_lat_ns), (Some(10_000_000), None));
+        // The counter went over 2^32 in between: 4000 ms in one second are 4 at once.
+        assert_eq!((sda.depth_used, sda.queue_depth), (4.0, Some(32)));
+        assert_eq!(sda.busy, 1.0);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "nothing over one second is exact")]
+    fn disks_that_come_or_go_and_broken_lines_are_left_out() {
+        assert!(between("", AFTER).is_empty());
+        assert!(between(BEFORE, "8 0 sda 1 2 3").is_empty());
+        assert!(between(BEFORE, "8 0 sda x y z 1 2 3 4 5 6 7 8 9").is_empty());
+        // A disk that was exchanged starts from nothing.
+        let back = between(AFTER, BEFORE);
+        assert_eq!(back[0].reads_per_s, 0.0);
+    }
+}

@@ -1,0 +1,76 @@
+//! A captured tree gives the same inspection elsewhere, and no serial numbers.
+
+use std::fs;
+
+use drivelab_host::capture::Capture;
+use drivelab_host::{Inspection, Options, Root, inspect};
+
+use crate::tree::Tree;
+
+/// Captures a tree and unpacks the archive.
+fn captured(tree: &Tree, serials: bool) -> (tempfile::TempDir, Vec<u8>) {
+    let root = Root::recording(tree.folder.path());
+    let options = Options { serials, ..Options::default() };
+    inspect(&root, &[], &options).unwrap();
+    let recording = root.into_recording();
+    let mut archive = Vec::new();
+    let log = fs::read_to_string(tree.folder.path().join("dmesg")).ok();
+    Capture { recording, log, serials }.write(&mut archive).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    tar::Archive::new(archive.as_slice()).unpack(folder.path()).unwrap();
+    (folder, archive)
+}
+
+fn inspected(folder: &std::path::Path, serials: bool) -> Inspection {
+    inspect(&Root::new(folder), &[], &Options { serials, ..Options::default() }).unwrap()
+}
+
+const TREES: [&str; 11] = [
+    "ich8-ide",
+    "ich8-ahci",
+    "shared-ide-port",
+    "sata-mv",
+    "stex",
+    "nvme-x2",
+    "stacked",
+    "usb",
+    "virtual",
+    "libata-force",
+    "nvme-multipath",
+];
+
+#[test]
+fn a_copy_says_the_same_as_the_machine() {
+    for name in TREES {
+        let tree = Tree::named(name);
+        let (folder, _) = captured(&tree, false);
+        assert_eq!(inspected(folder.path(), false), tree.inspect(), "{name}");
+    }
+}
+
+#[test]
+fn serial_numbers_stay_out_unless_asked_for() {
+    let secrets =
+        ["9TE0ABCD", "S4EWNX0M123456", "0025385b01234567", "pO8xDq2fwE1v", "0123456789abcdef"];
+    for name in TREES {
+        let tree = Tree::named(name);
+        let (_, archive) = captured(&tree, false);
+        let text = String::from_utf8_lossy(&archive);
+        for secret in secrets {
+            assert!(!text.contains(secret), "{secret} in {name}");
+        }
+        let serials = inspected(captured(&tree, false).0.path(), true);
+        let serials: Vec<_> = serials.devices.iter().filter_map(|d| d.serial.as_ref()).collect();
+        assert!(serials.is_empty(), "{name}: {serials:?}");
+    }
+    let tree = Tree::named("nvme-x2");
+    let (folder, _) = captured(&tree, true);
+    let told = inspected(folder.path(), true).devices[0].serial.clone();
+    assert_eq!(told.as_deref(), Some("S4EWNX0M123456"));
+}
+
+#[test]
+fn the_same_tree_gives_the_same_bytes() {
+    let tree = Tree::named("stacked");
+    assert_eq!(captured(&tree, false).1, captured(&tree, false).1);
+}

@@ -1,0 +1,246 @@
+//! Each finding, from a tree that has it and one that has not.
+
+use drivelab_host::FindingId::{self, *};
+use drivelab_host::Severity;
+
+use crate::tree::Tree;
+
+/// The SCSI device and the block device of the healthy disk.
+const DEVICE: &str = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0";
+const LINK: &str = "sys/devices/pci0000:00/0000:00:1f.2/ata1/link1";
+
+/// Findings of the healthy disk after a change; `D/` stands for its SCSI device, `B/` for its
+/// block device, `L/` for its link.
+fn changed(change: &str) -> Vec<FindingId> {
+    let tree = Tree::named("ich8-ahci");
+    for line in change.lines() {
+        let (from, to) = match line.split_at(2) {
+            ("D/", rest) => (DEVICE.to_owned(), rest),
+            ("B/", rest) => (format!("{DEVICE}/block/sda"), rest),
+            ("L/", rest) => (LINK.to_owned(), rest),
+            _ => (String::new(), line),
+        };
+        let line = if from.is_empty() { to.to_owned() } else { format!("{from}/{to}") };
+        tree.add(&line);
+    }
+    tree.findings("sda")
+}
+
+/// The change brings `finding`, and nothing else that the healthy disk has not.
+fn check(change: &str, finding: FindingId) {
+    let healthy = changed("");
+    let mut found = changed(change);
+    found.retain(|id| !healthy.contains(id));
+    found.dedup();
+    assert_eq!(found, [finding], "{change}");
+}
+
+/// The change brings no finding.
+fn check_none(change: &str) {
+    assert_eq!(changed(change), changed(""), "{change}");
+}
+
+#[test]
+fn a_healthy_disk_has_only_its_volatile_cache() {
+    assert_eq!(changed(""), [WriteCacheVolatile]);
+}
+
+#[test]
+fn trees_have_what_their_comments_say() {
+    let check = |tree: &str, disk: &str, expected: &[FindingId]| {
+        let found = Tree::named(tree).findings(disk);
+        assert_eq!(found, expected, "{disk} of {tree}");
+    };
+    check("ich8-ide", "sda", &[IdeEmulation, NcqOff, WriteCacheVolatile, QueueShallow]);
+    let shared = [IdeEmulation, NcqOff, LinkBelowCapability, LinkDownshift, WriteCacheVolatile];
+    check("shared-ide-port", "sda", &shared);
+    check("shared-ide-port", "sdb", &shared);
+    check("sata-mv", "sdb", &[WriteCacheVolatile]);
+    check("stex", "sdc", &[RaidMode, WriteCacheOff]);
+    check("nvme-x2", "nvme0n1", &[PcieDowngraded, WriteCacheVolatile]);
+    check("usb", "sdd", &[UsbStorage, WriteCacheViewDiffers, KernelForced]);
+    check("usb", "sde", &[WriteCacheVolatile]);
+    check("virtual", "vda", &[WriteCacheVolatile]);
+    check("virtual", "sda", &[]);
+    check("virtual", "xvda", &[]);
+    check("stacked", "md0", &[MdDegraded, MdResyncing]);
+    check("stacked", "sda", &[WriteCacheVolatile]);
+    check("stacked", "dm-0", &[]);
+    check("not-disks", "loop0", &[]);
+    check("misaligned", "sda", &[Misaligned, WriteCacheVolatile]);
+    check("ncq-quirk", "sda", &[NcqOff, WriteCacheVolatile]);
+    let forced = [NcqOff, LinkBelowCapability, WriteCacheVolatile, KernelForced];
+    check("libata-force", "sda", &forced);
+    check("nvme-multipath", "nvme0n1", &[PcieDowngraded]);
+}
+
+#[test]
+fn parallel_disks_are_no_ide_emulation() {
+    let tree = Tree::named("ich8-ide");
+    // QEMU's PIIX3 with a drive that is not SATA (word 76 is 0).
+    tree.add(
+        "sys/devices/pci0000:00/0000:00:1f.2/class = 0x010180\n\
+         sys/devices/pci0000:00/0000:00:1f.2/device = 0x7010\n\
+         sys/class/ata_device/dev1.0/id = !identify model=QEMU_HARDDISK 82=0021 85=0021\n\
+         dmesg = ata1: PATA max MWDMA2 cmd 0x1f0 ctl 0x3f6 bmdma 0xc040 irq 14",
+    );
+    let found = tree.findings("sda");
+    assert!(!found.contains(&IdeEmulation) && !found.contains(&NcqOff), "{found:?}");
+}
+
+#[test]
+fn links() {
+    check("L/ata_link/link1/sata_spd = 1.5 Gbps", LinkBelowCapability);
+    check_none("L/ata_link/link1/sata_spd = <unknown>");
+    check("L/dev1.0/ata_device/dev1.0/spdn_cnt = 2", LinkDownshift);
+    check("dmesg = ata1: limiting SATA link speed to 1.5 Gbps", LinkDownshift);
+    check_none("dmesg = ata7: limiting SATA link speed to 1.5 Gbps");
+    let exception = "ata1.00: exception Emask 0x10 SAct 0x1 SErr 0x400100 action 0x6 frozen";
+    check(&format!("dmesg = {exception}"), LinkErrors);
+    check("dmesg = I/O error, dev sda, sector 2048 op 0x0:(READ)", LinkErrors);
+    check_none("dmesg = I/O error, dev sdb, sector 2048 op 0x0:(READ)");
+    check_none("dmesg = ata1: hard resetting link");
+}
+
+#[test]
+fn queues() {
+    check("D/queue_depth = 1", NcqOff);
+    check("D/queue_depth = 4", QueueShallow);
+    check("B/queue/nr_requests = 16", QueueShallow);
+    check_none("D/queue_depth = 32");
+}
+
+#[test]
+fn write_caches() {
+    let off = "D/scsi_disk/0:0:0:0/cache_type = write through\nB/queue/write_cache = write through";
+    assert_eq!(changed(off), [WriteCacheOff]);
+    check("B/queue/write_cache = write through", WriteCacheViewDiffers);
+    let needless = changed("D/scsi_disk/0:0:0:0/cache_type = write through");
+    assert_eq!(needless, [WriteCacheViewDiffers, WriteCacheOff]);
+    // A drive whose maker promises that cached writes survive.
+    let protected = "!identify model=INTEL_SSDSC2BA400G3 75=001f 76=0106 82=0021 85=0061 217=0001";
+    let change = format!("L/dev1.0/ata_device/dev1.0/id = {protected}\nB/queue/rotational = 0");
+    assert_eq!(changed(&change), []);
+    check("proc/mounts = /dev/sda1 / ext4 rw,nobarrier 0 0", Nobarrier);
+    check("proc/mounts = /dev/sda / ext4 rw,barrier=0 0 0", Nobarrier);
+    check_none("proc/mounts = /dev/sdb1 / ext4 rw,nobarrier 0 0");
+}
+
+#[test]
+fn settings() {
+    check("B/queue/scheduler = [none] mq-deadline", SchedulerUnfit);
+    check("B/queue/rotational = 0", SchedulerUnfit);
+    check_none("B/queue/scheduler = mq-deadline [bfq] none");
+    check("B/queue/read_ahead_kb = 0", ReadaheadExtreme);
+    check("B/queue/read_ahead_kb = 65536", ReadaheadExtreme);
+    check_none("B/queue/read_ahead_kb = 4096");
+    check("proc/cmdline = libata.force=udma6", KernelForced);
+    check_none("proc/cmdline = libata.force=2:udma6");
+    check("B/inflight =        3        1", DeviceBusy);
+    let nvme = Tree::named("nvme-x2");
+    nvme.add(
+        "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/nvme0n1/queue/scheduler \
+         = [bfq]",
+    );
+    assert!(nvme.findings("nvme0n1").contains(&SchedulerUnfit));
+}
+
+#[test]
+fn partitions_of_drives_with_large_sectors() {
+    check("B/queue/physical_block_size = 4096\nB/sda1/start = 63", Misaligned);
+    check_none("B/queue/physical_block_size = 4096");
+    // 512-byte sectors do not mind; a drive that only says so in word 106 does.
+    check_none("B/sda1/start = 63");
+    let words = "!identify model=WD20EARS 75=001f 76=0106 82=0021 85=0061 106=6003 217=1518";
+    check(&format!("L/dev1.0/ata_device/dev1.0/id = {words}\nB/sda1/start = 63"), Misaligned);
+    // A drive shifted by jumper, and the table within an extended partition.
+    let shifted =
+        "B/queue/physical_block_size = 4096\nB/alignment_offset = 3584\nB/sda1/start = 63";
+    check_none(shifted);
+    check_none("B/queue/physical_block_size = 4096\nB/sda1/start = 63\nB/sda1/size = 2");
+}
+
+#[test]
+fn a_forced_speed_is_found_though_the_kernel_gives_it_as_the_hardwares() {
+    let found = changed(
+        "proc/cmdline = libata.force=1.5Gbps\nL/ata_link/link1/sata_spd = 1.5 Gbps\n\
+         L/ata_link/link1/hw_sata_spd_limit = 1.5 Gbps",
+    );
+    assert_eq!(found, [LinkBelowCapability, WriteCacheVolatile, KernelForced]);
+}
+
+#[test]
+fn pcie_links() {
+    let function = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0";
+    let bridge = "sys/devices/pci0000:00/0000:00:1c.4";
+    let check = |change: &str, expected: Option<Severity>| {
+        let tree = Tree::named("nvme-x2");
+        tree.add(&format!("{function}/current_link_width = 4\n{bridge}/current_link_width = 4"));
+        tree.add(change);
+        let found = tree.device("nvme0n1").findings;
+        let found = found.iter().find(|finding| finding.id == PcieDowngraded);
+        assert_eq!(found.map(|finding| finding.severity), expected, "{change}");
+    };
+    check("", None);
+    check(&format!("{function}/current_link_width = 1"), Some(Severity::Error));
+    check(&format!("{function}/current_link_speed = 2.5 GT/s PCIe"), Some(Severity::Error));
+    // A faster drive in a slot of an older generation.
+    check(&format!("{function}/max_link_speed = 16.0 GT/s PCIe"), Some(Severity::Warn));
+    let line = "pci 0000:03:00.0: 2.000 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x1";
+    check(&format!("dmesg = {line} link at 0000:00:1c.4"), Some(Severity::Error));
+}
+
+#[test]
+fn arrays() {
+    let check = |change: &str, expected: &[FindingId]| {
+        let tree = Tree::named("stacked");
+        tree.remove("proc/mdstat");
+        tree.add("sys/devices/virtual/block/md0/md/degraded = 0");
+        tree.add("sys/devices/virtual/block/md0/md/sync_action = idle");
+        tree.add(change);
+        assert_eq!(tree.findings("md0"), expected, "{change}");
+    };
+    check("", &[]);
+    check("sys/devices/virtual/block/md0/md/degraded = 1", &[MdDegraded]);
+    check("sys/devices/virtual/block/md0/md/array_state = inactive", &[MdDegraded]);
+    check("sys/devices/virtual/block/md0/md/sync_action = resync", &[MdResyncing]);
+    let through = "sys/devices/virtual/block/md0/queue/write_cache = write through";
+    assert!(Tree::named("stacked").add(through).findings("md0").contains(&WriteCacheViewDiffers));
+}
+
+#[test]
+fn raid_modes() {
+    // RST with a drive that is seen, with hidden NVMe drives, and a controller without any disk.
+    let class = "sys/devices/pci0000:00/0000:00:1f.2/class = 0x010400";
+    check(class, RaidMode);
+    let line = "ahci 0000:00:1f.2: Found 1 remapped NVMe devices.";
+    let tree = Tree::named("ich8-ahci");
+    tree.add(&format!("dmesg = {line}"));
+    let raid = tree.device("sda").findings.into_iter().find(|finding| finding.id == RaidMode);
+    assert_eq!(raid.map(|finding| finding.severity), Some(Severity::Error));
+    let empty = Tree::of(
+        "sys/block/.keep =\n\
+         sys/bus/pci/devices/0000:00:17.0 -> ../../../devices/pci0000:00/0000:00:17.0\n\
+         sys/devices/pci0000:00/0000:00:17.0/class = 0x010400",
+    );
+    assert_eq!(empty.findings("0000:00:17.0"), [RaidMode]);
+}
+
+#[test]
+fn usb_disks_at_the_speed_of_usb_2() {
+    let tree = Tree::named("usb");
+    let bridge = "sys/devices/pci0000:00/0000:00:14.0/usb2/2-2";
+    tree.add(&format!("{bridge}/speed = 480\n{bridge}/version =  2.10"));
+    assert_eq!(tree.findings("sde"), [LinkBelowCapability, WriteCacheVolatile]);
+}
+
+#[test]
+fn strict_fails_on_misconfiguration_and_not_on_a_volatile_cache() {
+    let check = |tree: &str, expected| {
+        assert_eq!(Tree::named(tree).inspect().has_misconfiguration(), expected, "{tree}");
+    };
+    check("ich8-ahci", false);
+    check("virtual", false);
+    check("ich8-ide", true);
+    check("stacked", true);
+}

@@ -1,0 +1,11 @@
+//! The tests of the crate: one program, one module a subject.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod captured;
+mod described;
+mod found;
+mod hostile;
+mod pages;
+mod published;
+mod shown;
+mod tree;

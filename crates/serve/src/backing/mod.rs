@@ -1,0 +1,212 @@
+//! A real file behind the server, with a dispatch policy in front.
+//!
+//! No model: requests become reads and writes of the file, in as many threads as there are tags.
+//! Which request gets the next tag is the policy's business ([`drivelab_core::dispatch`]), which is
+//! how the same rule that once freed `DragonFly`'s writers from its readers can be tried on any
+//! disk.
+
+mod workers;
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
+use drivelab_core::{Bytes, IoError, Lba, Sectors, Time};
+
+use crate::drive::{Command, Done};
+use crate::medium::Extent;
+use crate::queue::Queue;
+use crate::server::Backend;
+use workers::{Finished, Workers};
+
+/// A real file, served.
+#[derive(Debug)]
+pub struct Backing {
+    capacity: Sectors,
+    direct: bool,
+    pool: TagPool,
+    queue: Queue<Command>,
+    workers: Workers,
+    /// What reads found, until it is sent.
+    found: HashMap<u64, Box<[u8]>>,
+    in_flight: usize,
+}
+
+impl Backing {
+    /// Opens `path`, past the page cache where the file system allows it.
+    ///
+    /// # Errors
+    /// It cannot be opened, is empty, or is a block device, which is never written.
+    pub fn open(path: &Path, dispatch: Dispatch, tags: usize) -> io::Result<Self> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+        let kind = std::fs::metadata(path)?.file_type();
+        if kind.is_block_device() {
+            return Err(invalid("a block device is never written: give a file on it"));
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let flag = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).expect("a small flag");
+        // Some file systems, such as tmpfs of old, know no direct I/O.
+        let (file, direct) = match options.custom_flags(flag).open(path) {
+            Ok(file) => (file, true),
+            Err(_) => (options.custom_flags(0).open(path)?, false),
+        };
+        Self::new(file, direct, TagPool::new(dispatch, tags))
+    }
+
+    fn new(file: File, direct: bool, pool: TagPool) -> io::Result<Self> {
+        // Whole pages: direct I/O of the last few sectors would be refused.
+        let bytes = file.metadata()?.len() / 4096 * 4096;
+        if bytes == 0 {
+            let what = "the file is empty: make it as large as the drive is to be";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let workers = Workers::start(file, pool.tags())?;
+        let capacity = Sectors::holding(Bytes::new(bytes));
+        let (queue, found) = (Queue::default(), HashMap::new());
+        Ok(Self { capacity, direct, pool, queue, workers, found, in_flight: 0 })
+    }
+
+    /// Whether the page cache is left out.
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Hands over as many requests as the policy lets through.
+    fn dispatch(&mut self) {
+        loop {
+            let (reads, writes, head) = self.queue.state();
+            let Some(class) = self.pool.next(Waiting { reads, writes, head }) else { return };
+            let command = self.queue.pop(class);
+            self.pool.take(class);
+            self.workers.start_job(command);
+        }
+    }
+}
+
+impl Backend for Backing {
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn submit(&mut self, _now: Time, command: Command) -> io::Result<()> {
+        self.in_flight += 1;
+        // What a read found for a client that had gone was never taken.
+        self.found.remove(&command.token);
+        self.queue.push(Class::from(command.op), command);
+        self.dispatch();
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) -> io::Result<()> {
+        for finished in self.workers.finished() {
+            let Finished { token, op, lba, sectors, result, data } = finished;
+            self.pool.release(Class::from(op));
+            self.in_flight -= 1;
+            if let Some(data) = data {
+                self.found.insert(token, data);
+            }
+            let result = result.map_err(|error| IoError::Os(error.raw_os_error().unwrap_or(5)));
+            done.push(Done { token, due: now, result, op, lba, sectors });
+        }
+        self.dispatch();
+        Ok(())
+    }
+
+    fn take_read(&mut self, done: &Done, data: &mut [u8]) -> io::Result<()> {
+        let found = self.found.remove(&done.token).expect("a read that is done found something");
+        data.copy_from_slice(&found[..data.len()]);
+        Ok(())
+    }
+
+    fn extents(&self, _lba: Lba, sectors: Sectors, _limit: usize) -> io::Result<Vec<Extent>> {
+        // All data: to ask the file system would take its time in the loop.
+        Ok(vec![Extent { sectors, hole: false }])
+    }
+
+    fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.workers.wakes())
+    }
+
+    fn power_off(&mut self, _now: Time) -> io::Result<()> {
+        self.workers.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::Op;
+
+    use super::*;
+    use crate::store::Data;
+
+    fn file(test: &str) -> std::path::PathBuf {
+        let name = format!("drivelab-backing-{}-{test}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, vec![0; 1 << 20]).unwrap();
+        path
+    }
+
+    fn command(token: u64, op: Op, lba: u64, byte: u8) -> Command {
+        let data = (op == Op::Write).then(|| Data::Bytes(vec![byte; 4096].into()));
+        let (lba, sectors) = (Lba::new(lba), Sectors::new(8));
+        Command { token, op, lba, sectors, fua: false, data }
+    }
+
+    fn wait(backing: &mut Backing) -> Done {
+        let mut done = Vec::new();
+        while done.is_empty() {
+            backing.advance(Time::ZERO, &mut done).unwrap();
+            std::thread::yield_now();
+        }
+        done[0]
+    }
+
+    #[test]
+    fn what_is_written_is_in_the_file_and_is_read_from_it() {
+        for dispatch in [Dispatch::Single, Dispatch::Shared, Dispatch::Split] {
+            let path = file(&dispatch.to_string());
+            let mut backing = Backing::open(&path, dispatch, 4).unwrap();
+            backing.submit(Time::ZERO, command(1, Op::Write, 8, 7)).unwrap();
+            assert_eq!(wait(&mut backing).result, Ok(()));
+            backing.submit(Time::ZERO, command(2, Op::Read, 8, 0)).unwrap();
+            let done = wait(&mut backing);
+            let mut data = [0; 4096];
+            backing.take_read(&done, &mut data).unwrap();
+            assert_eq!(data, [7; 4096]);
+            drop(backing);
+            assert_eq!(std::fs::read(&path).unwrap()[4096..8192], [7; 4096]);
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn with_one_tag_requests_are_answered_in_their_order() {
+        let path = file("order");
+        let mut backing = Backing::open(&path, Dispatch::Single, 32).unwrap();
+        for token in 0..20 {
+            let op = if token % 2 == 0 { Op::Read } else { Op::Write };
+            backing.submit(Time::ZERO, command(token, op, token * 8, 1)).unwrap();
+        }
+        let mut done = Vec::new();
+        while done.len() < 20 {
+            backing.advance(Time::ZERO, &mut done).unwrap();
+            std::thread::yield_now();
+        }
+        let order: Vec<u64> = done.iter().map(|done| done.token).collect();
+        assert_eq!(order, (0..20).collect::<Vec<u64>>());
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,139 @@
+//! The control port: what can be asked of a served drive while it runs.
+
+mod http;
+
+use drivelab_core::Time;
+
+pub use http::{Bad, HttpRequest, parse};
+
+use crate::drive::PowerCut;
+use crate::fault::{Fault, FaultId};
+
+/// What a request asks for.
+#[derive(Debug)]
+pub enum Action {
+    /// How the drive is doing.
+    Stats,
+    /// Cut the power; the answer comes when it is cut.
+    PowerCut(PowerCut),
+    /// The faults in force.
+    ListFaults,
+    /// One fault more.
+    AddFault(Fault),
+    /// One fault less.
+    RemoveFault(FaultId),
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// A JSON document.
+    pub body: String,
+}
+
+impl Response {
+    /// All is well.
+    pub fn ok(body: &impl serde::Serialize) -> Self {
+        let body = serde_json::to_string(body).expect("plain structs become JSON");
+        Self { status: 200, body }
+    }
+
+    /// Something is wrong with what was asked.
+    pub fn error(status: u16, what: &str) -> Self {
+        Self { status, body: serde_json::json!({ "error": what }).to_string() }
+    }
+
+    /// The bytes on the wire.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let reason = match self.status {
+            200 => "OK",
+            400 => "Bad Request",
+            403 => "Forbidden",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            409 => "Conflict",
+            _ => "Content Too Large",
+        };
+        let Self { status, body } = self;
+        let length = body.len() + 1;
+        format!(
+            "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\nconnection: close\r\n\r\n{body}\n"
+        )
+        .into_bytes()
+    }
+}
+
+/// What a request that came at `now` asks for, or the answer that refuses it.
+pub fn route(now: Time, request: &HttpRequest) -> Result<Action, Response> {
+    if !request.is_local() {
+        let what = "the Host or Origin header names another machine: only local programs may ask";
+        return Err(Response::error(403, what));
+    }
+    let bad = |what: String| Response::error(400, &what);
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/stats") => Ok(Action::Stats),
+        ("GET", "/faults") => Ok(Action::ListFaults),
+        ("POST", "/power-cut") => {
+            PowerCut::from_json(now, &request.body).map(Action::PowerCut).map_err(bad)
+        }
+        ("POST", "/faults") => Fault::from_json(&request.body)
+            .map(Action::AddFault)
+            .map_err(|error| bad(error.to_string())),
+        ("DELETE", path) if path.starts_with("/faults/") => {
+            let number = path["/faults/".len()..].parse();
+            let unknown = |_| Response::error(404, "a fault has a number: DELETE /faults/1");
+            number.map(Action::RemoveFault).map_err(unknown)
+        }
+        (_, "/stats" | "/faults" | "/power-cut") => {
+            Err(Response::error(405, "GET /stats, GET or POST /faults, POST /power-cut"))
+        }
+        _ => Err(Response::error(404, "there are /stats, /power-cut and /faults")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(method: &str, path: &str, host: &str, body: &str) -> Result<String, u16> {
+        let length = body.len();
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        let request = parse(text.as_bytes()).unwrap().unwrap();
+        let action = route(Time::ZERO, &request).map_err(|response| response.status)?;
+        Ok(format!("{action:?}").split(['(', ' ']).next().unwrap().to_owned())
+    }
+
+    #[test]
+    fn what_is_in_the_contract_is_understood() {
+        let check = |method, path, body, expected: Result<&str, u16>| {
+            let found = outcome(method, path, "127.0.0.1:9000", body);
+            assert_eq!(found, expected.map(str::to_owned), "{method} {path} {body}");
+        };
+        check("GET", "/stats", "", Ok("Stats"));
+        check("GET", "/faults", "", Ok("ListFaults"));
+        check("POST", "/power-cut", "", Ok("PowerCut"));
+        check("POST", "/power-cut", r#"{"when": "never"}"#, Err(400));
+        check("POST", "/faults", r#"{"kind": "lying-flush"}"#, Ok("AddFault"));
+        check("POST", "/faults", r#"{"kind": "honest"}"#, Err(400));
+        check("DELETE", "/faults/3", "", Ok("RemoveFault"));
+        check("DELETE", "/faults/all", "", Err(404));
+        check("PUT", "/stats", "", Err(405));
+        check("GET", "/", "", Err(404));
+    }
+
+    #[test]
+    fn a_page_on_the_web_cannot_reach_it_through_a_browser() {
+        let check = |host, expected: Result<&str, u16>| {
+            assert_eq!(outcome("GET", "/stats", host, ""), expected.map(str::to_owned), "{host}");
+        };
+        check("localhost:1", Ok("Stats"));
+        check("[::1]:1", Ok("Stats"));
+        check("evil.example", Err(403));
+        check("127.0.0.1.evil.example:80", Err(403));
+    }
+}

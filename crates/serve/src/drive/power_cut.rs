@@ -1,0 +1,146 @@
+//! When the power goes.
+
+use drivelab_core::{Rng, Span, Time};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::store::Dice;
+
+/// When the power is to be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At once.
+    Now,
+    /// Once this many more writes were submitted.
+    Writes(u64),
+    /// At a moment drawn from this range of milliseconds from now.
+    RandomMs(u64, u64),
+}
+
+/// A power cut that was asked for.
+#[derive(Debug, Clone)]
+pub struct PowerCut {
+    at: Option<Time>,
+    writes: Option<u64>,
+    seed: u64,
+}
+
+impl PowerCut {
+    /// A cut asked for at `now`.
+    pub fn new(now: Time, when: When, seed: u64) -> Self {
+        match when {
+            When::Now => Self { at: Some(now), writes: None, seed },
+            When::Writes(writes) => Self { at: None, writes: Some(writes), seed },
+            When::RandomMs(low, high) => {
+                let drawn = Rng::for_part(seed, 1).between(low, high.max(low));
+                Self { at: Some(now + Span::from_ms(drawn)), writes: None, seed }
+            }
+        }
+    }
+
+    /// The moment that was drawn, if the cut depends on time.
+    pub fn at(&self) -> Option<Time> {
+        self.at
+    }
+
+    /// A write was submitted.
+    pub fn saw_write(&mut self) {
+        if let Some(writes) = &mut self.writes {
+            *writes = writes.saturating_sub(1);
+        }
+    }
+
+    /// Whether the power goes at `now`.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.at.is_some_and(|at| at <= now) || self.writes == Some(0)
+    }
+
+    /// What chooses the survivors.
+    pub fn dice(&self) -> Dice {
+        Dice::new(self.seed)
+    }
+
+    /// The seed it was asked for with.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+}
+
+/// `{"when": "now"|{"writes": n}|{"random_ms": [a, b]}, "seed": s}`, everything optional.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(default)]
+    when: Option<Value>,
+    #[serde(default)]
+    seed: u64,
+}
+
+impl PowerCut {
+    /// Reads what `POST /power-cut` was sent at `now`.
+    ///
+    /// # Errors
+    /// Says what can be asked for.
+    pub fn from_json(now: Time, text: &str) -> Result<Self, String> {
+        let text = if text.trim().is_empty() { "{}" } else { text };
+        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let hint = r#""when" is "now", {"writes": n} or {"random_ms": [a, b]} with a <= b"#;
+        let when = asked.when.as_ref().map_or(Some(When::Now), read_when);
+        Ok(Self::new(now, when.ok_or(hint)?, asked.seed))
+    }
+}
+
+fn read_when(value: &Value) -> Option<When> {
+    match value {
+        Value::String(text) => (text == "now").then_some(When::Now),
+        Value::Object(object) if object.len() == 1 => {
+            if let Some(writes) = object.get("writes") {
+                return writes.as_u64().map(When::Writes);
+            }
+            let range = object.get("random_ms")?.as_array()?;
+            let [low, high] = range.as_slice() else { return None };
+            let (low, high) = (low.as_u64()?, high.as_u64()?);
+            // A week, in ms: longer than anybody waits, and far from overflow.
+            (low <= high && high <= 604_800_000).then_some(When::RandomMs(low, high))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(text: &str, at_ms: u64, writes: u64) -> Option<bool> {
+        let mut cut = PowerCut::from_json(Time::ZERO, text).ok()?;
+        (0..writes).for_each(|_| cut.saw_write());
+        Some(cut.is_due(Time::ZERO + Span::from_ms(at_ms)))
+    }
+
+    #[test]
+    fn a_cut_is_due_at_once_after_writes_or_at_its_moment() {
+        let check = |text, at_ms, writes, expected| {
+            assert_eq!(due(text, at_ms, writes), expected, "{text}");
+        };
+        check("", 0, 0, Some(true));
+        check(r#"{"when": "now", "seed": 4}"#, 0, 0, Some(true));
+        check(r#"{"when": {"writes": 3}}"#, 1000, 2, Some(false));
+        check(r#"{"when": {"writes": 3}}"#, 0, 3, Some(true));
+        check(r#"{"when": {"random_ms": [10, 20]}, "seed": 7}"#, 9, 0, Some(false));
+        check(r#"{"when": {"random_ms": [10, 20]}, "seed": 7}"#, 20, 0, Some(true));
+    }
+
+    #[test]
+    fn what_is_not_in_the_contract_is_refused() {
+        for text in [
+            r#"{"when": "later"}"#,
+            r#"{"when": {"writes": -1}}"#,
+            r#"{"when": {"random_ms": [20, 10]}}"#,
+            r#"{"when": {"writes": 1, "random_ms": [1, 2]}}"#,
+            r#"{"wehn": "now"}"#,
+            "[",
+        ] {
+            assert_eq!(due(text, 0, 0), None, "{text}");
+        }
+    }
+}

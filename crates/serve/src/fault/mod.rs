@@ -1,0 +1,277 @@
+//! Faults: what a drive does wrong when it is told to.
+//!
+//! Everything a fault does is drawn from the server's seed and the fault's own number, and is
+//! logged, so that a run can be replayed with the same requests.
+
+mod sector;
+mod spec;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+
+use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
+
+pub use spec::{Fault, FaultError, Kind, Listed};
+
+use crate::medium::Medium;
+use sector::Sector;
+
+/// The number of a fault.
+pub type FaultId = u64;
+
+/// Incidents kept until they are taken; beyond it they are only counted.
+const MOST_INCIDENTS: usize = 10_000;
+
+/// Something that a fault did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// When.
+    pub at: Time,
+    /// Which fault.
+    pub fault: FaultId,
+    /// What it did.
+    pub what: String,
+}
+
+impl fmt::Display for Incident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} fault {}: {}", self.at, self.fault, self.what)
+    }
+}
+
+/// What the faults have in store for one command.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) result: Result<(), IoError>,
+    /// The flush is acknowledged and never reaches the drive.
+    pub(crate) lies: bool,
+    stall: Span,
+    slow: u64,
+}
+
+/// Parts of a slow-down factor: it is kept as whole thousandths.
+pub(crate) const SLOW_PARTS: u64 = 1_000;
+
+impl Plan {
+    const NONE: Self = Self { result: Ok(()), lies: false, stall: Span::ZERO, slow: SLOW_PARTS };
+
+    /// When a command that the drive has done is answered.
+    pub(crate) fn due(&self, submitted: Time, done: Time) -> Time {
+        let took = done.since(submitted);
+        let slowed = u128::from(took.ns()) * u128::from(self.slow) / u128::from(SLOW_PARTS);
+        let slowed = u64::try_from(slowed).unwrap_or(u64::MAX);
+        submitted + Span::from_ns(slowed.max(took.ns())) + self.stall
+    }
+}
+
+#[derive(Debug)]
+struct Active {
+    fault: Fault,
+    rng: Rng,
+    /// Governs which sectors are damaged.
+    seed: u64,
+    strikes: u64,
+    /// Sectors that were damaged and have been rewritten, or whose damage is done.
+    settled: BTreeMap<u64, Sector>,
+}
+
+/// The faults in force.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    seed: u64,
+    next: FaultId,
+    active: BTreeMap<FaultId, Active>,
+    incidents: Vec<Incident>,
+}
+
+impl Faults {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed, next: 1, active: BTreeMap::new(), incidents: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, now: Time, fault: Fault) -> FaultId {
+        let id = self.next;
+        self.next += 1;
+        let mut rng = Rng::for_part(self.seed, id);
+        let seed = rng.bits();
+        self.note(now, id, format!("added {fault}"));
+        let active = Active { fault, rng, seed, strikes: 0, settled: BTreeMap::new() };
+        self.active.insert(id, active);
+        id
+    }
+
+    pub(crate) fn remove(&mut self, now: Time, id: FaultId) -> bool {
+        let found = self.active.remove(&id).is_some();
+        if found {
+            self.note(now, id, "removed".to_owned());
+        }
+        found
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FaultId, &Fault, u64)> {
+        self.active.iter().map(|(id, active)| (*id, &active.fault, active.strikes))
+    }
+
+    pub(crate) fn take_incidents(&mut self) -> Vec<Incident> {
+        std::mem::take(&mut self.incidents)
+    }
+
+    fn note(&mut self, at: Time, fault: FaultId, what: String) {
+        if self.incidents.len() < MOST_INCIDENTS {
+            self.incidents.push(Incident { at, fault, what });
+        }
+    }
+
+    /// The faults of the kinds that `wanted` names which strike this command now.
+    fn striking(
+        &mut self,
+        command: (Op, Lba, Sectors),
+        wanted: impl Fn(Kind) -> bool,
+    ) -> Vec<(FaultId, Fault)> {
+        let (op, lba, sectors) = command;
+        let mut striking = Vec::new();
+        for (id, active) in &mut self.active {
+            let fault = &active.fault;
+            if wanted(fault.kind)
+                && fault.concerns(op, lba, sectors)
+                && active.rng.chance(fault.probability)
+            {
+                active.strikes += 1;
+                striking.push((*id, fault.clone()));
+            }
+        }
+        striking
+    }
+
+    /// What happens to a command that is submitted at `now`.
+    pub(crate) fn plan(&mut self, now: Time, op: Op, lba: Lba, sectors: Sectors) -> Plan {
+        let mut plan = Plan::NONE;
+        if self.active.is_empty() {
+            return plan;
+        }
+        let of_plan = |kind| {
+            use Kind::{LyingFlush, ReadError, Slow, Stall, WriteError};
+            matches!(kind, Stall | Slow | ReadError | WriteError | LyingFlush)
+        };
+        for (id, fault) in self.striking((op, lba, sectors), of_plan) {
+            match fault.kind {
+                Kind::Stall => plan.stall += fault.duration,
+                Kind::Slow => plan.slow = plan.slow.saturating_mul(fault.factor) / SLOW_PARTS,
+                Kind::LyingFlush => plan.lies = true,
+                _ => plan.result = Err(IoError::Medium),
+            }
+            self.note(now, id, format!("{} strikes {op:?} at {lba}+{sectors}", fault.kind));
+        }
+        plan
+    }
+
+    /// Where a write to `lba` really lands.
+    pub(crate) fn landing(
+        &mut self,
+        now: Time,
+        lba: Lba,
+        sectors: Sectors,
+        capacity: Sectors,
+    ) -> Lba {
+        if self.active.is_empty() {
+            return lba;
+        }
+        let mut lands = lba;
+        let misdirected = |kind| kind == Kind::Misdirected;
+        for (id, fault) in self.striking((Op::Write, lba, sectors), misdirected) {
+            let (first, end) = fault.within(capacity);
+            // Aligned as the write is, so that a page lands on a page.
+            let places = (end.get() - first.get()) / sectors.get().max(1);
+            if places < 2 {
+                continue;
+            }
+            let active = self.active.get_mut(&id).expect("it has just struck");
+            let place = active.rng.below(places) * sectors.get();
+            lands = first + Sectors::new(place);
+            self.note(now, id, format!("the write to {lba}+{sectors} lands at {lands}"));
+        }
+        lands
+    }
+
+    /// How many bytes of a sector that is written as the power goes are new, if not all.
+    pub(crate) fn torn(&mut self, now: Time, lba: Lba) -> Option<usize> {
+        let one = Sectors::new(1);
+        let striking = self.striking((Op::Write, lba, one), |kind| kind == Kind::Torn);
+        let (id, _) = striking.into_iter().next()?;
+        let active = self.active.get_mut(&id).expect("it has just struck");
+        let bytes = usize::try_from(active.rng.between(1, 511)).expect("below 512");
+        self.note(now, id, format!("sector {lba} is torn after {bytes} bytes"));
+        Some(bytes)
+    }
+
+    /// What damage to its sectors does to a read: an error, or wrong data on the medium.
+    pub(crate) fn damage(
+        &mut self,
+        now: Time,
+        (lba, sectors): (Lba, Sectors),
+        medium: &mut dyn Medium,
+    ) -> io::Result<Result<(), IoError>> {
+        let mut result = Ok(());
+        let mut notes = Vec::new();
+        for (id, active) in &mut self.active {
+            let kind = active.fault.kind;
+            if !matches!(kind, Kind::LatentError | Kind::BitRot) {
+                continue;
+            }
+            for sector in active.damaged(lba, sectors) {
+                active.strikes += 1;
+                if kind == Kind::LatentError {
+                    notes.push((*id, format!("sector {sector} cannot be read")));
+                    result = Err(IoError::Medium);
+                } else {
+                    let bit = active.rot(sector, medium)?;
+                    notes.push((*id, format!("bit {bit} of sector {sector} has flipped")));
+                }
+            }
+        }
+        for (id, what) in notes {
+            self.note(now, id, what);
+        }
+        Ok(result)
+    }
+
+    /// Sectors that are written are good again.
+    pub(crate) fn healed(&mut self, lba: Lba, sectors: Sectors) {
+        for active in self.active.values_mut() {
+            active.heal(lba, sectors);
+        }
+    }
+}
+
+impl Active {
+    /// The damaged sectors of a range.
+    fn damaged(&self, lba: Lba, sectors: Sectors) -> Vec<u64> {
+        let (first, end) = self.fault.within(Sectors::new(u64::MAX));
+        let range = lba.max(first).get()..(lba + sectors).min(end).get();
+        let bad = |sector: &u64| {
+            sector::is_struck(self.seed, *sector, self.fault.probability)
+                && !self.settled.contains_key(sector)
+        };
+        range.filter(bad).collect()
+    }
+
+    fn heal(&mut self, lba: Lba, sectors: Sectors) {
+        if matches!(self.fault.kind, Kind::LatentError | Kind::BitRot) {
+            for sector in self.damaged(lba, sectors) {
+                self.settled.insert(sector, Sector::Rewritten);
+            }
+        }
+    }
+
+    /// Flips the bit of `sector` that this fault flips; says which.
+    fn rot(&mut self, sector: u64, medium: &mut dyn Medium) -> io::Result<usize> {
+        let bit = sector::bit(self.seed, sector);
+        let mut bytes = [0; 512];
+        medium.read(Lba::new(sector), &mut bytes)?;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        medium.write(Lba::new(sector), &bytes)?;
+        self.settled.insert(sector, Sector::Rotten);
+        Ok(bit)
+    }
+}

@@ -1,0 +1,253 @@
+//! A fault as a user writes it.
+
+use std::fmt;
+
+use drivelab_core::config::Choice;
+use drivelab_core::units::SECTOR_BYTES;
+use drivelab_core::{Bytes, Lba, Op, Ratio, Sectors, Span, choice_as_text};
+use serde::{Deserialize, Serialize};
+
+use super::SLOW_PARTS;
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The answer is held back for a while.
+    Stall,
+    /// The answer takes a multiple of its time.
+    Slow,
+    /// A read fails.
+    ReadError,
+    /// A write fails.
+    WriteError,
+    /// A power cut mixes old and new bytes within a sector.
+    Torn,
+    /// A flush is acknowledged and nothing is done.
+    LyingFlush,
+    /// Sectors cannot be read until they are written again.
+    LatentError,
+    /// A write lands somewhere else.
+    Misdirected,
+    /// A bit of a sector has flipped on the medium.
+    BitRot,
+}
+
+impl Choice for Kind {
+    const WHAT: &'static str = "kind of fault";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("stall", Self::Stall),
+        ("slow", Self::Slow),
+        ("read-error", Self::ReadError),
+        ("write-error", Self::WriteError),
+        ("torn", Self::Torn),
+        ("lying-flush", Self::LyingFlush),
+        ("latent-error", Self::LatentError),
+        ("misdirected", Self::Misdirected),
+        ("bit-rot", Self::BitRot),
+    ];
+}
+choice_as_text!(Kind);
+
+impl Kind {
+    /// The operations it can strike.
+    fn strikes(self, op: Op) -> bool {
+        match self {
+            Self::Stall | Self::Slow => true,
+            Self::ReadError | Self::LatentError | Self::BitRot => op == Op::Read,
+            Self::WriteError | Self::Torn | Self::Misdirected => op == Op::Write,
+            Self::LyingFlush => op == Op::Flush,
+        }
+    }
+}
+
+/// One fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// What goes wrong.
+    pub kind: Kind,
+    /// With which operation only, if not with all that it can strike.
+    pub op: Option<Op>,
+    /// In which sectors only, first and beyond the last.
+    pub range: Option<(Lba, Lba)>,
+    /// How often.
+    pub probability: Ratio,
+    /// How long a stall lasts.
+    pub duration: Span,
+    /// By what a slow-down multiplies, in thousandths.
+    pub factor: u64,
+}
+
+/// Why a fault was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FaultError {
+    /// Not JSON, or not the keys of the contract.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A key has a value that it cannot have.
+    #[error("`{key}` {what}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+/// The keys as they stand in the contract.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    kind: Kind,
+    op: Option<Op>,
+    range: Option<[u64; 2]>,
+    probability: Option<f64>,
+    duration_ms: Option<f64>,
+    factor: Option<f64>,
+}
+
+/// A day in ms, and a factor of a million: beyond them a fault is a mistake.
+const LONGEST_MS: f64 = 86_400_000.0;
+const GREATEST_FACTOR: f64 = 1e6;
+
+impl Fault {
+    /// Reads what `POST /faults` was sent.
+    ///
+    /// # Errors
+    /// Says which key is wrong.
+    pub fn from_json(text: &str) -> Result<Self, FaultError> {
+        let unreadable = |error: serde_json::Error| FaultError::Unreadable(error.to_string());
+        let keys: Keys = serde_json::from_str(text).map_err(unreadable)?;
+        let wrong = |key, what| FaultError::Value { key, what };
+        let scaled = |key, value: Option<f64>, most: f64, scale: f64| match value {
+            Some(value) if value > 0.0 && value <= most => Ok(Some(rounded(value * scale))),
+            Some(_) => Err(wrong(key, "is not above 0, or too large")),
+            None => Ok(None),
+        };
+        let parts = scaled("probability", keys.probability, 1.0, 1e9)?;
+        let duration = scaled("duration_ms", keys.duration_ms, LONGEST_MS, 1e6)?;
+        #[expect(clippy::cast_precision_loss, reason = "a thousand")]
+        let factor = scaled("factor", keys.factor, GREATEST_FACTOR, SLOW_PARTS as f64)?;
+        if keys.kind == Kind::Stall && duration.is_none() {
+            return Err(wrong("duration_ms", "says how long a stall lasts: it is missing"));
+        }
+        if keys.kind == Kind::Slow && factor.is_none() {
+            return Err(wrong("factor", "says how much slower: it is missing"));
+        }
+        if keys.op.is_some_and(|op| !keys.kind.strikes(op)) {
+            return Err(wrong("op", "is one that this kind of fault does not strike"));
+        }
+        let range = keys.range.map(|[start, end]| {
+            let end = Sectors::holding(Bytes::new(end)).get();
+            (Lba::at_byte(Bytes::new(start)), Lba::new(end))
+        });
+        if range.is_some_and(|(start, end)| start >= end) {
+            return Err(wrong("range", "is empty: it is [first byte, byte beyond the last]"));
+        }
+        Ok(Self {
+            kind: keys.kind,
+            op: keys.op,
+            range,
+            probability: parts.map_or(Ratio::ONE, Ratio::from_billionths),
+            duration: Span::from_ns(duration.unwrap_or(0)),
+            factor: factor.unwrap_or(SLOW_PARTS),
+        })
+    }
+
+    /// Whether it can strike this command. A flush has no address: a range does not spare it.
+    pub(super) fn concerns(&self, op: Op, lba: Lba, sectors: Sectors) -> bool {
+        let here = |(start, end)| op == Op::Flush || (lba < end && start < lba + sectors);
+        self.kind.strikes(op)
+            && self.op.is_none_or(|wanted| wanted == op)
+            && self.range.is_none_or(here)
+    }
+
+    /// Its range on a drive of `capacity`.
+    pub(super) fn within(&self, capacity: Sectors) -> (Lba, Lba) {
+        let all = (Lba::ZERO, Lba::ZERO + capacity);
+        self.range.map_or(all, |(start, end)| (start.min(all.1), end.min(all.1)))
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive and bounded by the caller"
+)]
+fn rounded(value: f64) -> u64 {
+    (value + 0.5) as u64
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with {}", self.kind, self.probability)?;
+        if let Some((start, end)) = self.range {
+            write!(f, " in sectors {start} to {end}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A fault as `GET /faults` lists it.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    id: u64,
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    op: Option<Op>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<[u64; 2]>,
+    probability: f64,
+    strikes: u64,
+}
+
+impl Listed {
+    pub(crate) fn new(id: u64, fault: &Fault, strikes: u64) -> Self {
+        let bytes = |lba: Lba| lba.get().saturating_mul(SECTOR_BYTES);
+        Self {
+            id,
+            kind: fault.kind,
+            op: fault.op,
+            range: fault.range.map(|(start, end)| [bytes(start), bytes(end)]),
+            probability: fault.probability.to_f64(),
+            strikes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_fault_is_said() {
+        let check = |text: &str, expected: &str| {
+            let error = Fault::from_json(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        };
+        check(r#"{"kind": "stal"}"#, "did you mean `stall`");
+        check(r#"{"kind": "stall"}"#, "`duration_ms`");
+        check(r#"{"kind": "slow"}"#, "`factor`");
+        check(r#"{"kind": "slow", "factor": 0}"#, "`factor`");
+        check(r#"{"kind": "read-error", "op": "write"}"#, "`op`");
+        check(r#"{"kind": "read-error", "probability": 1.5}"#, "`probability`");
+        check(r#"{"kind": "read-error", "range": [512, 512]}"#, "`range`");
+        check(r#"{"kind": "read-error", "rnage": [0, 512]}"#, "rnage");
+    }
+
+    #[test]
+    fn a_fault_concerns_its_operation_and_its_range() {
+        let text = r#"{"kind": "stall", "op": "read", "range": [4096, 8192], "duration_ms": 1.5}"#;
+        let fault = Fault::from_json(text).unwrap();
+        assert_eq!(fault.duration, Span::from_us(1500));
+        let check = |op, lba, sectors, expected| {
+            let found = fault.concerns(op, Lba::new(lba), Sectors::new(sectors));
+            assert_eq!(found, expected, "{op:?} {lba}+{sectors}");
+        };
+        check(Op::Read, 8, 8, true);
+        check(Op::Read, 0, 9, true);
+        check(Op::Read, 15, 100, true);
+        check(Op::Read, 0, 8, false);
+        check(Op::Read, 16, 8, false);
+        check(Op::Write, 8, 8, false);
+    }
+}

@@ -1,0 +1,108 @@
+//! Mounting: by the system call as root, by `fusermount3` as anybody else.
+
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+    recvmsg, socketpair,
+};
+
+/// A mount that ends when it is dropped.
+#[derive(Debug)]
+pub(super) struct Mount {
+    path: PathBuf,
+    /// The file is ours to remove.
+    made: bool,
+    as_root: bool,
+}
+
+impl Mount {
+    /// Mounts on the file at `path`; gives the device to talk to the kernel by.
+    pub(super) fn new(path: &Path) -> io::Result<(OwnedFd, Self)> {
+        let made = !path.exists();
+        if made {
+            File::create(path)?;
+        }
+        let path = path.canonicalize()?;
+        if !path.is_file() {
+            let what = format!("{} is no regular file: the mount point is one", path.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let as_root = rustix::process::geteuid().is_root();
+        let device = if as_root { mount_as_root(&path) } else { mount_by_helper(&path) };
+        let mount = Self { path, made, as_root };
+        match device {
+            Ok(device) => Ok((device, mount)),
+            Err(error) => {
+                mount.remove_file();
+                std::mem::forget(mount);
+                Err(error)
+            }
+        }
+    }
+
+    fn remove_file(&self) {
+        if self.made {
+            // An empty file left behind does no harm.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // Detached: whoever has it open keeps it until they close it, and gets errors.
+        if self.as_root {
+            let _ = unmount(&self.path, UnmountFlags::DETACH);
+        } else {
+            let _ = Command::new("fusermount3").args(["-u", "-z", "-q"]).arg(&self.path).status();
+        }
+        self.remove_file();
+    }
+}
+
+fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
+    let device: OwnedFd = OpenOptions::new().read(true).write(true).open("/dev/fuse")?.into();
+    let options = format!(
+        "fd={},rootmode=100600,user_id=0,group_id=0,allow_other,default_permissions",
+        device.as_raw_fd()
+    );
+    let options = CString::new(options).expect("no zero byte in numbers");
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    mount("drivelab", path, "fuse.drivelab", flags, options.as_c_str())?;
+    Ok(device)
+}
+
+/// `fusermount3` mounts and sends the device back over a socket that it finds in its environment.
+fn mount_by_helper(path: &Path) -> io::Result<OwnedFd> {
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::empty(), None)?;
+    rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;
+    let status = Command::new("fusermount3")
+        .args(["-o", "fsname=drivelab,subtype=drivelab", "--"])
+        .arg(path)
+        .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string())
+        .status()
+        .map_err(|error| io::Error::new(error.kind(), format!("fusermount3: {error}")))?;
+    drop(theirs);
+    if !status.success() {
+        return Err(io::Error::other("fusermount3 did not mount the file"));
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut slices = [IoSliceMut::new(&mut byte)];
+    recvmsg(&ours, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let sent = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut devices) => devices.next(),
+        _ => None,
+    });
+    sent.ok_or_else(|| io::Error::other("fusermount3 sent no device"))
+}

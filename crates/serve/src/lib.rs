@@ -1,0 +1,19 @@
+//! Presents a drive in real time, and pulls the plug on it.
+//!
+//! [`drive::ServedDrive`] joins a [`drivelab_core::Device`], which decides when a request
+//! completes, with a [`store::Store`], which decides what the bytes are; it is told the time and
+//! is tested in virtual time.
+#![forbid(unsafe_code)]
+
+pub mod backing;
+pub mod control;
+pub mod drive;
+pub mod durability;
+pub mod fault;
+mod fuse;
+pub mod medium;
+pub mod nbd;
+mod queue;
+pub mod server;
+pub mod store;
+mod table;

@@ -1,0 +1,93 @@
+//! Bytes in a sparse file.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use drivelab_core::{Lba, Sectors};
+use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom};
+
+use super::{Extent, Medium, push_extent};
+
+/// A drive's contents in a sparse file, which survive the server.
+#[derive(Debug)]
+pub struct Image {
+    capacity: Sectors,
+    file: File,
+}
+
+impl Image {
+    /// Opens the image at `path`, or makes one; it is then held by nobody else.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is in use, or belongs to a drive of another size.
+    pub fn open(path: &Path, capacity: Sectors) -> io::Result<Self> {
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let (found, wanted) = (file.metadata()?.len(), capacity.bytes().get());
+        if found == 0 {
+            file.set_len(wanted)?;
+        } else if found != wanted {
+            let what = format!("the image holds {found} bytes, the drive {wanted}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Ok(Self { capacity, file })
+    }
+
+    /// Where the next data (or hole) begins at or after byte `at`; `None` beyond the last.
+    fn seek(&self, to: SeekFrom) -> io::Result<Option<u64>> {
+        match rustix::fs::seek(&self.file, to) {
+            Ok(found) => Ok(Some(found)),
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Medium for Image {
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(data, lba.byte_offset().get())
+    }
+
+    fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(data, lba.byte_offset().get())
+    }
+
+    fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        if sectors == Sectors::ZERO {
+            return Ok(());
+        }
+        let (at, length) = (lba.byte_offset().get(), sectors.bytes().get());
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(rustix::fs::fallocate(&self.file, flags, at, length)?)
+    }
+
+    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
+        let mut extents = Vec::new();
+        let (mut at, end) = (lba.get(), lba.get() + sectors.get());
+        while at < end && extents.len() < limit {
+            let byte = Lba::new(at).byte_offset().get();
+            let data = self.seek(SeekFrom::Data(byte))?.map_or(end, |byte| byte / 512);
+            let hole = data > at;
+            let next = if hole {
+                data.min(end)
+            } else {
+                let hole = self.seek(SeekFrom::Hole(byte))?.map_or(end, |byte| byte.div_ceil(512));
+                hole.clamp(at + 1, end)
+            };
+            push_extent(&mut extents, Extent { sectors: Sectors::new(next - at), hole });
+            at = next;
+        }
+        Ok(extents)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}

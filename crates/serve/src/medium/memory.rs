@@ -1,0 +1,119 @@
+//! Bytes in memory, only as many as were written.
+
+use std::collections::HashMap;
+use std::io;
+
+use drivelab_core::units::SECTOR_BYTES;
+use drivelab_core::{Bytes, Lba, Sectors};
+
+use super::{Extent, Medium, push_extent};
+use crate::store::Mixer;
+
+/// Sectors in a page: 32 KiB, small enough for scattered writes, large enough that a big copy
+/// touches few.
+const PAGE: u64 = 64;
+const PAGE_BYTES: usize = 32 << 10;
+const SECTOR: usize = 512;
+
+/// A sparse array of bytes in memory.
+#[derive(Debug)]
+pub struct Memory {
+    capacity: Sectors,
+    most_pages: usize,
+    pages: HashMap<u64, Box<[u8]>, Mixer>,
+}
+
+impl Memory {
+    /// Memory for `capacity` sectors that never takes more than about `limit`.
+    pub fn new(capacity: Sectors, limit: Bytes) -> Self {
+        let most_pages = usize::try_from(limit.get()).unwrap_or(usize::MAX) / PAGE_BYTES;
+        Self { capacity, most_pages, pages: HashMap::default() }
+    }
+
+    /// The pages that `sectors` from `lba` on touch: page number, place in it, length in bytes.
+    fn pieces(lba: Lba, sectors: u64) -> impl Iterator<Item = (u64, usize, usize)> {
+        let (mut at, end) = (lba.get(), lba.get() + sectors);
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (page, place) = (at / PAGE, at % PAGE);
+            let length = (PAGE - place).min(end - at);
+            at += length;
+            let bytes = |sectors| usize::try_from(sectors * SECTOR_BYTES).expect("within a page");
+            Some((page, bytes(place), bytes(length)))
+        })
+    }
+}
+
+impl Medium for Memory {
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        let mut rest = data;
+        for (page, place, length) in Self::pieces(lba, (rest.len() / SECTOR) as u64) {
+            let (piece, after) = rest.split_at_mut(length);
+            match self.pages.get(&page) {
+                Some(page) => piece.copy_from_slice(&page[place..place + length]),
+                None => piece.fill(0),
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
+        let mut rest = data;
+        for (page, place, length) in Self::pieces(lba, (data.len() / SECTOR) as u64) {
+            let (piece, after) = rest.split_at(length);
+            if !self.pages.contains_key(&page) && self.pages.len() >= self.most_pages {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let page = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES].into());
+            page[place..place + length].copy_from_slice(piece);
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        // A trim of the whole drive names more pages than there are.
+        if sectors.get() / PAGE > 2 * self.pages.len() as u64 {
+            let (first, last) = (lba.get().div_ceil(PAGE), (lba.get() + sectors.get()) / PAGE);
+            self.pages.retain(|page, _| *page < first || last <= *page);
+            let head = (first * PAGE - lba.get()).min(sectors.get());
+            let tail = lba.get() + sectors.get() - last * PAGE;
+            self.free(lba, Sectors::new(head))?;
+            return self.free(Lba::new(last * PAGE), Sectors::new(tail));
+        }
+        for (page, place, length) in Self::pieces(lba, sectors.get()) {
+            if length == PAGE_BYTES {
+                self.pages.remove(&page);
+            } else if let Some(bytes) = self.pages.get_mut(&page) {
+                bytes[place..place + length].fill(0);
+            }
+        }
+        Ok(())
+    }
+
+    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
+        let mut extents = Vec::new();
+        for (page, _, length) in Self::pieces(lba, sectors.get()) {
+            let sectors = Sectors::new((length / SECTOR) as u64);
+            let hole = !self.pages.contains_key(&page);
+            let before = extents.len();
+            push_extent(&mut extents, Extent { sectors, hole });
+            if extents.len() > limit {
+                extents.truncate(before);
+                break;
+            }
+        }
+        Ok(extents)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

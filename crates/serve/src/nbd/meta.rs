@@ -1,0 +1,27 @@
+//! Metadata contexts: there is one, which blocks are allocated.
+
+use super::input::Reader;
+
+/// The context we know.
+pub(super) const CONTEXT: &str = "base:allocation";
+
+/// What it is called in replies.
+pub(super) const CONTEXT_ID: u32 = 1;
+
+/// Queries taken in one option.
+const MOST_QUERIES: u32 = 64;
+
+/// Reads the export's name and what is asked for.
+pub(super) fn queries(data: &[u8]) -> Option<(&str, Vec<&str>)> {
+    let mut reader = Reader(data);
+    let name = reader.text()?;
+    let count = reader.u32().filter(|count| *count <= MOST_QUERIES)?;
+    let queries = (0..count).map(|_| reader.text()).collect::<Option<_>>()?;
+    reader.0.is_empty().then_some((name, queries))
+}
+
+/// Whether the queries select our context; to list without a query is to ask for all.
+pub(super) fn selects(queries: &[&str], listing: bool) -> bool {
+    let all = listing && queries.is_empty();
+    all || queries.iter().any(|query| *query == CONTEXT || (listing && *query == "base:"))
+}

@@ -1,0 +1,236 @@
+//! One connection: handshake, requests, replies, and how much of them there may be at once.
+
+use super::handshake::{Agreed, Export, Handshake, Step};
+use super::input::Input;
+use super::meta::CONTEXT_ID;
+use super::request::{self, Kind, Request, Taken};
+use super::{Ended, MOST_BYTES, WireError};
+use crate::medium::Extent;
+
+const SIMPLE_REPLY: u32 = 0x6744_6698;
+const STRUCTURED_REPLY: u32 = 0x668e_33ef;
+const DONE: u16 = 1;
+
+mod chunk {
+    pub(super) const NONE: u16 = 0;
+    pub(super) const OFFSET_DATA: u16 = 1;
+    pub(super) const BLOCK_STATUS: u16 = 5;
+    pub(super) const ERROR: u16 = 0x8001;
+}
+
+/// `NBD_STATE_HOLE | NBD_STATE_ZERO`.
+const HOLE_AND_ZERO: u32 = 3;
+
+/// How much one connection may have under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests.
+    pub requests: usize,
+    /// Bytes of requests under way and of replies that the client has not taken.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// 256 requests are more than any client we know sends; two of the largest transfers fit.
+    fn default() -> Self {
+        Self { requests: 256, bytes: 2 * MOST_BYTES as usize }
+    }
+}
+
+#[derive(Debug)]
+enum Phase {
+    Handshake(Handshake),
+    Transmission(Agreed),
+}
+
+/// The server's side of one connection.
+#[derive(Debug)]
+pub struct Session {
+    export: Export,
+    phase: Phase,
+    limits: Limits,
+    input: Input,
+    out: Vec<u8>,
+    /// Bytes of `out` that the client has taken.
+    taken: usize,
+    requests: usize,
+    bytes: usize,
+}
+
+impl Session {
+    /// A connection that has just been made.
+    pub fn new(export: Export, limits: Limits) -> Self {
+        let mut out = Vec::new();
+        let phase = Phase::Handshake(Handshake::new(export.clone(), &mut out));
+        let input = Input::default();
+        Self { export, phase, limits, input, out, taken: 0, requests: 0, bytes: 0 }
+    }
+
+    /// Whether the handshake is over.
+    pub fn is_serving(&self) -> bool {
+        matches!(self.phase, Phase::Transmission(_))
+    }
+
+    /// How many more bytes it takes from the client now; 0 while too much is under way.
+    pub fn appetite(&self) -> usize {
+        if !self.has_room() {
+            return 0;
+        }
+        (MOST_BYTES as usize + 1024).saturating_sub(self.input.len())
+    }
+
+    fn has_room(&self) -> bool {
+        self.requests < self.limits.requests && self.bytes + self.output().len() < self.limits.bytes
+    }
+
+    /// Takes bytes from the client, at most as many as its appetite.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.input.push(bytes);
+    }
+
+    /// What is to be sent.
+    pub fn output(&self) -> &[u8] {
+        &self.out[self.taken..]
+    }
+
+    /// The client has taken `count` bytes of the output.
+    pub fn sent(&mut self, count: usize) {
+        self.taken += count;
+        if self.taken == self.out.len() {
+            self.out.clear();
+            self.taken = 0;
+            // A large reply must not keep its memory for the life of the connection.
+            self.out.shrink_to(1 << 20);
+        } else if self.taken > self.out.len() / 2 {
+            self.out.drain(..self.taken);
+            self.taken = 0;
+        }
+    }
+
+    /// The next request, if one is there and there is room for it.
+    ///
+    /// # Errors
+    /// The connection is over; what is under way need not be answered.
+    pub fn next_request(&mut self) -> Result<Option<Request>, Ended> {
+        while self.has_room() {
+            let agreed = match &mut self.phase {
+                Phase::Transmission(agreed) => *agreed,
+                Phase::Handshake(handshake) => {
+                    match handshake.step(&mut self.input, &mut self.out)? {
+                        Step::NeedsInput => return Ok(None),
+                        Step::Again => {}
+                        Step::Transmission(agreed) => self.phase = Phase::Transmission(agreed),
+                    }
+                    continue;
+                }
+            };
+            match request::take(&mut self.input, &self.export, agreed)? {
+                Taken::NeedsInput => return Ok(None),
+                Taken::Refused { cookie, error } => self.put_error(cookie, error),
+                Taken::Request(request) => {
+                    self.requests += 1;
+                    self.bytes += weight(&request);
+                    return Ok(Some(request));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Requests under way.
+    pub fn in_flight(&self) -> usize {
+        self.requests
+    }
+
+    /// Answers a request that needs no data.
+    pub fn reply_done(&mut self, request: &Request) {
+        self.over(request);
+        self.put_done(request.cookie);
+    }
+
+    /// Answers a request that failed.
+    pub fn reply_error(&mut self, request: &Request, error: WireError) {
+        self.over(request);
+        self.put_error(request.cookie, error);
+    }
+
+    /// Answers a read: gives the place to put the data.
+    pub fn reply_read(&mut self, request: &Request) -> &mut [u8] {
+        self.over(request);
+        if self.is_structured() {
+            self.put_chunk(request.cookie, chunk::OFFSET_DATA, 8 + request.length);
+            self.out.extend(request.offset.to_be_bytes());
+        } else {
+            self.put_simple(request.cookie, 0);
+        }
+        let start = self.out.len();
+        self.out.resize(start + request.length as usize, 0);
+        &mut self.out[start..]
+    }
+
+    /// Answers a question about block status.
+    pub fn reply_extents(&mut self, request: &Request, extents: &[Extent]) {
+        self.over(request);
+        let count = u32::try_from(extents.len()).expect("few extents are asked for");
+        self.put_chunk(request.cookie, chunk::BLOCK_STATUS, 4 + 8 * count);
+        self.out.extend(CONTEXT_ID.to_be_bytes());
+        for extent in extents {
+            let bytes = extent.sectors.bytes().get();
+            let length = u32::try_from(bytes).expect("within the length that was asked for");
+            self.out.extend(length.to_be_bytes());
+            self.out.extend((if extent.hole { HOLE_AND_ZERO } else { 0 }).to_be_bytes());
+        }
+    }
+
+    fn over(&mut self, request: &Request) {
+        self.requests -= 1;
+        self.bytes -= weight(request);
+    }
+
+    fn is_structured(&self) -> bool {
+        matches!(self.phase, Phase::Transmission(Agreed { structured: true, .. }))
+    }
+
+    fn put_done(&mut self, cookie: u64) {
+        if self.is_structured() {
+            self.put_chunk(cookie, chunk::NONE, 0);
+        } else {
+            self.put_simple(cookie, 0);
+        }
+    }
+
+    fn put_error(&mut self, cookie: u64, error: WireError) {
+        if self.is_structured() {
+            self.put_chunk(cookie, chunk::ERROR, 6);
+            self.out.extend((error as u32).to_be_bytes());
+            self.out.extend([0, 0]);
+        } else {
+            self.put_simple(cookie, error as u32);
+        }
+    }
+
+    fn put_simple(&mut self, cookie: u64, error: u32) {
+        self.out.extend(SIMPLE_REPLY.to_be_bytes());
+        self.out.extend(error.to_be_bytes());
+        self.out.extend(cookie.to_be_bytes());
+    }
+
+    /// The head of a chunk that is also the last.
+    fn put_chunk(&mut self, cookie: u64, kind: u16, length: u32) {
+        self.out.extend(STRUCTURED_REPLY.to_be_bytes());
+        self.out.extend(DONE.to_be_bytes());
+        self.out.extend(kind.to_be_bytes());
+        self.out.extend(cookie.to_be_bytes());
+        self.out.extend(length.to_be_bytes());
+    }
+}
+
+/// Bytes of data that a request keeps in memory.
+fn weight(request: &Request) -> usize {
+    match request.kind {
+        Kind::Read | Kind::Write(_) => request.length as usize,
+        // Written piece by piece.
+        Kind::WriteZeroes { hole: false } => (request.length as usize).min(4 << 20),
+        Kind::WriteZeroes { hole: true } | Kind::Flush | Kind::Trim | Kind::BlockStatus { .. } => 0,
+    }
+}

@@ -1,0 +1,50 @@
+//! Two queues, of reads and of everything else, that remember which came first.
+
+use std::collections::VecDeque;
+
+use drivelab_core::dispatch::Class;
+
+/// Waits for a tag.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    reads: VecDeque<(u64, T)>,
+    writes: VecDeque<(u64, T)>,
+    sequence: u64,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { reads: VecDeque::new(), writes: VecDeque::new(), sequence: 0 }
+    }
+}
+
+impl<T> Queue<T> {
+    pub(crate) fn push(&mut self, class: Class, entry: T) {
+        self.sequence += 1;
+        let entry = (self.sequence, entry);
+        match class {
+            Class::Read => self.reads.push_back(entry),
+            Class::Write => self.writes.push_back(entry),
+        }
+    }
+
+    /// How many reads and others wait, and of which class the first of all is.
+    pub(crate) fn state(&self) -> (usize, usize, Option<Class>) {
+        let first = |queue: &VecDeque<(u64, T)>| queue.front().map(|(sequence, _)| *sequence);
+        let head = match (first(&self.reads), first(&self.writes)) {
+            (Some(read), Some(write)) if write < read => Some(Class::Write),
+            (Some(_), _) => Some(Class::Read),
+            (None, Some(_)) => Some(Class::Write),
+            (None, None) => None,
+        };
+        (self.reads.len(), self.writes.len(), head)
+    }
+
+    pub(crate) fn pop(&mut self, class: Class) -> T {
+        let queue = match class {
+            Class::Read => &mut self.reads,
+            Class::Write => &mut self.writes,
+        };
+        queue.pop_front().expect("the policy names a class that waits").1
+    }
+}

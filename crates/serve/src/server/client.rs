@@ -1,0 +1,152 @@
+//! One connection on a socket.
+
+use std::io::{self, Read, Write};
+
+use drivelab_core::{Span, Time};
+
+use super::endpoint::Stream;
+use crate::control::{self, HttpRequest};
+use crate::nbd::Session;
+
+/// How long a client may take to come to its first request: it holds a place meanwhile.
+pub(super) const PATIENCE: Span = Span::from_secs(10);
+
+/// Read from one client at a time before the others get their turn.
+const TURN: usize = 256 << 10;
+
+/// What a connection speaks.
+#[derive(Debug)]
+pub(super) enum Protocol {
+    Nbd(Box<Session>),
+    Http { input: Vec<u8>, output: Vec<u8>, sent: usize, answered: bool },
+}
+
+/// A connection and what is buffered for it.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) stream: Stream,
+    /// Tells it from others that had its place before.
+    pub(super) generation: u64,
+    pub(super) protocol: Protocol,
+    pub(super) opened: Time,
+    /// When the answers that are in the output were due.
+    pub(super) due: Vec<Time>,
+    /// What the loop waits for on it: input, output.
+    pub(super) interest: (bool, bool),
+}
+
+impl Client {
+    pub(super) fn nbd(stream: Stream, generation: u64, now: Time, session: Session) -> Self {
+        let protocol = Protocol::Nbd(Box::new(session));
+        let (due, interest) = (Vec::new(), (false, false));
+        Self { stream, generation, protocol, opened: now, due, interest }
+    }
+
+    pub(super) fn http(stream: Stream, generation: u64, now: Time) -> Self {
+        let (input, output) = (Vec::new(), Vec::new());
+        let protocol = Protocol::Http { input, output, sent: 0, answered: false };
+        let (due, interest) = (Vec::new(), (false, false));
+        Self { stream, generation, protocol, opened: now, due, interest }
+    }
+
+    /// Whether it has been here for long without having asked for anything.
+    pub(super) fn is_overdue(&self, now: Time) -> bool {
+        let idle = match &self.protocol {
+            Protocol::Nbd(session) => !session.is_serving(),
+            Protocol::Http { answered, .. } => !answered,
+        };
+        idle && now >= self.opened + PATIENCE
+    }
+
+    /// Takes what the client sent; says whether it is still there.
+    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        let wanted = match &self.protocol {
+            Protocol::Nbd(session) => session.appetite().min(TURN),
+            Protocol::Http { .. } => TURN,
+        };
+        if wanted == 0 {
+            return Ok(true);
+        }
+        let wanted = wanted.min(buffer.len());
+        let count = match self.stream.read(&mut buffer[..wanted]) {
+            Ok(0) => return Ok(false),
+            Ok(count) => count,
+            Err(error) if is_passing(&error) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        match &mut self.protocol {
+            Protocol::Nbd(session) => session.feed(&buffer[..count]),
+            Protocol::Http { input, .. } => input.extend_from_slice(&buffer[..count]),
+        }
+        Ok(true)
+    }
+
+    /// Sends what the client takes.
+    pub(super) fn send(&mut self) -> io::Result<()> {
+        loop {
+            let pending = match &self.protocol {
+                Protocol::Nbd(session) => session.output(),
+                Protocol::Http { output, sent, .. } => &output[*sent..],
+            };
+            if pending.is_empty() {
+                return Ok(());
+            }
+            let count = match self.stream.write(pending) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if is_passing(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            match &mut self.protocol {
+                Protocol::Nbd(session) => session.sent(count),
+                Protocol::Http { sent, .. } => *sent += count,
+            }
+        }
+    }
+
+    /// What the loop is to wait for: input, output.
+    pub(super) fn wants(&self) -> (bool, bool) {
+        match &self.protocol {
+            Protocol::Nbd(session) => (session.appetite() > 0, !session.output().is_empty()),
+            Protocol::Http { output, sent, .. } => (true, output.len() > *sent),
+        }
+    }
+
+    /// The control request, once it is whole; a bad one is answered here.
+    pub(super) fn http_request(&mut self) -> Option<HttpRequest> {
+        let Protocol::Http { input, answered: answered @ false, .. } = &mut self.protocol else {
+            return None;
+        };
+        match control::parse(input) {
+            Ok(request) => {
+                *answered = request.is_some();
+                request
+            }
+            Err(error) => {
+                let status = if error == control::Bad::TooLarge { 413 } else { 400 };
+                self.answer(&control::Response::error(status, &error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// Puts the answer to a control request into the output.
+    pub(super) fn answer(&mut self, response: &control::Response) {
+        if let Protocol::Http { output, answered, .. } = &mut self.protocol {
+            *answered = true;
+            output.extend(response.to_bytes());
+        }
+    }
+
+    /// Whether everything that was to be said is said: a control connection carries one request.
+    pub(super) fn is_finished(&self) -> bool {
+        match &self.protocol {
+            Protocol::Nbd(_) => false,
+            Protocol::Http { output, sent, .. } => !output.is_empty() && *sent == output.len(),
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

@@ -1,0 +1,174 @@
+//! Requests become jobs, jobs become commands, and what is done is answered.
+
+use std::io;
+
+use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
+
+use super::client::Protocol;
+use super::job::{Asker, Job, Task};
+use super::{Backend, Server};
+use crate::drive::{Command, Done};
+use crate::fuse::Asked;
+use crate::nbd::{self, Kind, WireError};
+
+/// Extents in one answer about block status.
+const MOST_EXTENTS: usize = 1_024;
+
+/// Requests taken from the kernel before others get their turn.
+const FILE_TURN: usize = 64;
+
+impl<B: Backend> Server<B> {
+    /// Takes a request of an NBD client.
+    pub(super) fn ask_nbd(
+        &mut self,
+        now: Time,
+        place: usize,
+        generation: u64,
+        mut request: nbd::Request,
+    ) -> io::Result<()> {
+        let (task, mut data) = match &mut request.kind {
+            Kind::BlockStatus { one } => {
+                let limit = if *one { 1 } else { MOST_EXTENTS };
+                return self.answer_extents(place, generation, &request, limit);
+            }
+            Kind::Write(bytes) => (Task::Write, Some(std::mem::take(bytes))),
+            Kind::Read => (Task::Read, None),
+            Kind::WriteZeroes { hole: false } => (Task::Zero, None),
+            Kind::WriteZeroes { hole: true } | Kind::Trim => (Task::Free, None),
+            Kind::Flush => (Task::Flush, None),
+        };
+        let (offset, length, fua) = (request.offset, u64::from(request.length), request.fua);
+        let asker = Asker::Nbd { place, generation, request };
+        self.start(now, Job::new(asker, task, offset, length, fua), data.take())
+    }
+
+    fn answer_extents(
+        &mut self,
+        place: usize,
+        generation: u64,
+        request: &nbd::Request,
+        limit: usize,
+    ) -> io::Result<()> {
+        let lba = Lba::at_byte(Bytes::new(request.offset));
+        let sectors = Sectors::holding(Bytes::new(u64::from(request.length)));
+        let extents = self.drive.extents(lba, sectors, limit)?;
+        if let Some(client) = self.client(place, generation)
+            && let Protocol::Nbd(session) = &mut client.protocol
+        {
+            session.reply_extents(request, &extents);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, now: Time, job: Job, data: Option<Box<[u8]>>) -> io::Result<()> {
+        let token = self.jobs.insert(job);
+        let command = self.jobs.get_mut(token).first(token, data);
+        self.submit(now, command)?;
+        self.in_flight_max = self.in_flight_max.max(self.drive.in_flight());
+        Ok(())
+    }
+
+    fn submit(&mut self, now: Time, command: Command) -> io::Result<()> {
+        if let Some(cutting) = self.cut.as_mut().filter(|_| command.op == Op::Write) {
+            cutting.cut.saw_write();
+        }
+        self.drive.submit(now, command)
+    }
+
+    /// A command is done: the next of its job, or the answer.
+    pub(super) fn finish(&mut self, now: Time, done: Done) -> io::Result<()> {
+        if done.result.is_ok()
+            && let Some(next) = self.jobs.get_mut(done.token).next(done.token, done.op)
+        {
+            return self.submit(now, next);
+        }
+        self.ios += 1;
+        let job = self.jobs.remove(done.token);
+        match job.asker {
+            Asker::Nbd { place, generation, request } => {
+                self.answer_nbd(place, generation, &request, &done)
+            }
+            Asker::Fuse { unique } => self.answer_file(unique, job.task, job.length, &done),
+        }
+    }
+
+    fn answer_nbd(
+        &mut self,
+        place: usize,
+        generation: u64,
+        request: &nbd::Request,
+        done: &Done,
+    ) -> io::Result<()> {
+        let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) else {
+            return Ok(());
+        };
+        let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
+        if client.generation != generation {
+            return Ok(());
+        }
+        match done.result {
+            Err(error) => session.reply_error(request, wire_error(error)),
+            Ok(()) if request.kind == Kind::Read => {
+                self.drive.take_read(done, session.reply_read(request))?;
+            }
+            Ok(()) => session.reply_done(request),
+        }
+        client.due.push(done.due);
+        self.touched.push(place);
+        Ok(())
+    }
+
+    /// Takes requests from the kernel.
+    pub(super) fn serve_file(&mut self) -> io::Result<()> {
+        for _ in 0..FILE_TURN {
+            let Some(mounted) = &mut self.fuse else { return Ok(()) };
+            let Some((unique, wanted)) = mounted.next(&mut self.buffer)? else { return Ok(()) };
+            let now = self.clock.now();
+            self.advance(now)?;
+            let from = Asker::Fuse { unique };
+            let (job, data) = match wanted {
+                Asked::Read { offset, length } => {
+                    (Job::new(from, Task::Read, offset, length, false), None)
+                }
+                Asked::Write { offset, data } => {
+                    let length = data.len() as u64;
+                    (Job::new(from, Task::Write, offset, length, false), Some(data))
+                }
+                Asked::Free { offset, length } => {
+                    (Job::new(from, Task::Free, offset, length, false), None)
+                }
+                Asked::Zero { offset, length } => {
+                    (Job::new(from, Task::Zero, offset, length, false), None)
+                }
+                Asked::Flush => (Job::new(from, Task::Flush, 0, 0, false), None),
+            };
+            self.start(now, job, data)?;
+            self.advance(now)?;
+        }
+        Ok(())
+    }
+
+    fn answer_file(&mut self, unique: u64, task: Task, length: u64, done: &Done) -> io::Result<()> {
+        let Some(mounted) = &mut self.fuse else { return Ok(()) };
+        match (done.result, task) {
+            (Err(_), _) => mounted.reply_error(unique),
+            (Ok(()), Task::Read) => {
+                let bytes = usize::try_from(length).expect("the kernel asks for little at once");
+                let data = mounted.read_buffer(bytes);
+                self.drive.take_read(done, data)?;
+                mounted.reply_read(unique);
+            }
+            (Ok(()), Task::Write) => mounted.reply_written(unique, length),
+            (Ok(()), _) => mounted.reply_done(unique),
+        }
+        self.lateness.record(self.clock.now().since(done.due));
+        Ok(())
+    }
+}
+
+fn wire_error(error: IoError) -> WireError {
+    match error {
+        IoError::OutOfRange => WireError::Invalid,
+        IoError::Medium | IoError::Short(_) | IoError::Os(_) => WireError::Io,
+    }
+}

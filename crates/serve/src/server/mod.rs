@@ -1,0 +1,300 @@
+//! One thread, one loop: sockets, the kernel's file requests and the drive's own clock.
+
+mod backend;
+mod client;
+mod endpoint;
+mod floor;
+mod job;
+mod jobs;
+mod scheduling;
+mod sockets;
+mod stats;
+mod timing;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use drivelab_core::{Span, Time};
+use rustix::event::epoll;
+
+pub use backend::{Backend, Modelled};
+pub use endpoint::Endpoint;
+pub use floor::{typical_read, wake_up_floor};
+pub use scheduling::Scheduling;
+pub use stats::{Stats, Stopped, Summary};
+pub use timing::LatenessNs;
+
+use crate::control::Response;
+use crate::drive::{Done, PowerCut};
+use crate::fault::Incident;
+use crate::fuse::Mounted;
+use crate::nbd::Export;
+use crate::table::Table;
+use client::Client;
+use endpoint::Listener;
+use job::Job;
+use timing::{Clock, Lateness};
+
+/// How a drive is served.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where NBD clients connect.
+    pub nbd: Option<Endpoint>,
+    /// A file that becomes the drive.
+    pub fuse: Option<PathBuf>,
+    /// Where the drive is controlled.
+    pub control: Option<Endpoint>,
+    /// What NBD clients are told.
+    pub export: Export,
+    /// Ask for real-time scheduling.
+    pub fifo: bool,
+    /// How long before a deadline the loop stops sleeping and spins.
+    pub spin: Span,
+}
+
+/// Lateness of which a run is void, with and without real-time scheduling: what an otherwise idle
+/// machine of two cores keeps.
+const BOUND_FIFO: Span = Span::from_us(150);
+const BOUND_NORMAL: Span = Span::from_us(500);
+
+/// Clients at once; further ones are turned away.
+const MOST_CLIENTS: usize = 256;
+
+/// How often the loop looks whether it is to stop, and whether clients are idle, in ns.
+const LOOK_ROUND_NS: i64 = 100_000_000;
+
+/// What an event of the poll is about.
+const ALARM: u64 = 0;
+const NBD_LISTENER: u64 = 1;
+const CONTROL_LISTENER: u64 = 2;
+const FUSE: u64 = 3;
+const WORKERS: u64 = 4;
+const FIRST_CLIENT: u64 = 16;
+
+/// A drive on its sockets.
+#[derive(Debug)]
+pub struct Server<B> {
+    drive: B,
+    settings: Settings,
+    poll: OwnedFd,
+    clock: Clock,
+    nbd: Option<Listener>,
+    control: Option<Listener>,
+    fuse: Option<Mounted>,
+    clients: Vec<Option<Client>>,
+    /// Clients whose state changed in this turn.
+    touched: Vec<usize>,
+    generation: u64,
+    jobs: Table<Job>,
+    done: Vec<Done>,
+    lateness: Lateness,
+    scheduling: Scheduling,
+    ios: u64,
+    in_flight_max: usize,
+    cut: Option<Cutting>,
+    buffer: Vec<u8>,
+}
+
+/// A power cut that was asked for, and by whom.
+#[derive(Debug)]
+struct Cutting {
+    cut: PowerCut,
+    client: usize,
+    generation: u64,
+}
+
+impl<B: Backend> Server<B> {
+    /// Opens the sockets and mounts the file; from now on clients can connect.
+    ///
+    /// # Errors
+    /// One of them cannot be had.
+    pub fn new(drive: B, settings: Settings) -> io::Result<Self> {
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let clock = Clock::new()?;
+        let scheduling = if settings.fifo {
+            Scheduling::ask_for_fifo()
+        } else {
+            Scheduling::Normal("real-time scheduling was not asked for".to_owned())
+        };
+        let bound = if scheduling == Scheduling::Fifo { BOUND_FIFO } else { BOUND_NORMAL };
+        let bind = |endpoint: &Option<Endpoint>| endpoint.as_ref().map(Listener::bind).transpose();
+        let (nbd, control) = (bind(&settings.nbd)?, bind(&settings.control)?);
+        let bytes = drive.capacity().bytes();
+        let fuse = settings.fuse.as_ref().map(|path| Mounted::new(path, bytes)).transpose()?;
+        let server = Self {
+            drive,
+            settings,
+            poll,
+            clock,
+            nbd,
+            control,
+            fuse,
+            clients: Vec::new(),
+            touched: Vec::new(),
+            generation: 0,
+            jobs: Table::default(),
+            done: Vec::new(),
+            lateness: Lateness::new(bound),
+            scheduling,
+            ios: 0,
+            in_flight_max: 0,
+            cut: None,
+            buffer: vec![0; crate::fuse::BUFFER_BYTES],
+        };
+        let input = epoll::EventFlags::IN;
+        let watch = |fd: &dyn AsFd, data| {
+            epoll::add(&server.poll, fd.as_fd(), epoll::EventData::new_u64(data), input)
+        };
+        watch(server.clock.alarm(), ALARM)?;
+        if let Some(listener) = &server.nbd {
+            watch(listener, NBD_LISTENER)?;
+        }
+        if let Some(listener) = &server.control {
+            watch(listener, CONTROL_LISTENER)?;
+        }
+        if let Some(wakes) = server.drive.wakes() {
+            watch(&wakes, WORKERS)?;
+        }
+        if let Some(mounted) = &server.fuse {
+            watch(&mounted.device(), FUSE)?;
+        }
+        Ok(server)
+    }
+
+    /// Where NBD clients connect, with the port that was given out where 0 was asked for.
+    pub fn nbd_endpoint(&self) -> Option<Endpoint> {
+        self.nbd.as_ref().and_then(|listener| listener.endpoint().ok())
+    }
+
+    /// Where the drive is controlled.
+    pub fn control_endpoint(&self) -> Option<Endpoint> {
+        self.control.as_ref().and_then(|listener| listener.endpoint().ok())
+    }
+
+    /// How the loop is scheduled.
+    pub fn scheduling(&self) -> &Scheduling {
+        &self.scheduling
+    }
+
+    /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
+    ///
+    /// # Errors
+    /// The medium or the poll failed: nothing can be served any more.
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(Incident),
+    ) -> io::Result<Summary> {
+        let mut events = Vec::with_capacity(64);
+        while !stop.load(Ordering::Relaxed) {
+            self.wait(&mut events)?;
+            let now = self.clock.now();
+            self.advance(now)?;
+            for event in events.drain(..) {
+                self.handle(event.data.u64(), event.flags)?;
+            }
+            self.settle_touched()?;
+            let incidents = self.drive.modelled().map(Modelled::take_incidents);
+            incidents.into_iter().flatten().for_each(&mut *report);
+            let now = self.clock.now();
+            if self.cut.as_ref().is_some_and(|cutting| cutting.cut.is_due(now)) {
+                return self.cut_power(now);
+            }
+            self.turn_out_idlers(now);
+        }
+        self.stop()
+    }
+
+    /// Waits for the next event of a socket or of the drive.
+    fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+        let cut = self.cut.as_ref().and_then(|cutting| cutting.cut.at());
+        let next = self.drive.next_event().into_iter().chain(cut).min();
+        let now = self.clock.now();
+        let soon = next.is_some_and(|next| next <= now + self.settings.spin);
+        let timeout = if soon {
+            Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 })
+        } else {
+            self.clock.set_alarm(next)?;
+            Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: LOOK_ROUND_NS })
+        };
+        match epoll::wait(&self.poll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn handle(&mut self, data: u64, flags: epoll::EventFlags) -> io::Result<()> {
+        match data {
+            ALARM => self.clock.acknowledge(),
+            NBD_LISTENER => self.accept(true),
+            CONTROL_LISTENER => self.accept(false),
+            FUSE => self.serve_file()?,
+            // What they have done is taken in every turn.
+            WORKERS => {}
+            client => {
+                let place = usize::try_from(client - FIRST_CLIENT).expect("a place in a Vec");
+                self.serve_client(place, flags)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the drive to `now` and answers what is due.
+    fn advance(&mut self, now: Time) -> io::Result<()> {
+        loop {
+            let mut done = std::mem::take(&mut self.done);
+            self.drive.advance(now, &mut done)?;
+            if done.is_empty() {
+                self.done = done;
+                return Ok(());
+            }
+            for done in done.drain(..) {
+                self.finish(now, done)?;
+            }
+            self.done = done;
+        }
+    }
+
+    /// How the server is doing.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            ios: self.ios,
+            in_flight_max: self.in_flight_max,
+            lateness_ns: self.lateness.quantiles(),
+            lateness_bound_ns: self.lateness.bound().ns(),
+            valid: self.lateness.is_valid(),
+            pending_bytes: self.drive.pending().get(),
+            clients: self.clients.iter().flatten().count(),
+            scheduling: if self.scheduling == Scheduling::Fifo { "fifo" } else { "normal" },
+        }
+    }
+
+    /// An orderly end: everything that was acknowledged, and what was on its way, is written.
+    fn stop(mut self) -> io::Result<Summary> {
+        let stats = self.stats();
+        let now = self.clock.now();
+        self.drive.power_off(now)?;
+        Ok(Summary { stopped: Stopped::Asked, stats })
+    }
+
+    fn cut_power(mut self, now: Time) -> io::Result<Summary> {
+        let stats = self.stats();
+        let cutting = self.cut.take().expect("the caller has looked");
+        let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
+        let survival = drive.cut(now, &mut cutting.cut.dice())?;
+        if let Some(client) = self.client(cutting.client, cutting.generation) {
+            client.answer(&Response::ok(&survival));
+            // The answer fits any socket buffer; a client that has gone does not want it.
+            let _ = client.send();
+        }
+        Ok(Summary { stopped: Stopped::PowerCut(survival), stats })
+    }
+
+    /// The client in `place`, if it is still the one of that generation.
+    fn client(&mut self, place: usize, generation: u64) -> Option<&mut Client> {
+        let client = self.clients.get_mut(place)?.as_mut()?;
+        (client.generation == generation).then_some(client)
+    }
+}

@@ -1,0 +1,186 @@
+//! Clients come, are heard, and go.
+
+use std::io;
+
+use drivelab_core::Time;
+use rustix::event::epoll::{self, EventData, EventFlags};
+
+use super::client::{Client, Protocol};
+use super::{Backend, Cutting, FIRST_CLIENT, MOST_CLIENTS, Modelled, Server};
+use crate::control::{self, Action, HttpRequest, Response};
+use crate::drive::PowerCut;
+use crate::nbd::{Limits, Session};
+
+impl<B: Backend> Server<B> {
+    /// Takes the clients that wait at a listener.
+    pub(super) fn accept(&mut self, nbd: bool) {
+        loop {
+            let listener = if nbd { &self.nbd } else { &self.control };
+            // What went wrong with one that came and went is no matter of ours.
+            let Some(Ok(stream)) = listener.as_ref().map(super::Listener::accept) else { return };
+            let free = self.clients.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.clients.len());
+            if place >= MOST_CLIENTS {
+                continue;
+            }
+            self.generation += 1;
+            let (generation, now) = (self.generation, self.clock.now());
+            let client = if nbd {
+                let session = Session::new(self.settings.export.clone(), Limits::default());
+                Client::nbd(stream, generation, now, session)
+            } else {
+                Client::http(stream, generation, now)
+            };
+            let data = EventData::new_u64(FIRST_CLIENT + place as u64);
+            if epoll::add(&self.poll, &client.stream, data, EventFlags::empty()).is_err() {
+                continue;
+            }
+            if place == self.clients.len() {
+                self.clients.push(None);
+            }
+            self.clients[place] = Some(client);
+            self.touched.push(place);
+        }
+    }
+
+    /// Hears what a client sent, and does what it asks for.
+    pub(super) fn serve_client(&mut self, place: usize, flags: EventFlags) -> io::Result<()> {
+        self.touched.push(place);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) else {
+            self.buffer = buffer;
+            return Ok(());
+        };
+        let stays = if flags.contains(EventFlags::IN) {
+            client.receive(&mut buffer).unwrap_or(false)
+        } else {
+            !flags.intersects(EventFlags::ERR | EventFlags::HUP)
+        };
+        self.buffer = buffer;
+        if !stays {
+            self.clients[place] = None;
+            return Ok(());
+        }
+        self.hear(place)
+    }
+
+    /// Takes the requests that a client has sent in whole.
+    pub(super) fn hear(&mut self, place: usize) -> io::Result<()> {
+        let Some(client) = self.clients[place].as_mut() else { return Ok(()) };
+        let generation = client.generation;
+        if matches!(client.protocol, Protocol::Nbd(_)) {
+            self.hear_nbd(place, generation)
+        } else if let Some(request) = client.http_request() {
+            self.control(place, generation, &request);
+            Ok(())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn hear_nbd(&mut self, place: usize, generation: u64) -> io::Result<()> {
+        let now = self.clock.now();
+        self.advance(now)?;
+        loop {
+            let Some(client) = self.client(place, generation) else { return Ok(()) };
+            let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
+            match session.next_request() {
+                Ok(Some(request)) => self.ask_nbd(now, place, generation, request)?,
+                Ok(None) => break,
+                Err(_) => {
+                    // What it is still to hear, such as the answer to a good-bye, goes out first.
+                    let _ = client.send();
+                    self.clients[place] = None;
+                    return Ok(());
+                }
+            }
+        }
+        // Some drives answer at once.
+        self.advance(now)
+    }
+
+    /// Answers a control request.
+    fn control(&mut self, place: usize, generation: u64, request: &HttpRequest) {
+        let now = self.clock.now();
+        let response = match control::route(now, request) {
+            Err(response) => response,
+            Ok(Action::Stats) => Response::ok(&self.stats()),
+            Ok(Action::PowerCut(_)) if self.cut.is_some() => {
+                Response::error(409, "a power cut has been asked for already")
+            }
+            Ok(action) => match self.drive.modelled() {
+                None => Response::error(409, "a real file has no plug to pull and no faults"),
+                Some(drive) => match carry_out(drive, now, action) {
+                    Ok(response) => response,
+                    Err(cut) => {
+                        // It is answered when it has been cut.
+                        self.cut = Some(Cutting { cut, client: place, generation });
+                        return;
+                    }
+                },
+            },
+        };
+        if let Some(client) = self.client(place, generation) {
+            client.answer(&response);
+        }
+    }
+
+    /// Sends what is to be sent, and waits for what each client may do next.
+    pub(super) fn settle_touched(&mut self) -> io::Result<()> {
+        while let Some(place) = self.touched.pop() {
+            let Some(client) = self.clients[place].as_mut() else { continue };
+            if client.send().is_err() || client.is_finished() {
+                self.clients[place] = None;
+                continue;
+            }
+            let now = self.clock.now();
+            for due in client.due.drain(..) {
+                self.lateness.record(now.since(due));
+            }
+            // Room that was made may let requests through that came earlier.
+            self.hear(place)?;
+            self.watch(place)?;
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, place: usize) -> io::Result<()> {
+        let Some(client) = self.clients[place].as_mut() else { return Ok(()) };
+        let wants = client.wants();
+        if wants != client.interest {
+            client.interest = wants;
+            let mut flags = EventFlags::empty();
+            flags.set(EventFlags::IN, wants.0);
+            flags.set(EventFlags::OUT, wants.1);
+            let data = EventData::new_u64(FIRST_CLIENT + place as u64);
+            epoll::modify(&self.poll, &client.stream, data, flags)?;
+        }
+        Ok(())
+    }
+
+    /// Hangs up on clients that hold a place and ask for nothing.
+    pub(super) fn turn_out_idlers(&mut self, now: Time) {
+        let waiting = self.cut.as_ref().map(|cutting| cutting.client);
+        for (place, client) in self.clients.iter_mut().enumerate() {
+            if Some(place) != waiting && client.as_ref().is_some_and(|it| it.is_overdue(now)) {
+                *client = None;
+            }
+        }
+    }
+}
+
+/// Does to the drive what was asked for at once; a power cut comes back.
+fn carry_out(drive: &mut dyn Modelled, now: Time, action: Action) -> Result<Response, PowerCut> {
+    let id = |id: u64| Response::ok(&serde_json::json!({ "id": id }));
+    Ok(match action {
+        Action::PowerCut(cut) => return Err(cut),
+        Action::ListFaults => Response::ok(&serde_json::json!({ "faults": drive.list_faults() })),
+        Action::AddFault(fault) => match drive.add_fault(now, fault) {
+            Some(number) => id(number),
+            None => Response::error(409, "there are too many faults: remove some first"),
+        },
+        Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
+        Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
+        Action::Stats => unreachable!("the caller answers it"),
+    })
+}

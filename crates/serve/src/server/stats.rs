@@ -1,0 +1,45 @@
+//! What a server tells about itself.
+
+use serde::Serialize;
+
+use super::timing::LatenessNs;
+use crate::store::Survival;
+
+/// The answer to `GET /stats`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Requests answered, flushes and trims included.
+    pub ios: u64,
+    /// The most that were on their way at once.
+    pub in_flight_max: usize,
+    /// How late answers left, against when the model said they were due.
+    pub lateness_ns: LatenessNs,
+    /// What the 99th percentile of lateness must not exceed.
+    pub lateness_bound_ns: u64,
+    /// Whether the run counts.
+    pub valid: bool,
+    /// Acknowledged data that is not durable, in bytes.
+    pub pending_bytes: u64,
+    /// Connections that are open.
+    pub clients: usize,
+    /// How the loop is scheduled: `fifo` or `normal`.
+    pub scheduling: &'static str,
+}
+
+/// Why the server stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// It was asked to; everything acknowledged is on the medium.
+    Asked,
+    /// The power was cut.
+    PowerCut(Survival),
+}
+
+/// The end of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// What it did until then.
+    pub stats: Stats,
+}

@@ -1,0 +1,49 @@
+//! Where the rules leave a choice, somebody makes it: dice, or a test that tries them all.
+
+use drivelab_core::{Ratio, Rng};
+
+/// Makes the choices that a power cut leaves open.
+pub trait Choose {
+    /// One of `options` possibilities, from 0; of a sector's values 0 is the durable one.
+    fn choose(&mut self, options: usize) -> usize;
+}
+
+/// Chance, by a seed.
+///
+/// A real cut loses all of the cache, or all but what was on its way, or nearly nothing: so the
+/// share of sectors that keep a later value is drawn first, once for the cut.
+#[derive(Debug, Clone)]
+pub struct Dice {
+    rng: Rng,
+    survivors: Ratio,
+}
+
+impl Dice {
+    /// Dice for `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let shares = [0, 10, 50, 90];
+        let drawn = usize::try_from(rng.below(shares.len() as u64)).expect("below four");
+        Self { rng, survivors: Ratio::percent(shares[drawn]) }
+    }
+}
+
+impl Choose for Dice {
+    fn choose(&mut self, options: usize) -> usize {
+        if options < 2 || !self.rng.chance(self.survivors) {
+            return 0;
+        }
+        let later = self.rng.below(options as u64 - 1);
+        1 + usize::try_from(later).expect("below a usize")
+    }
+}
+
+/// Keeps the newest of everything: an orderly power-off.
+#[derive(Debug, Clone, Copy)]
+pub struct KeepAll;
+
+impl Choose for KeepAll {
+    fn choose(&mut self, options: usize) -> usize {
+        options - 1
+    }
+}

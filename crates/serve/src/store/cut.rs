@@ -1,0 +1,121 @@
+//! The power cut: what is kept of the volatile cache, and what is not.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use drivelab_core::{Lba, Sectors};
+
+use super::{Choose, SECTOR, Store, Trim};
+
+/// The piece of a trim on its way that is done or not done as one.
+const TRIM_PIECE: Sectors = Sectors::new(2048);
+
+/// What a power cut did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Survival {
+    /// Acknowledged writes of which nothing is left.
+    pub dropped_writes: u64,
+    /// Writes, acknowledged or on their way, that survived in a part of their sectors.
+    pub torn_writes: u64,
+}
+
+/// What became of the sectors of one write.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fate {
+    completed: bool,
+    kept: bool,
+    lost: bool,
+}
+
+impl Store {
+    /// Cuts the power: each physical sector keeps its durable value or one of the later ones, as
+    /// `choose` says; then the cache is empty. `torn` says for a sector that changes how many of
+    /// its bytes are new, where that is not all of them.
+    pub fn cut(
+        &mut self,
+        choose: &mut dyn Choose,
+        mut torn: impl FnMut(Lba) -> Option<usize>,
+    ) -> io::Result<Survival> {
+        for trim in std::mem::take(&mut self.trims) {
+            self.cut_trim(&trim, choose)?;
+        }
+        let mut sectors: Vec<u64> = self.volatile.keys().copied().collect();
+        sectors.sort_unstable();
+        let mut fates: BTreeMap<u64, Fate> = BTreeMap::new();
+        let atomic = self.physical_sector.get();
+        for group in sectors.chunk_by(|one, two| one / atomic == two / atomic) {
+            let until = self.choose_point(group, choose);
+            for sector in group {
+                self.note_fates(*sector, until, &mut fates);
+                self.settle(*sector, until, &mut torn)?;
+            }
+        }
+        self.volatile.clear();
+        let mut survival = Survival::default();
+        for fate in fates.values().filter(|fate| fate.lost) {
+            survival.torn_writes += u64::from(fate.kept);
+            survival.dropped_writes += u64::from(fate.completed && !fate.kept);
+        }
+        Ok(survival)
+    }
+
+    /// Some pieces of a trim on its way are done and some are not.
+    fn cut_trim(&mut self, trim: &Trim, choose: &mut dyn Choose) -> io::Result<()> {
+        let (mut at, end) = (trim.lba, trim.lba + trim.sectors);
+        let small = trim.sectors <= TRIM_PIECE;
+        while at < end {
+            let piece = if small { self.physical_sector } else { TRIM_PIECE };
+            let sectors = piece.min(end - at);
+            if choose.choose(2) == 1 {
+                self.carry_out(&Trim { lba: at, sectors, ..trim.clone() })?;
+            }
+            at = at + sectors;
+        }
+        Ok(())
+    }
+
+    /// The point in the order of submissions up to which a physical sector took its writes.
+    fn choose_point(&self, group: &[u64], choose: &mut dyn Choose) -> u64 {
+        let versions = group.iter().flat_map(|sector| self.volatile[sector].iter());
+        let mut points: Vec<u64> = versions.map(|write| write.sequence).collect();
+        points.sort_unstable();
+        points.dedup();
+        match choose.choose(points.len() + 1) {
+            0 => 0,
+            chosen => points[chosen - 1],
+        }
+    }
+
+    fn note_fates(&self, sector: u64, until: u64, fates: &mut BTreeMap<u64, Fate>) {
+        let versions = &self.volatile[&sector];
+        let chosen = versions.iter().rev().find(|write| write.sequence <= until);
+        let chosen = chosen.map_or(0, |write| write.sequence);
+        for write in versions.iter() {
+            let fate = fates.entry(write.sequence).or_default();
+            fate.completed = write.is_completed();
+            fate.kept |= write.sequence == chosen;
+            fate.lost |= write.sequence > chosen;
+        }
+    }
+
+    /// Puts the value of one sector on the medium.
+    fn settle(
+        &mut self,
+        sector: u64,
+        until: u64,
+        torn: &mut impl FnMut(Lba) -> Option<usize>,
+    ) -> io::Result<()> {
+        let versions = &self.volatile[&sector];
+        let chosen = versions.iter().rev().find(|write| write.sequence <= until);
+        let Some(write) = chosen.map(Rc::clone) else { return Ok(()) };
+        let lba = Lba::new(sector);
+        let (mut old, mut new) = ([0; SECTOR], [0; SECTOR]);
+        write.copy_sector(sector, &mut new);
+        if let Some(bytes) = torn(lba) {
+            self.medium.read(lba, &mut old)?;
+            new[bytes..].copy_from_slice(&old[bytes..]);
+        }
+        self.medium.write(lba, &new)
+    }
+}

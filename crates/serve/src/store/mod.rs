@@ -1,0 +1,253 @@
+//! What the bytes are: the medium, and on top of it the volatile cache that a power cut empties.
+//!
+//! The drive model decides *when* a write completes and when cached data is on the medium; the
+//! store keeps the bytes in between, as the rules of a power cut want them (`durability.md`):
+//! each sector has one durable value on the medium and any number of later ones above it.
+
+mod choose;
+mod cut;
+mod versions;
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::io;
+use std::rc::Rc;
+
+use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
+
+pub use choose::{Choose, Dice, KeepAll};
+pub use cut::Survival;
+pub use versions::{Data, Write};
+
+use crate::medium::{Extent, Medium};
+use versions::{SectorHasher, Versions};
+
+/// Hashes sector and page numbers; whatever is iterated is sorted first.
+pub(crate) type Mixer = BuildHasherDefault<SectorHasher>;
+
+const SECTOR: usize = 512;
+
+/// Later values that one sector keeps apart; beyond it the oldest becomes durable, which the rules
+/// allow, so that a host that rewrites one sector for ever stays bounded.
+const MOST_VERSIONS: usize = 16;
+
+/// The bytes of a drive, durable and not.
+#[derive(Debug)]
+pub struct Store {
+    medium: Box<dyn Medium>,
+    /// The sectors with values later than the durable one.
+    volatile: HashMap<u64, Versions, Mixer>,
+    /// Trims that were submitted and have not completed.
+    trims: Vec<Trim>,
+    sequence: u64,
+    /// Sectors that are atomic in a power cut.
+    physical_sector: Sectors,
+}
+
+/// Names a trim on its way: its place in the order of submissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrimId(u64);
+
+/// A trim on its way.
+#[derive(Debug, Clone)]
+struct Trim {
+    lba: Lba,
+    sectors: Sectors,
+    sequence: u64,
+    /// Sectors, first and beyond the last, that later writes have since put on the medium.
+    spared: Vec<(u64, u64)>,
+}
+
+impl Store {
+    /// A store on `medium`, whose physical sector is as large as `physical_sector` (1 or 8).
+    pub fn new(medium: Box<dyn Medium>, physical_sector: Sectors) -> Self {
+        let (volatile, trims) = (HashMap::default(), Vec::new());
+        Self { medium, volatile, trims, sequence: 0, physical_sector }
+    }
+
+    /// Addressable sectors.
+    pub fn capacity(&self) -> Sectors {
+        self.medium.capacity()
+    }
+
+    /// Volatile data, the overwritten included.
+    pub fn pending(&self) -> Bytes {
+        let sectors: usize = self.volatile.values().map(Versions::len).sum();
+        Sectors::new(sectors as u64).bytes()
+    }
+
+    /// A write is submitted: until it completes it may be seen or not.
+    pub fn begin_write(&mut self, now: Time, lba: Lba, data: Data) -> io::Result<Rc<Write>> {
+        self.sequence += 1;
+        let write = Rc::new(Write::new(self.sequence, now, lba, data));
+        let mut crowded = Vec::new();
+        for sector in write.sectors() {
+            let versions = self.volatile.entry(sector).or_default();
+            versions.push(Rc::clone(&write));
+            if versions.len() > MOST_VERSIONS {
+                crowded.push(sector);
+            }
+        }
+        for sector in crowded {
+            self.relieve(sector)?;
+        }
+        Ok(write)
+    }
+
+    /// Makes the oldest completed value of `sector` durable.
+    fn relieve(&mut self, sector: u64) -> io::Result<()> {
+        let versions = &self.volatile[&sector];
+        match versions.oldest_completed() {
+            Some(oldest) => self.promote(sector..sector + 1, |_| Some(oldest.sequence)),
+            None => Ok(()),
+        }
+    }
+
+    /// A write completed: with `durable` it is on the medium, else in the volatile cache.
+    pub fn complete(&mut self, write: &Rc<Write>, durable: bool) -> io::Result<()> {
+        write.set_completed();
+        if !durable {
+            return Ok(());
+        }
+        let sequence = write.sequence;
+        self.promote(write.sectors(), |versions| versions.has(sequence).then_some(sequence))
+    }
+
+    /// A write failed: its sectors keep what they had.
+    pub fn forget(&mut self, write: &Rc<Write>) {
+        for sector in write.sectors() {
+            if let Some(versions) = self.volatile.get_mut(&sector) {
+                versions.remove(write.sequence);
+                if versions.is_empty() {
+                    self.volatile.remove(&sector);
+                }
+            }
+        }
+    }
+
+    /// Cached data has reached the medium.
+    pub fn destaged(&mut self, record: &Destaged) -> io::Result<()> {
+        if self.volatile.is_empty() {
+            return Ok(());
+        }
+        let end = (record.lba + record.sectors).get();
+        self.promote(record.lba.get()..end, |versions| versions.newest_taken(record.taken))
+    }
+
+    /// A flush completed: the device has reported what it put on the medium; a trim on the way
+    /// may have made the device drop cached data, and is therefore carried out.
+    pub fn flushed(&mut self) -> io::Result<()> {
+        for trim in self.trims.clone() {
+            self.carry_out(&trim)?;
+        }
+        Ok(())
+    }
+
+    /// A trim is submitted.
+    pub fn begin_trim(&mut self, lba: Lba, sectors: Sectors) -> TrimId {
+        self.sequence += 1;
+        let sequence = self.sequence;
+        self.trims.push(Trim { lba, sectors, sequence, spared: Vec::new() });
+        TrimId(sequence)
+    }
+
+    /// A trim completed. It is durable then: a drive of ours promises that much more than it must.
+    pub fn complete_trim(&mut self, trim: TrimId) -> io::Result<()> {
+        let place = self.trims.iter().position(|other| other.sequence == trim.0);
+        let trim = self.trims.remove(place.expect("the trim is on its way"));
+        self.carry_out(&trim)
+    }
+
+    /// Frees what a trim covers, except what was written after it was submitted.
+    fn carry_out(&mut self, trim: &Trim) -> io::Result<()> {
+        let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());
+        let mut spared = trim.spared.clone();
+        spared.sort_unstable();
+        self.volatile.retain(|sector, versions| {
+            if at <= *sector && *sector < end {
+                versions.drop_up_to(trim.sequence);
+            }
+            !versions.is_empty()
+        });
+        for (spared, until) in spared.into_iter().chain([(end, end)]) {
+            let until_spared = spared.min(end);
+            if at < until_spared {
+                self.medium.free(Lba::new(at), Sectors::new(until_spared - at))?;
+            }
+            at = at.max(until);
+        }
+        Ok(())
+    }
+
+    /// Puts the value that `chosen` names (by sequence number) of each sector on the medium, and
+    /// forgets it and those before it.
+    fn promote(
+        &mut self,
+        sectors: std::ops::Range<u64>,
+        chosen: impl Fn(&Versions) -> Option<u64>,
+    ) -> io::Result<()> {
+        let mut run: Option<(Rc<Write>, u64, u64)> = None;
+        for sector in sectors {
+            let Some(versions) = self.volatile.get_mut(&sector) else { continue };
+            let Some(sequence) = chosen(versions) else { continue };
+            let write = versions.take(sequence).expect("the chosen value is there");
+            if versions.is_empty() {
+                self.volatile.remove(&sector);
+            }
+            match &mut run {
+                Some((of, _, end)) if *end == sector && Rc::ptr_eq(of, &write) => *end += 1,
+                _ => {
+                    self.put(run.take())?;
+                    run = Some((write, sector, sector + 1));
+                }
+            }
+        }
+        self.put(run)
+    }
+
+    /// Writes sectors of one write to the medium.
+    fn put(&mut self, run: Option<(Rc<Write>, u64, u64)>) -> io::Result<()> {
+        let Some((write, start, end)) = run else { return Ok(()) };
+        for trim in self.trims.iter_mut().filter(|trim| trim.sequence < write.sequence) {
+            trim.spared.push((start, end));
+        }
+        match write.bytes(start, end) {
+            Some(bytes) => self.medium.write(Lba::new(start), bytes),
+            None => self.medium.free(Lba::new(start), Sectors::new(end - start)),
+        }
+    }
+
+    /// Fills `data` with the newest completed values from `lba` on.
+    pub fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        self.medium.read(lba, data)?;
+        if self.volatile.is_empty() {
+            return Ok(());
+        }
+        for (sector, piece) in (lba.get()..).zip(data.chunks_exact_mut(SECTOR)) {
+            let versions = self.volatile.get(&sector);
+            if let Some(write) = versions.and_then(Versions::newest_completed) {
+                write.copy_sector(sector, piece);
+            }
+        }
+        Ok(())
+    }
+
+    /// What lies from `lba` on; a range with volatile data counts as data.
+    pub fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
+        let (first, end) = (lba.get(), (lba + sectors).get());
+        if self.volatile.keys().any(|sector| first <= *sector && *sector < end) {
+            return Ok(vec![Extent { sectors, hole: false }]);
+        }
+        self.medium.extents(lba, sectors, limit)
+    }
+
+    /// Hands the medium to the operating system's own.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.medium.sync()
+    }
+
+    /// The medium as it is without the cache: for faults that damage it.
+    pub(crate) fn medium_mut(&mut self) -> &mut dyn Medium {
+        &mut *self.medium
+    }
+}

@@ -1,0 +1,161 @@
+//! The values of a sector that are later than the durable one.
+
+use std::cell::Cell;
+use std::hash::Hasher;
+use std::ops::Range;
+use std::rc::Rc;
+
+use drivelab_core::{Lba, Sectors, Time};
+
+/// What a write puts into its sectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Data {
+    /// These bytes, whole sectors.
+    Bytes(Box<[u8]>),
+    /// Zeros.
+    Zeros(Sectors),
+}
+
+/// One write, from its submission until all of its sectors are durable or overwritten.
+#[derive(Debug)]
+pub struct Write {
+    /// Its place in the order of submissions.
+    pub(super) sequence: u64,
+    pub(super) submitted: Time,
+    lba: Lba,
+    data: Data,
+    completed: Cell<bool>,
+}
+
+impl Write {
+    pub(super) fn new(sequence: u64, submitted: Time, lba: Lba, data: Data) -> Self {
+        Self { sequence, submitted, lba, data, completed: Cell::new(false) }
+    }
+
+    pub(super) fn sectors(&self) -> Range<u64> {
+        let count = match &self.data {
+            Data::Bytes(bytes) => (bytes.len() / super::SECTOR) as u64,
+            Data::Zeros(sectors) => sectors.get(),
+        };
+        self.lba.get()..self.lba.get() + count
+    }
+
+    pub(super) fn set_completed(&self) {
+        self.completed.set(true);
+    }
+
+    pub(super) fn is_completed(&self) -> bool {
+        self.completed.get()
+    }
+
+    /// The bytes of its sectors from `start` up to `end`; `None` where they are zeros.
+    pub(super) fn bytes(&self, start: u64, end: u64) -> Option<&[u8]> {
+        let Data::Bytes(bytes) = &self.data else { return None };
+        let place = |sector: u64| {
+            usize::try_from(sector - self.lba.get()).expect("within the write") * super::SECTOR
+        };
+        Some(&bytes[place(start)..place(end)])
+    }
+
+    pub(super) fn copy_sector(&self, sector: u64, into: &mut [u8]) {
+        match self.bytes(sector, sector + 1) {
+            Some(bytes) => into.copy_from_slice(bytes),
+            None => into.fill(0),
+        }
+    }
+}
+
+/// Values in the order of submission. Nearly always there is one: it needs no allocation.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    newest: Option<Rc<Write>>,
+    /// Those before the newest, ascending.
+    older: Vec<Rc<Write>>,
+}
+
+impl Versions {
+    pub(super) fn len(&self) -> usize {
+        self.older.len() + usize::from(self.newest.is_some())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.newest.is_none()
+    }
+
+    /// Oldest first.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Rc<Write>> {
+        self.older.iter().chain(&self.newest)
+    }
+
+    pub(super) fn push(&mut self, write: Rc<Write>) {
+        if let Some(before) = self.newest.replace(write) {
+            self.older.push(before);
+        }
+    }
+
+    pub(super) fn has(&self, sequence: u64) -> bool {
+        self.iter().any(|write| write.sequence == sequence)
+    }
+
+    pub(super) fn newest_completed(&self) -> Option<&Rc<Write>> {
+        self.iter().rev().find(|write| write.is_completed())
+    }
+
+    pub(super) fn oldest_completed(&self) -> Option<Rc<Write>> {
+        self.iter().find(|write| write.is_completed()).cloned()
+    }
+
+    /// The newest that the drive can have had in its cache at `taken`.
+    pub(super) fn newest_taken(&self, taken: Time) -> Option<u64> {
+        let had = |write: &&Rc<Write>| write.submitted <= taken;
+        self.iter().rev().find(had).map(|write| write.sequence)
+    }
+
+    /// Takes the value with this number and forgets those before it.
+    pub(super) fn take(&mut self, sequence: u64) -> Option<Rc<Write>> {
+        let found = self.iter().find(|write| write.sequence == sequence).cloned();
+        self.drop_up_to(sequence);
+        found
+    }
+
+    pub(super) fn remove(&mut self, sequence: u64) {
+        if self.newest.as_ref().is_some_and(|newest| newest.sequence == sequence) {
+            self.newest = self.older.pop();
+        } else {
+            self.older.retain(|write| write.sequence != sequence);
+        }
+    }
+
+    pub(super) fn drop_up_to(&mut self, sequence: u64) {
+        self.older.retain(|write| write.sequence > sequence);
+        if self.newest.as_ref().is_some_and(|newest| newest.sequence <= sequence) {
+            self.newest = None;
+        }
+    }
+}
+
+/// Spreads neighbouring sector numbers over a hash table.
+#[derive(Debug, Default)]
+pub(crate) struct SectorHasher(u64);
+
+impl Hasher for SectorHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Knuth's multiplicative hashing with 2^64 over the golden ratio; the table takes its
+        // control bits from the top and its place from the bottom, hence the fold.
+        let product = u128::from(number) * 0x9E37_79B9_7F4A_7C15;
+        let bytes = product.to_le_bytes();
+        let (low, high) = bytes.split_at(8);
+        let half = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        self.0 = half(low) ^ half(high);
+    }
+}

@@ -1,0 +1,220 @@
+//! Clients on a real socket: polite, stalled, flooding, and killed.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use drivelab_core::{Bytes, Rng, Sectors, Span};
+use drivelab_serve::drive::{Null, ServedDrive};
+use drivelab_serve::medium::Memory;
+use drivelab_serve::nbd::Export;
+use drivelab_serve::server::{Endpoint, Server, Settings, Summary};
+use drivelab_serve::store::Store;
+
+use super::wire::*;
+
+const CAPACITY: Bytes = Bytes::mib(64);
+
+struct Running {
+    nbd: PathBuf,
+    control: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Summary>,
+}
+
+impl Running {
+    fn start(test: &str) -> Self {
+        let folder = std::env::temp_dir();
+        let path = |what| folder.join(format!("drivelab-{}-{test}-{what}", std::process::id()));
+        let (nbd, control) = (path("nbd"), path("control"));
+        let settings = Settings {
+            nbd: Some(Endpoint::Unix(nbd.clone())),
+            fuse: None,
+            control: Some(Endpoint::Unix(control.clone())),
+            export: Export { name: "drive".into(), bytes: CAPACITY.get(), rotational: false },
+            fifo: false,
+            spin: Span::ZERO,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let capacity = Sectors::holding(CAPACITY);
+            let medium = Box::new(Memory::new(capacity, CAPACITY));
+            let store = Store::new(medium, Sectors::new(1));
+            let drive = ServedDrive::new(Null::new(capacity), store, 1);
+            let server = Server::new(drive, settings).unwrap();
+            ready.send(()).unwrap();
+            server.run(&stopped, &mut |_| {}).unwrap()
+        });
+        is_ready.recv().unwrap();
+        Self { nbd, control, stop, thread }
+    }
+
+    fn connect(&self) -> UnixStream {
+        UnixStream::connect(&self.nbd).unwrap()
+    }
+
+    /// A client that has come to the transmission phase.
+    fn client(&self) -> UnixStream {
+        let mut stream = self.connect();
+        stream.write_all(&FLAGS).unwrap();
+        stream.write_all(&option(EXPORT_NAME, b"")).unwrap();
+        let mut greeting = [0; 18 + 10];
+        stream.read_exact(&mut greeting).unwrap();
+        stream
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> String {
+        let mut stream = UnixStream::connect(&self.control).unwrap();
+        let length = body.len();
+        write!(stream, "{method} {path} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split("\r\n\r\n").nth(1).unwrap().trim().to_owned()
+    }
+
+    fn stop(self) -> Summary {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+/// Writes a page and reads it back.
+fn check_serves(stream: &mut UnixStream, byte: u8) {
+    stream.write_all(&request(WRITE, 1, 1, 4096, 4096)).unwrap();
+    stream.write_all(&[byte; 4096]).unwrap();
+    let mut reply = [0; 16];
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[4..8], [0; 4]);
+    stream.write_all(&request(READ, 0, 2, 4096, 4096)).unwrap();
+    let mut reply = [0; 16 + 4096];
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[8..16], 2_u64.to_be_bytes());
+    assert!(reply[16..].iter().all(|found| *found == byte));
+}
+
+#[test]
+fn a_thousand_clients_that_are_killed_leave_the_server_serving() {
+    let running = Running::start("killed");
+    let mut rng = Rng::new(5);
+    let mut script = [&FLAGS[..], &go(GO)].concat();
+    for cookie in 0..20 {
+        script.extend(request(READ, 0, cookie, cookie * 4096, 64 << 10));
+        script.extend(request(WRITE, 0, cookie, cookie * 4096, 4096));
+        script.extend([7; 4096]);
+    }
+    for _ in 0..1000 {
+        let mut stream = running.connect();
+        let until = usize::try_from(rng.below(script.len() as u64)).unwrap();
+        // Whether the server still takes it does not matter to a client that dies.
+        let _ = stream.write_all(&script[..until]);
+        if rng.below(2) == 0 {
+            let _ = stream.read(&mut [0; 100]);
+        }
+    }
+    check_serves(&mut running.client(), 1);
+    let stats = running.stop().stats;
+    assert!(stats.ios > 1000, "{stats:?}");
+}
+
+#[test]
+fn a_client_that_takes_no_answers_is_not_heard_and_hinders_nobody() {
+    let running = Running::start("stalled");
+    let mut stalled = running.client();
+    stalled.set_nonblocking(true).unwrap();
+    // Requests for a megabyte each, until the server takes no more of them.
+    let asked = request(READ, 0, 1, 0, 1 << 20).repeat(100);
+    let mut sent = 0;
+    let mut refused = 0;
+    while refused < 3 {
+        if let Ok(count) = stalled.write(&asked) {
+            sent += count;
+        } else {
+            // Time for the server to take what it will: a full round trip of another client.
+            check_serves(&mut running.client(), 2);
+            refused += 1;
+        }
+        assert!(sent < 1 << 26, "the server takes requests without end");
+    }
+    let mut other = running.client();
+    for byte in 0..50 {
+        check_serves(&mut other, byte);
+    }
+    running.stop();
+}
+
+#[test]
+fn garbage_ends_its_own_connection_only() {
+    let running = Running::start("garbage");
+    let mut other = running.client();
+    let mut rng = Rng::new(9);
+    for _ in 0..200 {
+        let mut stream = running.client();
+        let garbage: Vec<u8> = (0..200).map(|_| rng.bits().to_le_bytes()[0]).collect();
+        stream.write_all(&garbage).unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "the server hangs up");
+    }
+    check_serves(&mut other, 3);
+    running.stop();
+}
+
+#[test]
+fn stats_faults_and_the_power_cut_are_those_of_the_contract() {
+    let running = Running::start("control");
+    check_serves(&mut running.client(), 4);
+    let stats: serde_json::Value = serde_json::from_str(&running.ask("GET", "/stats", "")).unwrap();
+    assert_eq!(stats["ios"], 2);
+    for key in ["in_flight_max", "lateness_ns", "valid", "pending_bytes"] {
+        assert!(!stats[key].is_null(), "{key}: {stats}");
+    }
+    for key in ["p50", "p99", "max"] {
+        assert!(stats["lateness_ns"][key].is_u64(), "{key}: {stats}");
+    }
+    let fault = r#"{"kind": "write-error", "range": [8192, 12288]}"#;
+    assert_eq!(running.ask("POST", "/faults", fault), r#"{"id":1}"#);
+    let mut stream = running.client();
+    stream.write_all(&request(WRITE, 0, 1, 8192, 512)).unwrap();
+    stream.write_all(&[1; 512]).unwrap();
+    let mut reply = [0; 16];
+    stream.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[4..8], 5_u32.to_be_bytes());
+    assert_eq!(running.ask("DELETE", "/faults/1", ""), r#"{"id":1}"#);
+    let cut = running.ask("POST", "/power-cut", r#"{"when": "now", "seed": 1}"#);
+    assert_eq!(cut, r#"{"dropped_writes":0,"torn_writes":0}"#);
+    running.thread.join().unwrap();
+}
+
+#[test]
+fn the_power_goes_after_as_many_writes_as_were_asked_for() {
+    let running = Running::start("after");
+    let nbd = running.client();
+    let control = running.control.clone();
+    let asked = std::thread::spawn(move || {
+        let mut stream = UnixStream::connect(&control).unwrap();
+        let body = r#"{"when": {"writes": 3}, "seed": 1}"#;
+        let length = body.len();
+        write!(stream, "POST /power-cut HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    });
+    let mut stream = nbd;
+    let mut answered = 0;
+    // Writes go on until the power goes, which ends the connection.
+    loop {
+        let write = [&request(WRITE, 0, 1, 0, 512)[..], &[1; 512]].concat();
+        if stream.write_all(&write).is_err() || stream.read_exact(&mut [0; 16]).is_err() {
+            break;
+        }
+        answered += 1;
+    }
+    assert!(answered >= 2, "{answered}");
+    assert!(asked.join().unwrap().contains("dropped_writes"));
+    running.thread.join().unwrap();
+}

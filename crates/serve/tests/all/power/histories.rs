@@ -1,0 +1,50 @@
+//! Random histories with cuts: on a disorderly device and on modelled disks.
+
+use drivelab_core::{Device, Sectors};
+use drivelab_model::profile::Profile;
+
+use super::jumbled::Jumbled;
+use super::rig::{MakeDevice, Rig, Right, SECTORS};
+
+fn check(name: &str, histories: u64, make: MakeDevice<'_>) {
+    for seed in 0..histories {
+        if let Err(what) = Rig::new(make, &Right, seed).play() {
+            panic!("{name}, seed {seed}: {what}");
+        }
+    }
+}
+
+pub(crate) fn jumbled(seed: u64) -> Box<dyn Device> {
+    Box::new(Jumbled::new(Sectors::new(SECTORS as u64), seed))
+}
+
+#[test]
+fn ten_thousand_histories_on_a_disorderly_device_are_legal() {
+    check("jumbled", 10_000, &jumbled);
+}
+
+#[test]
+fn two_thousand_histories_on_modelled_disks_are_legal() {
+    for (name, options) in [
+        ("seagate-st31000333as", ""),
+        ("seagate-st31000333as", ",controller=ide"),
+        ("seagate-st250dm000", ",write-cache=off"),
+        ("generic-10k", ""),
+    ] {
+        let spec: drivelab_model::spec::DriveSpec =
+            format!("drive:{name}{options}").parse().unwrap();
+        let profile = Profile::embedded(name).unwrap();
+        let make = |seed| -> Box<dyn Device> {
+            Box::new(drivelab_model::build(&profile, &spec.options, seed).unwrap())
+        };
+        check(name, 500, &make);
+    }
+}
+
+#[test]
+fn a_history_is_the_same_each_time_it_is_played() {
+    for seed in 0..50 {
+        let play = || format!("{:?}", Rig::new(&jumbled, &Right, seed).play());
+        assert_eq!(play(), play(), "seed {seed}");
+    }
+}

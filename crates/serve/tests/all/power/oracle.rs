@@ -1,0 +1,165 @@
+//! What may be on a drive: computed from submissions and completions alone.
+//!
+//! The rules are those of `docs/concepts/durability.md`, for one sector at a time. Of two writes to
+//! a sector the one submitted later is the newer: our drives promise that even where both were in
+//! flight. A trim writes zeros, and promises to be durable once it is done.
+
+use std::collections::BTreeMap;
+
+/// The content of a sector: the number of the write that made it, 0 for zeros.
+pub(crate) type Value = u64;
+
+/// Points in the history, counted by events.
+type Step = u64;
+
+/// What a command is to the oracle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Puts `value` into its sectors; `durable` once it is done.
+    Put {
+        value: Value,
+        durable: bool,
+    },
+    Flush,
+    Read,
+}
+
+#[derive(Debug, Clone)]
+struct Command {
+    kind: Kind,
+    sectors: std::ops::Range<usize>,
+    submitted: Step,
+}
+
+/// A value that was or is being put into one sector.
+#[derive(Debug, Clone, Copy)]
+struct Put {
+    command: u64,
+    value: Value,
+    submitted: Step,
+    completed: Option<Step>,
+    durable: bool,
+    promises: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Sector {
+    /// What it may have held when the power came on; one value once that has been seen.
+    initial: Vec<Value>,
+    puts: Vec<Put>,
+}
+
+/// Keeps the history, and says what is illegal.
+#[derive(Debug, Clone)]
+pub(crate) struct Oracle {
+    step: Step,
+    commands: BTreeMap<u64, Command>,
+    sectors: Vec<Sector>,
+}
+
+impl Oracle {
+    /// A drive of `sectors` zeroed sectors.
+    pub(crate) fn new(sectors: usize) -> Self {
+        let blank = Sector { initial: vec![0], puts: Vec::new() };
+        Self { step: 0, commands: BTreeMap::new(), sectors: vec![blank; sectors] }
+    }
+
+    fn tick(&mut self) -> Step {
+        self.step += 1;
+        self.step
+    }
+
+    pub(crate) fn submitted(&mut self, id: u64, kind: Kind, sectors: std::ops::Range<usize>) {
+        let submitted = self.tick();
+        if let Kind::Put { value, durable } = kind {
+            for sector in &mut self.sectors[sectors.clone()] {
+                let (completed, durable, promises) = (None, false, durable);
+                let put = Put { command: id, value, submitted, completed, durable, promises };
+                sector.puts.push(put);
+            }
+        }
+        self.commands.insert(id, Command { kind, sectors, submitted });
+    }
+
+    /// A write, trim or flush completed.
+    pub(crate) fn completed(&mut self, id: u64) {
+        let now = self.tick();
+        let command = self.commands.remove(&id).expect("it was submitted");
+        match command.kind {
+            Kind::Read => panic!("a read completes with what it read"),
+            Kind::Put { .. } => {
+                for sector in &mut self.sectors[command.sectors] {
+                    for put in sector.puts.iter_mut().filter(|put| put.command == id) {
+                        put.completed = Some(now);
+                        put.durable |= put.promises;
+                    }
+                }
+            }
+            Kind::Flush => {
+                let promised = |put: &&mut Put| {
+                    put.completed.is_some_and(|completed| completed < command.submitted)
+                };
+                for put in self.sectors.iter_mut().flat_map(|sector| &mut sector.puts) {
+                    if promised(&put) {
+                        put.durable = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A read completed and found these values; a torn sector is `None`.
+    pub(crate) fn read(&mut self, id: u64, found: &[Option<Value>]) -> Result<(), String> {
+        self.tick();
+        let command = self.commands.remove(&id).expect("it was submitted");
+        for (number, value) in command.sectors.zip(found) {
+            let sector = &mut self.sectors[number];
+            let legal = sector.readable(command.submitted);
+            let value = value.ok_or_else(|| format!("sector {number} is a mix of values"))?;
+            if !legal.contains(&value) {
+                return Err(format!("sector {number} reads {value}, legal are {legal:?}"));
+            }
+            if sector.initial.contains(&value) && !sector.puts.iter().any(|p| p.value == value) {
+                sector.initial = vec![value];
+            }
+        }
+        Ok(())
+    }
+
+    /// What `sector` may hold after a cut at this moment, ascending.
+    pub(crate) fn survivors(&self, sector: usize) -> Vec<Value> {
+        let mut legal = self.sectors[sector].survivors();
+        legal.sort_unstable();
+        legal.dedup();
+        legal
+    }
+
+    /// The power went, and the drive came back.
+    pub(crate) fn cut(&mut self) {
+        self.tick();
+        self.commands.clear();
+        for sector in &mut self.sectors {
+            *sector = Sector { initial: sector.survivors(), puts: Vec::new() };
+        }
+    }
+}
+
+impl Sector {
+    /// What a read submitted at `step` that completes now may find: nothing that a newer write,
+    /// completed before the read was submitted, has replaced.
+    fn readable(&self, step: Step) -> Vec<Value> {
+        self.at_or_after(|put| put.completed.is_some_and(|completed| completed < step))
+    }
+
+    fn survivors(&self) -> Vec<Value> {
+        self.at_or_after(|put| put.durable)
+    }
+
+    /// The newest value that `settles`, and all that are newer.
+    fn at_or_after(&self, settles: impl Fn(&Put) -> bool) -> Vec<Value> {
+        let newest = self.puts.iter().filter(|put| settles(put)).map(|put| put.submitted).max();
+        let newer = self.puts.iter().filter(|put| Some(put.submitted) >= newest);
+        let initial = if newest.is_none() { &self.initial[..] } else { &[] };
+        initial.iter().copied().chain(newer.map(|put| put.value)).collect()
+    }
+}

@@ -1,0 +1,255 @@
+//! Runs a random history on a served drive and asks the oracle about everything that is seen.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use drivelab_core::{Bytes, Device, Lba, Op, Ratio, Rng, Sectors, Span, Time};
+use drivelab_serve::drive::{Command, Done, ServedDrive};
+use drivelab_serve::medium::{Extent, Medium, Memory};
+use drivelab_serve::store::{Data, Dice, Store};
+
+use super::oracle::{Kind, Oracle, Value};
+
+/// Sectors that a history plays on.
+pub(crate) const SECTORS: usize = 12;
+
+/// A medium that outlives the drive.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept(pub(crate) Rc<RefCell<Box<dyn Medium>>>);
+
+impl Kept {
+    pub(crate) fn new(capacity: Sectors) -> Self {
+        Self(Rc::new(RefCell::new(Box::new(Memory::new(capacity, Bytes::mib(64))))))
+    }
+}
+
+impl Medium for Kept {
+    fn capacity(&self) -> Sectors {
+        self.0.borrow().capacity()
+    }
+    fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        self.0.borrow().read(lba, data)
+    }
+    fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().write(lba, data)
+    }
+    fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        self.0.borrow_mut().free(lba, sectors)
+    }
+    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
+        self.0.borrow().extents(lba, sectors, limit)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().sync()
+    }
+}
+
+/// The sector that write number `value` fills.
+pub(crate) fn stamp(value: Value) -> [u8; 512] {
+    let mut sector = [0; 512];
+    for word in sector.chunks_exact_mut(8) {
+        word.copy_from_slice(&value.to_le_bytes());
+    }
+    sector
+}
+
+/// The value of a sector, `None` where it is a mix.
+pub(crate) fn value_of(sector: &[u8]) -> Option<Value> {
+    let value = Value::from_le_bytes(sector[..8].try_into().unwrap());
+    (sector == stamp(value)).then_some(value)
+}
+
+/// What a planted bug may change between the parts of the drive; the default changes nothing.
+pub(crate) trait Wiring {
+    /// The device around the right one.
+    fn device(&self, right: Box<dyn Device>) -> Box<dyn Device> {
+        right
+    }
+    /// The medium around the right one.
+    fn medium(&self, right: Kept) -> Box<dyn Medium> {
+        Box::new(right)
+    }
+    /// What a read returns.
+    fn read(&self, drive: &Served, medium: &Kept, done: &Done, data: &mut [u8]) {
+        let _ = medium;
+        drive.read(done.lba, data).unwrap();
+    }
+    /// Whether a write reaches the drive at all before it is acknowledged.
+    fn submits(&self, command: &Command, in_flight: usize) -> bool {
+        let _ = (command, in_flight);
+        true
+    }
+    /// Whether the drive comes back empty-cached from the medium.
+    fn restarts(&self) -> bool {
+        true
+    }
+    /// What happens to the medium while the power is off; `before` holds it at the last flush.
+    fn off(&self, medium: &mut Kept, before: &[u8]) {
+        let _ = (medium, before);
+    }
+}
+
+/// No bug.
+#[derive(Debug)]
+pub(crate) struct Right;
+impl Wiring for Right {}
+
+pub(crate) type Served = ServedDrive<Box<dyn Device>>;
+pub(crate) type MakeDevice<'a> = &'a dyn Fn(u64) -> Box<dyn Device>;
+
+pub(crate) struct Rig<'a> {
+    make: MakeDevice<'a>,
+    wiring: &'a dyn Wiring,
+    seed: u64,
+    rng: Rng,
+    medium: Kept,
+    drive: Served,
+    oracle: Oracle,
+    now: Time,
+    next_id: u64,
+    /// Kinds of the commands on their way, by token.
+    sent: BTreeMap<u64, Op>,
+    at_last_flush: Vec<u8>,
+}
+
+impl<'a> Rig<'a> {
+    pub(crate) fn new(make: MakeDevice<'a>, wiring: &'a dyn Wiring, seed: u64) -> Self {
+        let device = wiring.device(make(seed));
+        let medium = Kept::new(device.capacity());
+        let store = Store::new(wiring.medium(medium.clone()), Sectors::new(1));
+        Self {
+            make,
+            wiring,
+            seed,
+            rng: Rng::new(seed),
+            drive: ServedDrive::new(device, store, seed),
+            medium,
+            oracle: Oracle::new(SECTORS),
+            now: Time::ZERO,
+            next_id: 0,
+            sent: BTreeMap::new(),
+            at_last_flush: vec![0; SECTORS * 512],
+        }
+    }
+
+    /// Plays a history with up to three cuts; what is illegal comes back as an error.
+    pub(crate) fn play(mut self) -> Result<(), String> {
+        for cut in 0..self.rng.between(1, 3) {
+            for _ in 0..self.rng.between(5, 40) {
+                self.act()?;
+            }
+            self.cut(cut);
+            self.read_all()?;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self) -> Result<(), String> {
+        if self.sent.len() < 8 && self.rng.chance(Ratio::percent(70)) {
+            self.send();
+        }
+        let until = match self.rng.below(4) {
+            0 => self.now,
+            1 => self.now + Span::from_us(self.rng.between(0, 60)),
+            _ => self.drive.next_event().unwrap_or(self.now).max(self.now),
+        };
+        self.advance(until)
+    }
+
+    fn send(&mut self) {
+        let first = self.rng.below(SECTORS as u64);
+        let count = self.rng.between(1, 4).min(SECTORS as u64 - first);
+        let op = match self.rng.below(10) {
+            0..5 => Op::Write,
+            5..8 => Op::Read,
+            8 => Op::Flush,
+            _ => Op::Trim,
+        };
+        let fua = self.rng.chance(Ratio::percent(20));
+        self.command(op, first, count, fua);
+    }
+
+    fn command(&mut self, op: Op, first: u64, count: u64, fua: bool) {
+        self.next_id += 1;
+        let id = self.next_id;
+        let (mut lba, mut sectors) = (Lba::new(first), Sectors::new(count));
+        let range = usize::try_from(first).unwrap()..usize::try_from(first + count).unwrap();
+        let kind = match op {
+            Op::Read => Kind::Read,
+            Op::Flush => Kind::Flush,
+            Op::Write => Kind::Put { value: id, durable: fua },
+            Op::Trim => Kind::Put { value: 0, durable: true },
+        };
+        if op == Op::Flush {
+            (lba, sectors) = (Lba::ZERO, Sectors::ZERO);
+        }
+        let bytes = || stamp(id).repeat(usize::try_from(count).unwrap()).into_boxed_slice();
+        let data = (op == Op::Write).then(|| Data::Bytes(bytes()));
+        let command = Command { token: id, op, lba, sectors, fua, data };
+        self.oracle.submitted(id, kind, range);
+        if self.wiring.submits(&command, self.sent.len()) {
+            self.sent.insert(id, op);
+            self.drive.submit(self.now, command).unwrap();
+        } else {
+            self.oracle.completed(id);
+        }
+    }
+
+    fn advance(&mut self, until: Time) -> Result<(), String> {
+        self.now = until;
+        let mut done = Vec::new();
+        self.drive.advance(until, &mut done).unwrap();
+        for done in done {
+            self.sent.remove(&done.token);
+            if done.op != Op::Read {
+                self.oracle.completed(done.token);
+                if done.op == Op::Flush {
+                    self.medium.read(Lba::ZERO, &mut self.at_last_flush).unwrap();
+                }
+                continue;
+            }
+            let mut data = vec![0; usize::try_from(done.sectors.bytes().get()).unwrap()];
+            self.wiring.read(&self.drive, &self.medium, &done, &mut data);
+            let values: Vec<Option<Value>> = data.chunks_exact(512).map(value_of).collect();
+            self.oracle.read(done.token, &values)?;
+        }
+        Ok(())
+    }
+
+    fn cut(&mut self, number: u64) {
+        self.oracle.cut();
+        self.sent.clear();
+        if self.wiring.restarts() {
+            let mut dice = Dice::new(self.seed.wrapping_add(number));
+            self.drive.cut(self.now, &mut dice).unwrap();
+            self.wiring.off(&mut self.medium, &self.at_last_flush);
+            let device = self.wiring.device((self.make)(self.seed + 1 + number));
+            let store = Store::new(self.wiring.medium(self.medium.clone()), Sectors::new(1));
+            self.drive = ServedDrive::new(device, store, self.seed);
+            self.now = Time::ZERO;
+            return;
+        }
+        // The bug: what was on its way is finished, and the cache goes on as if nothing had been.
+        while let Some(next) = self.drive.next_event() {
+            self.now = next.max(self.now);
+            self.drive.advance(self.now, &mut Vec::new()).unwrap();
+            if self.drive.in_flight() == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Reads every sector: after it the oracle knows what survived.
+    fn read_all(&mut self) -> Result<(), String> {
+        self.command(Op::Read, 0, SECTORS as u64, false);
+        while let Some(next) = self.drive.next_event() {
+            self.advance(next.max(self.now))?;
+            if self.sent.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
