@@ -50,3 +50,26 @@ fn wrong_drives_are_refused_with_a_suggestion() {
     check("drive:missing.toml", &["missing.toml"]);
     check("generic-5400", &["drive:generic-5400"]);
 }
+
+#[test]
+fn a_fitted_drive_is_written_and_predicted() {
+    let folder = folder();
+    let measurements = "[drive]\ncapacity_bytes = 1_000_204_886_016\nrpm = 7200\n\
+        [random_read_qd1]\nmean_ms = 13.79\np50_ms = 13.83\np90_ms = 19.01\np99_ms = 22.41\n";
+    file(folder.path(), "measured.toml", measurements);
+    let arguments = ["drive", "fit", "measured.toml", "--out", "own.toml", "--json"];
+    let fitted = drivelab(folder.path(), &arguments).json();
+    assert_eq!(fitted["figures"].as_array().unwrap().len(), 4);
+    assert!(!fitted["not_identified"].as_array().unwrap().is_empty());
+    let predicted = drivelab(folder.path(), &["drive", "predict", "own.toml", "--json"]).json();
+    let depths = predicted["depths"].as_array().unwrap();
+    let iops = |row: usize| depths[row]["iops"].as_f64().unwrap();
+    assert_eq!(depths.iter().map(|row| row["iodepth"].as_u64().unwrap()).max(), Some(32));
+    // 1000 / 13.79 ms at depth 1, nothing gained at 2, and more at 32.
+    assert!((iops(0) / 72.5 - 1.0).abs() < 0.05 && (iops(1) / iops(0) - 1.0).abs() < 0.05);
+    assert!(iops(5) > 1.3 * iops(0), "{predicted}");
+    let range = |row: usize| depths[row]["iops_range"][1].as_f64().unwrap() / iops(row);
+    assert!(range(0) < 1.001 && range(5) > 1.2, "{predicted}");
+    file(folder.path(), "measured.toml", "[drive]\ncapacity_bytes = 1e12\nrmp = 7200\n");
+    drivelab(folder.path(), &arguments).failed(2, &["measured.toml"]);
+}

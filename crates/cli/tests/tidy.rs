@@ -204,7 +204,9 @@ fn lines_fit_a_hundred_columns() {
     // Tests hold tables and pages as they are printed; rustfmt keeps their code short.
     sources.retain(|path| !path.components().any(|part| part.as_os_str() == "tests"));
     sources.retain(|path| !path.ends_with("tests.rs"));
-    let long = |line: &str| line.chars().count() > 100 && !line.contains("http");
+    // A line that ends in `\` is text that is printed: breaking it would change what is read.
+    let text = |line: &str| line.ends_with('\\') || line.contains("http");
+    let long = |line: &str| line.chars().count() > 100 && !text(line);
     let wrong = |line: &str| long(line).then(|| format!("{} columns", line.chars().count()));
     check("a line has at most 100 columns", &offending_lines(&sources, wrong));
 }

@@ -11,6 +11,7 @@ mod disk;
 mod disksim;
 mod drive;
 mod event;
+pub mod fit;
 mod host;
 pub mod profile;
 pub mod replay;

@@ -5,6 +5,7 @@ use drivelab_model::profile;
 use drivelab_model::spec::Options;
 use serde::Serialize;
 
+use super::predict::{self, FitArgs, PredictArgs};
 use crate::failure::Outcome;
 use crate::target;
 use crate::ui::Ui;
@@ -25,6 +26,10 @@ enum Verb {
         /// A name from the list or a profile file, with options: NAME,controller=ide,tags=31
         drive: String,
     },
+    /// Predict IOPS and latency against depth, with the spread among drives.
+    Predict(Box<PredictArgs>),
+    /// Fit a profile to measurements at depth 1.
+    Fit(FitArgs),
 }
 
 /// A row of `drive list`.
@@ -40,6 +45,8 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
     match arguments.verb {
         Verb::List => list(ui),
         Verb::Show { drive } => show(&drive, ui),
+        Verb::Predict(arguments) => predict::predict(*arguments, ui),
+        Verb::Fit(arguments) => predict::fit(&arguments, ui),
     }
 }
 

@@ -171,7 +171,8 @@ fn wire_rate(hdd: &HddProfile, controller: Controller, link: Option<Link>) -> u6
 fn port(hdd: &HddProfile, attached: &Attached) -> Port {
     let frames = match attached.link {
         None => hdd.bus.1,
-        // Measured on chipset ports: 5.3-5.5 us at 3 Gb/s, 3.3 us at 6 Gb/s (depth.md 3.3); the
+        // Measured on chipset ports: 5.3-5.5 us at 3 Gb/s, 3.3 us at 6 Gb/s
+        // (docs/internals/drive-facts.md); the
         // line through both, in bit times, gives the slowest.
         Some(Link::Sata1) => Span::from_ns(9_600),
         Some(Link::Sata2) => Span::from_ns(5_400),

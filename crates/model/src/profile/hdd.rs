@@ -253,7 +253,7 @@ fn order(raw: &Raw, spindle: &Spindle) -> Result<Order, String> {
                 ));
             }
             // Measured tails (p99 3.5 to 4.5 times the mean at depth 32, the longest wait 1.1 to
-            // 2.9 s) leave room for nothing stricter (depth.md, sections 1 and 2).
+            // 2.9 s) leave room for nothing stricter (docs/internals/drive-facts.md).
             let age_limit = raw.age_limit.map_or(Span::from_secs(2), |span| span.0);
             let ageing = raw.ageing.map_or(Ratio::ZERO, |share| share.0);
             let scaled = u128::from(ageing.billionths()) << 20;

@@ -1,8 +1,9 @@
-//! What queue depth buys, against the facts and simulated tables of `depth.md`.
+//! What queue depth buys, against measured facts and an independent simulation of
+//! simple rules (docs/internals/drive-facts.md).
 
 use crate::load::{Load, drive_with, run};
 
-/// The drive of the table in `depth.md`, section 2: half square root, half line, 2:1 density,
+/// The drive of that simulation: half square root, half line, 2:1 density,
 /// 7200 rpm, 76.5 IOPS at depth 1, with an overhead of 1 %.
 const TABLE: &str = "seek_track = \"1ms\"\nseek_average = \"8.74ms\"\nseek_shape = 0.5\n\
                      sectors_per_track_outer = 2200\nsectors_per_track_inner = 1100\n\
@@ -85,4 +86,58 @@ fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
         assert!((1.0..=1.04).contains(&gain[0]), "{name}: R(2) = {}", gain[0]);
         assert!((gain[2] / gain[1] - 1.0).abs() < 0.03, "{name}: {gain:?}");
     }
+}
+
+/// Two measured drives by what they do at depth 1, and their IOPS at depths 1 to 32 (fio results
+/// in the history of the project fio-plot): 500 GB, p1 5.93, p50 14.22, p99 23.72 ms; and a Samsung
+/// `SpinPoint` F1 with 1 TB, p1 5.28, p50 13.83, p99 22.41 ms.
+const MEASURED_500_GB: &str = "seek_track = \"1.6ms\"\nseek_average = \"10.0ms\"\n\
+                               seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
+                               read_segments = 0\n";
+const IOPS_500_GB: [f64; 6] = [69.8, 70.3, 82.1, 93.8, 104.8, 113.6];
+const MEASURED_F1: &str = "seek_track = \"1.2ms\"\nseek_average = \"9.55ms\"\n\
+                           seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
+                           read_segments = 0\n";
+const IOPS_F1: [f64; 6] = [72.1, 72.7, 75.4, 86.5, 111.0, 131.0];
+
+/// Firmware that sorts a queue of 32 with a guard band, and nothing sorted in front of it.
+fn by_firmware(profile: &str) -> (String, String) {
+    (DISK.to_owned(), format!("{profile}guard = \"3ms\"\n"))
+}
+
+/// An elevator of the host before a drive that takes four commands and serves them as they come.
+fn by_elevator(profile: &str) -> (String, String) {
+    let spec = format!("{DISK},tags=4,scheduler=deadline,nr-requests=128");
+    (spec, format!("{profile}order = \"fifo\"\n"))
+}
+
+/// How far the worst depth is off, and p99 over mean at every depth.
+fn held_against(real: [f64; 6], (spec, profile): &(String, String)) -> (f64, Vec<f64>) {
+    let load = Load { requests: 60_000, ..Load::default() };
+    let (mut worst, mut tails) = (0.0_f64, Vec::new());
+    for (depth, real) in [1, 2, 4, 8, 16, 32].into_iter().zip(real) {
+        let outcome = at_depth(spec, profile, depth, load);
+        worst = worst.max((outcome.iops() / real - 1.0).abs());
+        tails.push(outcome.quantile_ms(0.99) / outcome.mean_ms());
+    }
+    (worst, tails)
+}
+
+#[test]
+fn a_measured_drive_gains_as_a_guarded_queue_and_not_as_an_elevator() {
+    let (firmware, tails) = held_against(IOPS_500_GB, &by_firmware(MEASURED_500_GB));
+    assert!(firmware < 0.04, "{firmware}");
+    for (found, real) in tails[1..].iter().zip([1.50, 3.46, 3.81, 3.99, 3.80]) {
+        assert!((found / real - 1.0).abs() < 0.10, "{tails:?}");
+    }
+    let (elevator, _) = held_against(IOPS_500_GB, &by_elevator(MEASURED_500_GB));
+    assert!(elevator > 0.10, "{elevator}");
+}
+
+#[test]
+fn another_gains_as_an_elevator_and_not_as_a_guarded_queue() {
+    let (elevator, _) = held_against(IOPS_F1, &by_elevator(MEASURED_F1));
+    assert!(elevator < 0.06, "{elevator}");
+    let (firmware, _) = held_against(IOPS_F1, &by_firmware(MEASURED_F1));
+    assert!(firmware > 0.06, "{firmware}");
 }

@@ -3,7 +3,7 @@
 mod job;
 mod matrix;
 mod verify;
-mod workload;
+pub(super) mod workload;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
