@@ -116,7 +116,7 @@ run = { ioengine = "psync", direct = false }
 name = "read"
 rw = "randread"
 iodepth = 1
-runtime = "30ms"
+number_ios = 40
 "#;
 
 fn real(folder: &Path, study: &str, more: &[&str]) -> crate::common::Said {
@@ -174,7 +174,7 @@ fn arms_that_need_a_reboot_wait_for_the_user_and_go_on() {
 #[test]
 fn an_interrupted_study_keeps_its_runs_and_resumes_only_itself() {
     let folder = folder();
-    let slow = REAL.replace("30ms", "300ms");
+    let slow = REAL.replace("number_ios = 40", "number_ios = 150\nthinktime = \"2ms\"");
     let path = file(folder.path(), "real.toml", &slow);
     let path = path.to_str().unwrap();
     let child = begin(folder.path(), &["study", path, "--target", "data", "--size", "8M"]);
