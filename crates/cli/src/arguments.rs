@@ -41,6 +41,7 @@ pub(crate) enum Command {
     Durability(commands::durability::DurabilityArgs),
     Drive(commands::drive::DriveArgs),
     Inspect(commands::inspect::InspectArgs),
+    Replay(commands::replay::ReplayArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),
 }

@@ -6,7 +6,7 @@ use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::{
-    Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunPlan,
+    Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunOutcome, RunPlan,
 };
 
 use crate::failure::Failure;
@@ -26,43 +26,69 @@ pub(crate) struct Measurement {
     pub(crate) verify_state: Option<PathBuf>,
 }
 
+impl Measurement {
+    /// As the engine takes it.
+    pub(crate) fn plan(&self) -> RunPlan {
+        RunPlan {
+            path: self.path.clone(),
+            workload: self.workload.clone(),
+            numjobs: self.numjobs,
+            seed: self.seed,
+            ioengine: self.ioengine,
+            direct: self.direct,
+            allow_overwrite: self.overwrite,
+            allow_destructive: self.allow_destructive.clone(),
+            stamp: Stamp::Io,
+            verify_state: self.verify_state.clone(),
+        }
+    }
+
+    fn record(&self, outcome: RunOutcome) -> RunRecord {
+        RunRecord {
+            schema: RUN_SCHEMA.into(),
+            target: self.path.display().to_string(),
+            label: None,
+            config: RunConfig {
+                drivelab: env!("CARGO_PKG_VERSION").into(),
+                ioengine: outcome.ioengine.to_string(),
+                direct: self.direct,
+                numjobs: self.numjobs,
+                seed: self.seed,
+                workload: self.workload.clone(),
+            },
+            jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
+            total: outcome.total.record(),
+            marks: outcome.marks,
+            host: Some(drivelab_engine::host(Path::new("/"))),
+            verification: None,
+        }
+    }
+}
+
 /// Measures a file or a block device.
 pub(crate) fn file(
     measurement: &Measurement,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let plan = RunPlan {
-        path: measurement.path.clone(),
-        workload: measurement.workload.clone(),
-        numjobs: measurement.numjobs,
-        seed: measurement.seed,
-        ioengine: measurement.ioengine,
-        direct: measurement.direct,
-        allow_overwrite: measurement.overwrite,
-        allow_destructive: measurement.allow_destructive.clone(),
-        stamp: Stamp::Io,
-        verify_state: measurement.verify_state.clone(),
-    };
+    let mut records = together(std::slice::from_ref(measurement), progress)?;
+    Ok(records.pop().expect("one record a measurement"))
+}
+
+/// Makes several measurements at the same time, started together.
+pub(crate) fn together(
+    measurements: &[Measurement],
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<Vec<RunRecord>, Failure> {
+    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress };
-    let outcome = drivelab_engine::run(&plan, &control).map_err(failure)?;
-    Ok(RunRecord {
-        schema: RUN_SCHEMA.into(),
-        target: measurement.path.display().to_string(),
-        label: None,
-        config: RunConfig {
-            drivelab: env!("CARGO_PKG_VERSION").into(),
-            ioengine: outcome.ioengine.to_string(),
-            direct: plan.direct,
-            numjobs: plan.numjobs,
-            seed: plan.seed,
-            workload: plan.workload,
-        },
-        jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
-        total: outcome.total.record(),
-        marks: outcome.marks,
-        host: Some(drivelab_engine::host(Path::new("/"))),
-        verification: None,
-    })
+    let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
+    Ok(measurements.iter().zip(outcomes).map(|(it, outcome)| it.record(outcome)).collect())
+}
+
+/// Refuses measurements whose buffers do not fit the memory together.
+pub(crate) fn fits(measurements: &[Measurement]) -> Result<(), Failure> {
+    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
+    drivelab_engine::fits(&plans).map_err(failure)
 }
 
 /// Lays out `path` at `size` where it does not exist, by reading one block of it.

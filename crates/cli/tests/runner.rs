@@ -6,6 +6,8 @@ mod compare;
 mod drive;
 mod help;
 mod inspect;
+mod job;
+mod replay;
 mod run;
 mod study;
 mod tidy;

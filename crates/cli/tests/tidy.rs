@@ -142,7 +142,10 @@ fn functions_fit_a_screen() {
 fn folders_hold_at_most_ten_files() {
     let sources = files(&root().join("crates"), &[".rs"]);
     let mut offenders = Vec::new();
-    for folder in sources.iter().filter_map(|path| path.parent()) {
+    // Integration tests have one file a command, however many commands there are.
+    let tests = root().join("crates/cli/tests");
+    let folders = sources.iter().filter_map(|path| path.parent());
+    for folder in folders.filter(|folder| *folder != tests) {
         let count = sources.iter().filter(|path| path.parent() == Some(folder)).count();
         // lib.rs and mod.rs are the folder's face, not one of its rooms.
         if folder.join("lib.rs").exists() || folder.join("mod.rs").exists() {

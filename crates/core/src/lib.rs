@@ -8,6 +8,8 @@ pub mod config;
 pub mod device;
 pub mod dispatch;
 pub mod histogram;
+pub mod jobfile;
+pub mod matrix;
 pub mod plan;
 pub mod record;
 pub mod request;

@@ -14,12 +14,14 @@ pub enum IoEngine {
     IoUring,
     /// `pread` and `pwrite`: one request at a time.
     Psync,
+    /// Requests that reach nothing and are done at once: what the loop itself costs.
+    Null,
 }
 
 impl Choice for IoEngine {
     const WHAT: &'static str = "way of doing I/O (`ioengine`)";
     const NAMES: &'static [(&'static str, Self)] =
-        &[("io_uring", Self::IoUring), ("psync", Self::Psync)];
+        &[("io_uring", Self::IoUring), ("psync", Self::Psync), ("null", Self::Null)];
 }
 choice_as_text!(IoEngine);
 
@@ -88,10 +90,10 @@ pub(crate) fn choose(
     pace: Pace,
     probe: impl FnOnce() -> io::Result<()>,
 ) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
-    let too_deep = match pace {
-        Pace::Closed { iodepth, .. } if iodepth > 1 => Some(iodepth),
-        _ => None,
-    };
+    let too_deep = too_deep(pace);
+    if asked == Some(IoEngine::Null) {
+        return Ok((IoEngine::Null, None));
+    }
     if asked == Some(IoEngine::Psync) {
         return match too_deep {
             Some(iodepth) => Err(IoEngineError::OneAtATime { iodepth, source: None }),
@@ -110,6 +112,20 @@ pub(crate) fn choose(
     }
     let message = format!("psync instead of io_uring ({source}): {}", remedy(&source));
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
+}
+
+/// The depth that psync could not keep.
+fn too_deep(pace: Pace) -> Option<u32> {
+    match pace {
+        Pace::Closed { iodepth, .. } if iodepth > 1 => Some(iodepth),
+        _ => None,
+    }
+}
+
+/// On a file in memory psync is the better way where it does the same: a ring hands such reads to
+/// threads of the kernel, which cost more than the copying.
+pub(crate) fn in_memory(chosen: IoEngine, asked: Option<IoEngine>, pace: Pace) -> IoEngine {
+    if asked.is_none() && too_deep(pace).is_none() { IoEngine::Psync } else { chosen }
 }
 
 #[cfg(test)]
@@ -131,6 +147,16 @@ mod tests {
         for asked in [None, Some(IoEngine::IoUring)] {
             assert_eq!(choose(asked, closed(32), || Ok(())).unwrap(), (IoEngine::IoUring, None));
         }
+    }
+
+    #[test]
+    fn on_files_in_memory_psync_steps_in_where_it_does_the_same() {
+        let check = |asked, depth, expected| {
+            assert_eq!(in_memory(IoEngine::IoUring, asked, closed(depth)), expected);
+        };
+        check(None, 1, IoEngine::Psync);
+        check(None, 8, IoEngine::IoUring);
+        check(Some(IoEngine::IoUring), 1, IoEngine::IoUring);
     }
 
     #[test]

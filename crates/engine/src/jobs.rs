@@ -12,7 +12,8 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{Rng, Target};
 use rustix::thread::CpuSet;
 
-use crate::file::{Clock, FileJob, Psync};
+use crate::conditions::{self, Counters};
+use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus};
 use crate::ioengine::IoEngine;
 use crate::load::{self, Control, Job, LoadError, Loaded, Phase, Progress, Watch};
@@ -20,7 +21,7 @@ use crate::open::Opened;
 use crate::uring::Ring;
 use crate::verify::{Books, State};
 
-/// What the jobs share.
+/// What the jobs of one group share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Jobs<'a> {
     pub(crate) opened: &'a Opened,
@@ -36,9 +37,12 @@ pub(crate) struct Jobs<'a> {
 /// What the jobs left.
 #[derive(Debug)]
 pub(crate) struct Done {
-    pub(crate) jobs: Vec<Loaded>,
+    /// One entry a job, by groups.
+    pub(crate) groups: Vec<Vec<Loaded>>,
     /// Processor time of the process from the first job's beginning to measure to the last's end.
     pub(crate) cpu: Span,
+    /// What the machine counted when each group began to measure and when it ended.
+    pub(crate) counters: Vec<Option<(Counters, Counters)>>,
 }
 
 /// Why a job could not be done.
@@ -52,30 +56,37 @@ pub(crate) enum JobError {
     Thread(#[source] io::Error),
 }
 
-/// Runs all jobs to their end.
+/// Runs all jobs of all `groups` to their end, started together; gives what each group left.
 ///
 /// # Errors
 /// That of the first job that has one; the others are then stopped.
-pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobError> {
+pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, JobError> {
+    let all = groups.iter().map(|jobs| jobs.numjobs).sum();
     let shared = Shared {
         control,
         clock: Clock::start(),
-        gate: Gate::new(jobs.numjobs),
+        gate: Gate::new(all),
         failed: AtomicBool::new(false),
         counts: [const { AtomicU64::new(0) }; 3],
         cpu: Mutex::new((Span::MAX, Span::ZERO)),
+        counters: Mutex::new(vec![(None, None); groups.len()]),
     };
     let cpus = usable_cpus();
+    let places = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(group, jobs)| (0..jobs.numjobs).map(move |index| (group, index)));
     let results = thread::scope(|scope| {
         let (shared, cpus) = (&shared, &cpus[..]);
-        let start = |index| {
+        let start = |(thread, (group, index)): (u32, (usize, u32))| {
+            let jobs = groups[group];
             let work = move || {
-                settle(cpus, index, jobs.numjobs);
-                let result = one(jobs, index, shared);
+                settle(cpus, thread, all);
+                let result = one(jobs, (index, thread, group), shared);
                 if result.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
                 }
-                result
+                result.map(|loaded| loaded.map(|loaded| (group, loaded)))
             };
             let thread = thread::Builder::new().spawn_scoped(scope, work);
             thread.map_err(|error| {
@@ -83,16 +94,22 @@ pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobErro
                 JobError::Thread(error)
             })
         };
-        let threads: Vec<_> = (0..jobs.numjobs).map(start).collect();
+        let threads: Vec<_> = (0..).zip(places).map(start).collect();
         let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, JobError>| {
             thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        threads.into_iter().map(join).collect::<Vec<Result<Option<Loaded>, JobError>>>()
+        threads.into_iter().map(join).collect::<Vec<_>>()
     });
-    let loaded: Result<Vec<Option<Loaded>>, JobError> = results.into_iter().collect();
-    let jobs = loaded?.into_iter().flatten().collect();
+    let mut done: Vec<Vec<Loaded>> = groups.iter().map(|_| Vec::new()).collect();
+    for result in results {
+        if let Some((group, loaded)) = result? {
+            done[group].push(loaded);
+        }
+    }
     let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
-    Ok(Done { jobs, cpu: end.saturating_sub(begin) })
+    let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
+    let counters = counters.into_iter().map(|(begin, end)| begin.zip(end)).collect();
+    Ok(Done { groups: done, cpu: end.saturating_sub(begin), counters })
 }
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
@@ -101,10 +118,10 @@ pub(crate) fn run(jobs: Jobs<'_>, control: &Control<'_>) -> Result<Done, JobErro
 /// A single job goes where the scheduler wants it: beside one other busy process on two processors,
 /// pinning it to the first took 15 % of its requests at depth 1, because it could not move away.
 /// Several jobs would be moved onto one another, and are pinned.
-fn settle(cpus: &[usize], index: u32, numjobs: u32) {
-    if numjobs > 1 && !cpus.is_empty() {
+fn settle(cpus: &[usize], thread: u32, threads: u32) {
+    if threads > 1 && !cpus.is_empty() {
         let mut set = CpuSet::new();
-        set.set(cpus[index as usize % cpus.len()]);
+        set.set(cpus[thread as usize % cpus.len()]);
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
     // By default a timer may ring up to 50 us late (`man 2 prctl`, PR_SET_TIMERSLACK).
@@ -112,7 +129,11 @@ fn settle(cpus: &[usize], index: u32, numjobs: u32) {
 }
 
 /// One job on its own thread; `None` where another failed before the start.
-fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>, JobError> {
+fn one(
+    jobs: Jobs<'_>,
+    (index, thread, group): (u32, u32, usize),
+    shared: &Shared<'_>,
+) -> Result<Option<Loaded>, JobError> {
     let parted = jobs.state.is_some() || !jobs.workload.rw.is_random();
     let numjobs = if parted { jobs.numjobs } else { 1 };
     let workload = share(jobs.workload, jobs.opened.capacity, index, numjobs);
@@ -132,12 +153,18 @@ fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>
         books,
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
+    let device = jobs.opened.device;
+    let watch = JobWatch { shared, thread, group, device, told: [0; 3] };
     match jobs.ioengine {
         IoEngine::IoUring => {
             let ring = Ring::new(file).map_err(|error| JobError::Setup(jobs.ioengine, error));
-            together(ring, job, index, shared)
+            together(ring, job, watch)
         }
-        IoEngine::Psync => together(Ok(Psync::new(file)), job, index, shared),
+        IoEngine::Psync => together(Ok(Psync::new(file)), job, watch),
+        IoEngine::Null => {
+            let null = Null::new(file.clock, file.stamp, file.capacity, file.iodepth);
+            together(Ok(null), job, watch)
+        }
     }
 }
 
@@ -145,9 +172,9 @@ fn one(jobs: Jobs<'_>, index: u32, shared: &Shared<'_>) -> Result<Option<Loaded>
 fn together<T: Target>(
     target: Result<T, JobError>,
     job: Job<'_>,
-    index: u32,
-    shared: &Shared<'_>,
+    mut watch: JobWatch<'_>,
 ) -> Result<Option<Loaded>, JobError> {
+    let shared = watch.shared;
     let mut target = match target {
         Ok(target) if shared.gate.pass() => target,
         Ok(_) => return Ok(None),
@@ -156,7 +183,6 @@ fn together<T: Target>(
             return Err(error);
         }
     };
-    let mut watch = JobWatch { shared, index, told: [0; 3] };
     Ok(Some(load::run(&mut target, job, &mut watch)?))
 }
 
@@ -223,12 +249,16 @@ struct Shared<'a> {
     counts: [AtomicU64; 3],
     /// Processor time when the first job began to measure and when the last one ended.
     cpu: Mutex<(Span, Span)>,
+    /// What the machine counted at a group's first beginning to measure and at its last end.
+    counters: Mutex<Vec<(Option<Counters>, Option<Counters>)>>,
 }
 
 /// One job's part in what all jobs tell.
 struct JobWatch<'a> {
     shared: &'a Shared<'a>,
-    index: u32,
+    thread: u32,
+    group: usize,
+    device: Option<(u32, u32)>,
     told: [u64; 3],
 }
 
@@ -244,7 +274,17 @@ impl Watch for JobWatch<'_> {
         match phase {
             Phase::Measure => cpu.0 = cpu.0.min(now),
             Phase::Drain => cpu.1 = cpu.1.max(now),
-            Phase::LayOut | Phase::Ramp => {}
+            Phase::LayOut | Phase::Ramp => return,
+        }
+        drop(cpu);
+        let now = conditions::counters(self.device);
+        let mut counters = self.shared.counters.lock();
+        let counters = counters.as_mut().expect("no job panics while it holds the lock");
+        let (begin, end) = &mut counters[self.group];
+        if phase == Phase::Measure {
+            begin.get_or_insert(now);
+        } else {
+            *end = Some(now);
         }
     }
 
@@ -254,7 +294,7 @@ impl Watch for JobWatch<'_> {
             all.fetch_add(count - *told, Ordering::Relaxed);
             *told = *count;
         }
-        if self.index == 0 {
+        if self.thread == 0 {
             let [ios, bytes, errors] = &self.shared.counts;
             let (ios, bytes) = (ios.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
             let errors = errors.load(Ordering::Relaxed);

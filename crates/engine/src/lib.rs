@@ -2,11 +2,12 @@
 //!
 //! [`run`] measures a file or a block device of this machine, [`simulate`] a modelled drive in
 //! virtual time; both go through the one loop in [`load`], over [`drivelab_core::Target`]. The
-//! targets are [`Ring`], [`Psync`] and [`VirtualTarget`].
+//! targets are [`Ring`], [`Psync`], [`Null`] and [`VirtualTarget`].
 //!
 //! Writing goes past the guard: never a block device that is in use or whose name was not repeated,
 //! never a file with somebody else's data unless that was allowed.
 
+mod conditions;
 pub mod file;
 mod guard;
 mod host;
@@ -24,13 +25,13 @@ mod uring;
 pub mod verify;
 mod virtual_target;
 
-pub use file::{FileJob, Psync};
+pub use file::{FileJob, Null, Psync};
 pub use guard::{GuardError, Use};
 pub use host::host;
 pub use ioengine::{IoEngine, IoEngineError};
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use open::{LayoutError, OpenError};
-pub use run::{RunError, RunOutcome, RunPlan, run};
+pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together};
 pub use simulate::{Simulation, simulate};
 pub use uring::Ring;
 pub use virtual_target::VirtualTarget;

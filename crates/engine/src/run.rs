@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use drivelab_core::record::{Mark, Stamp, Tally};
-use drivelab_core::units::Bytes;
+use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
 
+use crate::conditions::{self, Counters};
 use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngine, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
-use crate::load::{Control, End, LoadError};
+use crate::load::{Control, End, LoadError, Loaded};
 use crate::marks::{self, Course, Place};
-use crate::open::{self, Ask, OpenError};
+use crate::open::{self, Ask, OpenError, Opened};
 use crate::verify::{State, StateError};
 use crate::{host, uring};
 
@@ -60,6 +61,14 @@ impl RunPlan {
             stamp: Stamp::Io,
             verify_state: None,
         }
+    }
+
+    /// Bytes of memory that its requests' buffers take.
+    pub fn buffers(&self) -> u64 {
+        let workload = &self.workload;
+        let sets = u64::from(workload.rw.reads()) + u64::from(workload.rw.writes());
+        let one = Buffers::size(workload.pace.iodepth(), workload.blocks.largest(), sets);
+        one.get().saturating_mul(u64::from(self.numjobs))
     }
 }
 
@@ -158,62 +167,143 @@ impl From<JobError> for RunError {
 /// # Errors
 /// As [`RunError`]. Failed requests are no error: they are counted and marked.
 pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError> {
-    check(plan)?;
-    let (ioengine, fallback) = ioengine::choose(plan.ioengine, plan.workload.pace, uring::probe)?;
-    let ask = Ask {
-        path: &plan.path,
-        workload: &plan.workload,
-        size: plan.workload.size.map(|size| Bytes::new(plan.workload.offset.get() + size.get())),
-        direct: plan.direct,
-        allow_overwrite: plan.allow_overwrite,
-        allow_destructive: &plan.allow_destructive,
-        seed: plan.seed,
-    };
-    let opened = open::open(ask, control)?;
-    let RunPlan { workload, numjobs, seed, stamp, .. } = plan;
-    let (numjobs, seed, stamp) = (*numjobs, *seed, *stamp);
-    let state = plan.verify_state.as_deref().map(|path| {
-        State::create(path, &plan.path, (workload, opened.capacity), (seed, numjobs)).map(Arc::new)
-    });
-    let state = state.transpose()?;
-    let state = state.as_ref();
-    let jobs = Jobs { opened: &opened, ioengine, workload, numjobs, seed, stamp, state };
-    let done = jobs::run(jobs, control)?;
-    let stopped = done.jobs.iter().find(|job| job.end == End::Stopped);
-    let end = stopped.or(done.jobs.first()).map_or(End::Stopped, |job| job.end);
-    let mut jobs: Vec<Tally> = done.jobs.into_iter().map(|job| job.tally).collect();
-    let mut total = Tally::default();
-    for job in &jobs {
-        total.merge(job);
-    }
-    total.cpu = Some(done.cpu);
-    if let [only] = &mut jobs[..] {
-        only.cpu = total.cpu;
-    }
-    let course = Course { workload, numjobs, total: &total, end };
-    let place = Place {
-        direct: plan.direct,
-        file_system: opened.file_system,
-        capacity: opened.capacity,
-        memory: host::memory(),
-        holes: opened.holes,
-        laid_out: opened.laid_out,
-        stand_in: opened.stand_in.as_deref(),
-    };
-    let marks = marks::of_run(course, place).into_iter().chain(fallback).collect();
-    Ok(RunOutcome { jobs, total, end, marks, ioengine, capacity: opened.capacity })
+    let mut outcomes = run_together(std::slice::from_ref(plan), control)?;
+    Ok(outcomes.pop().expect("one outcome a plan"))
 }
 
-/// What can be refused before anything is touched.
-fn check(plan: &RunPlan) -> Result<(), RunError> {
-    let RunPlan { workload, numjobs, .. } = plan;
-    if !(1..=NUMJOBS_MAX).contains(numjobs) {
-        return Err(RunError::Numjobs { numjobs: *numjobs });
+/// Makes several runs at the same time, started together when all are ready: one outcome a plan.
+///
+/// The processor time of the process cannot be told apart by plan, so with several none has it.
+///
+/// # Errors
+/// As [`RunError`]; of the first that has one.
+pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunOutcome>, RunError> {
+    fits(plans)?;
+    let mut ready = Vec::new();
+    for plan in plans {
+        ready.push(Ready::new(plan, control)?);
     }
-    let sets = u64::from(workload.rw.reads()) + u64::from(workload.rw.writes());
-    let one = Buffers::size(workload.pace.iodepth(), workload.blocks.largest(), sets);
-    let needed = Bytes::new(one.get().saturating_mul(u64::from(*numjobs)));
-    let memory = host::memory();
+    let groups: Vec<Jobs<'_>> = ready.iter().map(Ready::jobs).collect();
+    let done = jobs::run(&groups, control)?;
+    let cpu = (plans.len() == 1).then_some(done.cpu);
+    let moved = |device| -> u64 {
+        let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
+        same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes).sum()
+    };
+    let around: Vec<Vec<Mark>> = ready
+        .iter()
+        .zip(&done.counters)
+        .map(|(ready, counters)| ready.around(*counters, moved(ready.opened.device)))
+        .collect();
+    let outcomes = ready.iter().zip(done.groups).zip(around);
+    Ok(outcomes.map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around)).collect())
+}
+
+/// A plan whose target is open.
+struct Ready<'a> {
+    plan: &'a RunPlan,
+    ioengine: IoEngine,
+    fallback: Option<Mark>,
+    opened: Opened,
+    state: Option<Arc<State>>,
+}
+
+impl<'a> Ready<'a> {
+    fn new(plan: &'a RunPlan, control: &Control<'_>) -> Result<Self, RunError> {
+        let RunPlan { workload, seed, .. } = plan;
+        let (ioengine, fallback) = ioengine::choose(plan.ioengine, workload.pace, uring::probe)?;
+        let ask = Ask {
+            path: &plan.path,
+            workload,
+            size: workload.size.map(|size| Bytes::new(workload.offset.get() + size.get())),
+            direct: plan.direct,
+            allow_overwrite: plan.allow_overwrite,
+            allow_destructive: &plan.allow_destructive,
+            seed: *seed,
+        };
+        let opened = if ioengine == IoEngine::Null {
+            let system = |source| RunError::Setup { what: ioengine.to_string(), source };
+            open::nothing(ask.size).map_err(system)?
+        } else {
+            open::open(ask, control)?
+        };
+        let in_memory = opened.file_system.in_memory;
+        let ioengine = if in_memory {
+            ioengine::in_memory(ioengine, plan.ioengine, workload.pace)
+        } else {
+            ioengine
+        };
+        let of = (workload, opened.capacity);
+        let state = plan.verify_state.as_deref();
+        let state = state.map(|path| State::create(path, &plan.path, of, (*seed, plan.numjobs)));
+        let state = state.transpose()?.map(Arc::new);
+        Ok(Self { plan, ioengine, fallback, opened, state })
+    }
+
+    fn jobs(&self) -> Jobs<'_> {
+        let RunPlan { workload, numjobs, seed, stamp, .. } = self.plan;
+        Jobs {
+            opened: &self.opened,
+            ioengine: self.ioengine,
+            workload,
+            numjobs: *numjobs,
+            seed: *seed,
+            stamp: *stamp,
+            state: self.state.as_ref(),
+        }
+    }
+
+    /// What went on around the run, in which the runs on its device moved `ours` bytes.
+    fn around(&self, counters: Option<(Counters, Counters)>, ours: u64) -> Vec<Mark> {
+        let ours = Some(ours).filter(|_| self.plan.direct);
+        let marks = counters.map(|(begin, end)| conditions::marks(begin, end, ours));
+        marks.into_iter().flatten().chain(conditions::governor()).collect()
+    }
+
+    fn outcome(&self, loaded: Vec<Loaded>, cpu: Option<Span>, around: Vec<Mark>) -> RunOutcome {
+        let RunPlan { workload, numjobs, .. } = self.plan;
+        let stopped = loaded.iter().find(|job| job.end == End::Stopped);
+        let end = stopped.or(loaded.first()).map_or(End::Stopped, |job| job.end);
+        let mut jobs: Vec<Tally> = loaded.into_iter().map(|job| job.tally).collect();
+        let mut total = Tally::default();
+        for job in &jobs {
+            total.merge(job);
+        }
+        total.cpu = cpu;
+        if let [only] = &mut jobs[..] {
+            only.cpu = total.cpu;
+        }
+        let course = Course { workload, numjobs: *numjobs, total: &total, end };
+        let opened = &self.opened;
+        let place = Place {
+            direct: self.plan.direct,
+            file_system: opened.file_system,
+            capacity: opened.capacity,
+            memory: host::memory(),
+            holes: opened.holes,
+            laid_out: opened.laid_out,
+            stand_in: opened.stand_in.as_deref(),
+        };
+        let marks = marks::of_run(course, place).into_iter();
+        let marks = marks.chain(self.fallback.clone()).chain(around).collect();
+        let (ioengine, capacity) = (self.ioengine, opened.capacity);
+        RunOutcome { jobs, total, end, marks, ioengine, capacity }
+    }
+}
+
+/// Refuses what can be refused before anything is touched: too many jobs, or buffers that do not
+/// fit the memory.
+///
+/// # Errors
+/// As [`RunError`].
+pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
+    let numjobs = plans.iter().map(|plan| plan.numjobs).fold(0, u32::saturating_add);
+    let none = plans.iter().any(|plan| plan.numjobs == 0);
+    if none || numjobs > NUMJOBS_MAX {
+        return Err(RunError::Numjobs { numjobs: if none { 0 } else { numjobs } });
+    }
+    let needed = plans.iter().map(RunPlan::buffers).fold(0, u64::saturating_add);
+    let (needed, memory) = (Bytes::new(needed), host::memory());
     if memory.get() > 0 && needed.get() > memory.get() / 2 {
         return Err(RunError::Memory { needed, memory });
     }

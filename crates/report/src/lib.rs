@@ -6,11 +6,13 @@
 pub mod comparison;
 pub mod figures;
 pub mod foreign;
+pub mod matrix;
 pub mod metric;
 pub mod outcome;
 pub mod page;
 pub mod pairs;
 pub mod parse;
+pub mod replay;
 pub mod run;
 pub mod study;
 pub mod text;

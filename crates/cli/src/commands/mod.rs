@@ -5,11 +5,10 @@ pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;
 pub(crate) mod inspect;
+pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod study;
-mod verify;
-mod workload;
 
 use crate::arguments::Command;
 use crate::failure::Outcome;
@@ -25,12 +24,13 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Inspect(arguments) => inspect::run(&arguments, ui),
+        Command::Replay(arguments) => replay::run(&arguments, ui),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments, ui),
     }
 }
 
 /// A JSON document as it is printed.
-fn json_text(document: &serde_json::Value) -> String {
+pub(crate) fn json_text(document: &serde_json::Value) -> String {
     serde_json::to_string_pretty(document).expect("plain data is always JSON")
 }

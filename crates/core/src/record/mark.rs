@@ -35,4 +35,12 @@ pub enum MarkId {
     Fallback,
     /// Requests were sent later than the pace asked for.
     Late,
+    /// Others used the device meanwhile.
+    Busy,
+    /// The hypervisor gave the processors to others meanwhile.
+    Steal,
+    /// The processors were slowed down meanwhile, by heat or by a quota.
+    Throttled,
+    /// The processors' frequency follows their load.
+    Governor,
 }

@@ -66,6 +66,16 @@ impl BlockSizes {
         self.sizes.iter().map(|(size, _)| *size).min().unwrap_or(Bytes::ZERO)
     }
 
+    /// The mean size, by weight, rounded down.
+    pub fn mean(&self) -> Bytes {
+        let sum: u128 = self
+            .sizes
+            .iter()
+            .map(|(size, weight)| u128::from(size.get()) * u128::from(*weight))
+            .sum();
+        Bytes::new(u64::try_from(sum / u128::from(self.weight)).expect("at most the largest size"))
+    }
+
     /// Draws the size of the next block.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> Sectors {

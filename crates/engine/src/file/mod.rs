@@ -3,10 +3,12 @@
 pub(crate) mod buffers;
 pub(crate) mod clock;
 pub(crate) mod contents;
+mod null;
 pub(crate) mod pattern;
 mod psync;
 
 pub use clock::Clock;
+pub use null::Null;
 pub use psync::Psync;
 
 use std::fs::File;

@@ -49,6 +49,8 @@ pub(crate) struct Opened {
     pub(crate) laid_out: bool,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
+    /// The number of the device that it is or lies on.
+    pub(crate) device: Option<(u32, u32)>,
 }
 
 /// Opens the target, laying it out first where it does not exist and a size is given.
@@ -78,6 +80,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
         1
     };
+    let number = if device { meta.rdev() } else { meta.dev() };
     let stand_in = if device { guard::kind(&file) } else { None };
     let allocated = meta.blocks().saturating_mul(512);
     let holes = if device { 0 } else { capacity.get().saturating_sub(allocated) };
@@ -89,6 +92,22 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         holes: Bytes::new(holes),
         laid_out,
         stand_in,
+        device: Some((rustix::fs::major(number), rustix::fs::minor(number))),
+    })
+}
+
+/// What a run that reaches nothing has: only a size.
+pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
+    Ok(Opened {
+        file: Arc::new(File::open("/dev/null")?),
+        // Of no consequence, and larger than any drive.
+        capacity: size.unwrap_or(Bytes::gib(1 << 20)),
+        memory_align: 1,
+        file_system: FileSystem::NONE,
+        holes: Bytes::ZERO,
+        laid_out: false,
+        stand_in: Some("the null target, which answers at once".into()),
+        device: None,
     })
 }
 

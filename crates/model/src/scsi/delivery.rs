@@ -104,13 +104,12 @@ impl Arrivals {
                 }
                 continue;
             }
+            let since = now;
             let wanted = (moved + protocol.mark.max(1)).min(self.total);
             let trigger = self.when(wanted, spindle).unwrap_or(now);
             now = later(later(now, protocol.disconnect).max(trigger), protocol.reconnect);
-            if trigger > now {
-                // A negative residual must not bring the bus back before its data.
-                now = trigger;
-            }
+            // A negative residual must not bring the bus back before its data.
+            now = now.max(trigger).max(since + Span::from_ns(1));
         }
     }
 

@@ -65,6 +65,12 @@ impl Disk {
         self.counters.commands += 1;
         let begun = later(now, self.params.overheads.per_request);
         self.settle(begun);
+        let (done, served_by) = self.serve(begun, request);
+        // Residuals may be negative; an answer before its question cannot be.
+        (done.max(now), served_by)
+    }
+
+    fn serve(&mut self, begun: Time, request: &Request) -> (Time, ServedBy) {
         match request.op {
             Op::Read => {
                 let answer = self.read(begun, request.lba.get(), request.sectors.get());

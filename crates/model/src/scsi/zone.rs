@@ -98,6 +98,9 @@ pub(crate) struct Zone {
     usable: u64,
     /// The zone is one such part.
     whole: bool,
+    /// The last physical sector: what does not fit, because a file lists more defects than spares,
+    /// lies there.
+    last: u64,
     /// For slips to the end: the usable index of each slip, less the number of slips before it.
     thresholds: Vec<u64>,
 }
@@ -154,6 +157,7 @@ impl Zone {
             part,
             usable,
             whole,
+            last: all - 1,
             thresholds,
             shape,
         })
@@ -166,13 +170,13 @@ impl Zone {
 
     /// The physical sector, counted from the front of the zone, that holds its `index`th address.
     pub(crate) fn physical(&self, index: u64) -> u64 {
-        let place = self.slipped(index + self.shape.reserved);
+        let place = self.slipped(index + self.shape.reserved).min(self.last);
         if self.shape.remapped.is_empty() {
             return place;
         }
         let unit = if self.shape.sparing == Sparing::Tracks { self.per_track } else { 1 };
         match self.shape.remapped.iter().find(|(bad, _)| *bad == place / unit) {
-            Some((_, spare)) => spare * unit + place % unit,
+            Some((_, spare)) => (spare.saturating_mul(unit) + place % unit).min(self.last),
             None => place,
         }
     }

@@ -1,7 +1,7 @@
 //! Text into HTML, safely.
 
 /// Text as HTML text or as a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -7,7 +7,7 @@ mod arms;
 mod data;
 mod details;
 mod forest;
-mod html;
+pub(crate) mod html;
 mod scale;
 
 use drivelab_core::plan::Design;
@@ -16,7 +16,8 @@ use drivelab_stats::Verdict;
 use crate::figures;
 use crate::outcome::{Sentence, gather};
 use crate::study::{StudyResult, words};
-use html::{escape, inline};
+pub(crate) use html::escape;
+use html::inline;
 
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.css"));
 const SCRIPT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.js"));

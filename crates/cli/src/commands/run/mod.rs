@@ -1,5 +1,10 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
+mod job;
+mod matrix;
+mod verify;
+mod workload;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,8 +13,10 @@ use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
 
-use super::verify::{self, VerifyArgs};
-use super::workload::WorkloadArgs;
+use self::job::JobArgs;
+use self::matrix::MatrixArgs;
+use self::verify::VerifyArgs;
+use self::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::{self, Measurement};
@@ -28,8 +35,18 @@ Examples:
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
-    /// What is measured.
-    target: String,
+    /// What is measured; with --job instead of the files that the job file names.
+    #[arg(required_unless_present_any = ["job", "matrix"])]
+    target: Option<String>,
+    /// A job file as fio reads it; its sections say what is measured, and how.
+    #[arg(long, value_name = "FILE.fio")]
+    job: Option<PathBuf>,
+    /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"])]
+    matrix: Option<PathBuf>,
+    /// Where a matrix keeps its cells and its report.
+    #[arg(long, value_name = "DIR", requires = "matrix")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     workload: WorkloadArgs,
     /// How I/O is done: `io_uring` or `psync`; the best there is where absent.
@@ -64,15 +81,25 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
+    let RunArgs { overwrite, allow_destructive, .. } = arguments;
+    if let Some(file) = arguments.job {
+        let target = arguments.target;
+        return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
+    }
+    if let Some(file) = arguments.matrix {
+        let out = arguments.out;
+        return matrix::run(&MatrixArgs { file, out, overwrite, allow_destructive }, ui);
+    }
+    let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {
-        return verify::only(&arguments.verify, Path::new(&arguments.target), ui);
+        return verify::only(&arguments.verify, Path::new(&target), ui);
     }
     let options = WorkloadOptions::from(arguments.workload);
     let workload = options.check().map_err(Failure::bad_request)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
-    let progress = Progress::time(runtime, &arguments.target);
+    let progress = Progress::time(runtime, &target);
     let show = |step: &Step| progress.step(step);
-    let mut record = match target::parse(&arguments.target)? {
+    let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
             if arguments.numjobs != 1 {
                 return Err(Failure::bad_words("a modelled drive is asked by one job")
@@ -89,9 +116,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 direct: arguments.direct,
-                overwrite: arguments.overwrite,
-                allow_destructive: arguments.allow_destructive,
-                verify_state: arguments.verify.state(Path::new(&arguments.target)),
+                overwrite,
+                allow_destructive,
+                verify_state: arguments.verify.state(Path::new(&target)),
             };
             let mut record = measure::file(&measurement, &show)?;
             if measurement.verify_state.is_some() {

@@ -66,7 +66,7 @@ impl VerifyArgs {
 pub(crate) fn only(arguments: &VerifyArgs, target: &Path, ui: Ui) -> Outcome {
     let found = arguments.check(target)?;
     if ui.json {
-        ui.result(&super::json_text(&json!({
+        ui.result(&crate::commands::json_text(&json!({
             "schema": "drivelab.verify/1",
             "target": target.display().to_string(),
             "verification": found,

@@ -1,0 +1,243 @@
+//! `replay`: a recorded trace against a modelled drive.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use drivelab_core::Histogram;
+use drivelab_core::Op;
+use drivelab_core::record::Latency;
+use drivelab_core::trace::{Format, Parser};
+use drivelab_model::replay::{Answer, Loop, Replay};
+use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
+
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::target;
+use crate::ui::{Progress, Ui};
+
+/// Replay a recorded trace against a modelled drive, in virtual time.
+///
+/// Formats: validation traces of `DiskSim`, blkparse text, fio iologs (versions 2 and 3) and SPC.
+/// The trace is read as it is needed: its length is not limited by memory, unless a score is asked
+/// for, which keeps three numbers a request.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab replay cheetah9LP.trace --drive cheetah9LP.parv --score
+  drivelab replay sda.blkparse --drive seagate-st31000333as,controller=ide --times sda.txt
+  blkparse sda | drivelab replay - --drive generic-10k --loop closed")]
+pub(crate) struct ReplayArgs {
+    /// The trace, or `-` for standard input.
+    trace: PathBuf,
+    /// The drive: NAME[,key=value...], a profile (.toml) or a `DiskSim` parameter file (.parv).
+    #[arg(long, value_name = "DRIVE")]
+    drive: String,
+    /// Writes the time that each request took, in ms, one a line.
+    #[arg(long, value_name = "FILE")]
+    times: Option<PathBuf>,
+    /// Holds the times against those measured on the recorded drive.
+    #[arg(long)]
+    score: bool,
+    /// Writes a page with the distributions and their quantiles; needs --score.
+    #[arg(long, value_name = "FILE", requires = "score")]
+    report: Option<PathBuf>,
+    /// When requests go out; closed for traces that hold think times, else open.
+    #[arg(long = "loop", value_enum)]
+    how: Option<How>,
+    /// The format, where it cannot be told from the first line: disksim, blkparse, fio, spc.
+    #[arg(long)]
+    format: Option<Format>,
+    /// Seed of what is random in the drive.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum How {
+    /// One at a time, with the recorded think time between.
+    Closed,
+    /// When they were recorded to come.
+    Open,
+}
+
+/// What comes of the answers.
+struct Sink {
+    times: Option<BufWriter<File>>,
+    failed_write: Option<std::io::Error>,
+    latencies: Histogram,
+    requests: u64,
+    errors: u64,
+    compared: Option<Vec<Compared>>,
+}
+
+impl Sink {
+    fn take(&mut self, answer: &Answer) {
+        self.requests += 1;
+        self.errors += u64::from(answer.result.is_err());
+        self.latencies.record(answer.latency);
+        let modelled_ms = ms(answer.latency.ns());
+        if let Some(times) = &mut self.times
+            && let Err(error) = writeln!(times, "{modelled_ms:.6}")
+        {
+            self.failed_write.get_or_insert(error);
+        }
+        if let (Some(compared), Some(measured)) = (&mut self.compared, answer.entry.measured) {
+            let read = answer.entry.request.op == Op::Read;
+            compared.push(Compared { read, measured_ms: ms(measured.ns()), modelled_ms });
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 ns")]
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// Replays and prints what came of it.
+pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
+    let spec = target::drive_spec(&arguments.drive)?;
+    let profile = target::profile(&spec)?;
+    let drive = target::build(&profile, &spec.options, arguments.seed)?;
+    let times = arguments.times.as_deref().map(create).transpose()?;
+    let mut sink = Sink {
+        times,
+        failed_write: None,
+        latencies: Histogram::new(),
+        requests: 0,
+        errors: 0,
+        compared: arguments.score.then(Vec::new),
+    };
+    let mut trace = Trace::open(&arguments.trace)?;
+    let mut parser = Parser::new(arguments.format);
+    let first = trace.next(&mut parser)?.ok_or_else(|| {
+        Failure::bad_words(format!("`{}` holds no request", arguments.trace.display()))
+    })?;
+    let how = match arguments.how {
+        Some(How::Closed) => Loop::Closed,
+        None if first.think.is_some() => Loop::Closed,
+        Some(How::Open) | None => Loop::Open,
+    };
+    let mut replay = Replay::new(drive, how);
+    let mut next = Some(first);
+    while let Some(entry) = next {
+        replay.push(entry, &mut |answer| sink.take(&answer));
+        if interrupt::requested() {
+            break;
+        }
+        next = trace.next(&mut parser)?;
+    }
+    replay.finish(&mut |answer| sink.take(&answer));
+    drop(trace);
+    if let Some(error) = sink.failed_write.take() {
+        return Err(error.into());
+    }
+    if let Some(times) = &mut sink.times {
+        times.flush()?;
+    }
+    let format = parser.format().map(|format| format.to_string()).unwrap_or_default();
+    let elapsed_ns = replay.now().ns();
+    let result = result(arguments, &spec.to_string(), (how, format, elapsed_ns), &sink)?;
+    show(arguments, &result, &sink, ui)
+}
+
+fn result(
+    arguments: &ReplayArgs,
+    drive: &str,
+    (how, format, elapsed_ns): (Loop, String, u64),
+    sink: &Sink,
+) -> Result<ReplayResult, Failure> {
+    let score = match &sink.compared {
+        Some(compared) if compared.is_empty() => {
+            return Err(Failure::bad_words("this trace holds no measured times to score against")
+                .hint("leave --score out, or replay a validation trace of DiskSim"));
+        }
+        Some(compared) => Some(Scores::of(compared)),
+        None => None,
+    };
+    Ok(ReplayResult {
+        schema: replay::SCHEMA,
+        trace: arguments.trace.display().to_string(),
+        format,
+        drive: drive.to_owned(),
+        how: if how == Loop::Closed { "closed" } else { "open" },
+        requests: sink.requests,
+        errors: sink.errors,
+        elapsed_ns,
+        lat_ns: Latency::of(&sink.latencies),
+        score,
+    })
+}
+
+fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> Outcome {
+    if let (Some(path), Some(compared)) = (&arguments.report, &sink.compared) {
+        let title = format!("{} on {}", result.trace, result.drive);
+        std::fs::write(path, replay::page(&title, compared)).at_path("write the report", path)?;
+    }
+    if result.errors > 0 {
+        ui.warn(&format!(
+            "{} of {} requests lie beyond the end of the drive and were refused",
+            result.errors, result.requests
+        ));
+    }
+    let text = if ui.json { replay::json(result) } else { replay::text(result) };
+    ui.result(&text)?;
+    Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
+    Ok(BufWriter::with_capacity(1 << 16, File::create(path).at_path("write the times to", path)?))
+}
+
+/// A trace being read.
+struct Trace {
+    path: PathBuf,
+    input: Box<dyn BufRead>,
+    line: String,
+    read: u64,
+    progress: Option<Progress>,
+}
+
+/// The bar moves once in so many bytes.
+const STEP: u64 = 1 << 20;
+
+impl Trace {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let (input, progress): (Box<dyn BufRead>, _) = if path == Path::new("-") {
+            (Box::new(BufReader::new(std::io::stdin())), None)
+        } else {
+            let file = File::open(path).at_path("read the trace", path)?;
+            let length = file.metadata().map_or(0, |metadata| metadata.len());
+            let progress = (length >= STEP).then(|| Progress::steps(length, "replay"));
+            (Box::new(BufReader::with_capacity(1 << 16, file)), progress)
+        };
+        Ok(Self { path: path.to_owned(), input, line: String::new(), read: 0, progress })
+    }
+
+    /// The next request.
+    fn next(
+        &mut self,
+        parser: &mut Parser,
+    ) -> Result<Option<drivelab_core::trace::Entry>, Failure> {
+        loop {
+            self.line.clear();
+            let length =
+                self.input.read_line(&mut self.line).at_path("read the trace", &self.path)?;
+            if length == 0 {
+                return Ok(None);
+            }
+            let before = self.read / STEP;
+            self.read += length as u64;
+            if let Some(progress) = self.progress.as_ref().filter(|_| self.read / STEP > before) {
+                progress.at(self.read, "");
+            }
+            let entry = parser
+                .line(&self.line)
+                .map_err(|error| Failure::bad_words(format!("{}, {error}", self.path.display())))?;
+            if entry.is_some() {
+                return Ok(entry);
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `run --job` and `run --matrix`.
+
+use std::fs;
+
+use crate::common::{drivelab, file, folder};
+
+const JOB: &str = "\
+; as guides have them
+[global]
+ioengine=psync
+size=1m
+filename=data
+group_reporting
+[fill]
+rw=write
+bs=64k
+[read]
+stonewall
+rw=randread
+bs=4k
+numjobs=2
+";
+
+#[test]
+fn a_job_file_runs_group_after_group() {
+    let folder = folder();
+    file(folder.path(), "test.fio", JOB);
+    let said = drivelab(folder.path(), &["run", "--job", "test.fio", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let document = said.json();
+    assert_eq!(document["schema"], "drivelab.job/1");
+    let figures = |place: usize, key: &str| document["jobs"][place]["run"]["total"][key].clone();
+    assert_eq!((figures(0, "ios"), figures(0, "reads")), (16.into(), 0.into()));
+    assert_eq!((figures(1, "ios"), figures(1, "reads")), (512.into(), 512.into()));
+    assert_eq!(document["jobs"][1]["group"], 1);
+    assert!(said.err.contains("group_reporting"), "{said:?}");
+    let other = drivelab(folder.path(), &["run", "other", "--job", "test.fio"]);
+    assert_eq!(other.code, 0, "{other:?}");
+    assert_eq!(fs::metadata(folder.path().join("other")).unwrap().len(), 1 << 20);
+}
+
+#[test]
+fn what_a_job_file_cannot_have_is_named_with_its_line() {
+    let folder = folder();
+    file(folder.path(), "test.fio", "[a]\nrw=read\nverify=crc32c\n");
+    let said = drivelab(folder.path(), &["run", "--job", "test.fio"]);
+    said.failed(2, &["test.fio:3", "`verify`", "--verify"]);
+}
+
+const MATRIX: &str = "\
+targets = [\"one\", \"two\"]
+read = [100, 50]
+threads = [1, 2]
+bs = [\"4k\", \"64k\"]
+size = \"1M\"
+direct = false
+runtime = \"10ms\"
+";
+
+#[test]
+fn a_matrix_is_measured_cell_by_cell_and_goes_on_after_a_kill() {
+    let folder = folder();
+    file(folder.path(), "test.toml", MATRIX);
+    let run = || drivelab(folder.path(), &["run", "--matrix", "test.toml", "--json"]);
+    let first = run();
+    assert_eq!(first.code, 0, "{first:?}");
+    assert!(first.err.contains("48 of 48 cells"), "{first:?}");
+    let cells = first.json()["cells"].as_array().unwrap().clone();
+    assert_eq!(cells.len(), 48);
+    assert!(cells.iter().all(|cell| cell["figures"][0]["errors"] == 0), "{first:?}");
+    let together = cells.iter().filter(|cell| cell["cell"]["target"].is_null());
+    assert!(together.clone().all(|cell| cell["figures"].as_array().unwrap().len() == 2));
+    assert_eq!(together.count(), 16);
+    // As if it had been killed while it wrote the eleventh cell.
+    let kept = folder.path().join("test.matrix/cells.jsonl");
+    let text = fs::read_to_string(&kept).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = format!("{}\n{}", lines[..11].join("\n"), &lines[11][..20]);
+    fs::write(&kept, cut).unwrap();
+    let second = run();
+    assert!(second.err.contains("38 of 48 cells"), "{second:?}");
+    let again = second.json()["cells"].as_array().unwrap().clone();
+    assert_eq!(again.len(), 48);
+    let now = fs::read_to_string(&kept).unwrap();
+    let now: Vec<&str> = now.lines().collect();
+    assert_eq!((now.len(), &now[..11]), (49, &lines[..11]), "finished cells stay");
+    let page = fs::read_to_string(folder.path().join("test.matrix/report.html")).unwrap();
+    assert!(page.contains("48 of 48 cells"));
+    file(folder.path(), "test.toml", &MATRIX.replace("10ms", "20ms"));
+    run().failed(2, &["another matrix", "--out"]);
+}
+
+#[test]
+fn a_matrix_that_does_not_fit_the_memory_is_refused_before_anything_runs() {
+    let folder = folder();
+    let greedy = MATRIX.replace("64k", "1G").replace("[1, 2]", "[1, 400]");
+    file(folder.path(), "test.toml", &greedy.replace("\"1M\"", "\"1G\""));
+    let said = drivelab(folder.path(), &["run", "--matrix", "test.toml"]);
+    said.failed(3, &["half of the memory"]);
+    assert!(!folder.path().join("one").exists());
+}

@@ -1,0 +1,59 @@
+//! One cell of a matrix.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CellError, Matrix};
+use crate::workload::{BlockSizes, Rw, Workload, WorkloadOptions};
+
+/// One combination of everything that is varied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Which time it is measured, from 0.
+    pub block: u32,
+    /// The target, by its place in the matrix; all at once where absent.
+    pub target: Option<usize>,
+    /// Share of reads, in percent.
+    pub read: u32,
+    /// Random addresses, not sequential ones.
+    pub random: bool,
+    /// Threads on each target.
+    pub threads: u32,
+    /// Block size.
+    pub bs: BlockSizes,
+}
+
+impl Cell {
+    /// What names it among the cells of its matrix.
+    pub fn key(&self, matrix: &Matrix) -> String {
+        let target = self.target.map_or("all", |target| matrix.targets[target].as_str());
+        let order = if self.random { "random" } else { "sequential" };
+        let Self { block, read, threads, bs, .. } = self;
+        format!("{block}: {target}, {read} % read, {order}, {threads} threads, {bs}")
+    }
+
+    /// What each thread does.
+    ///
+    /// # Errors
+    /// A value of the matrix makes no sense.
+    pub fn workload(&self, matrix: &Matrix) -> Result<Workload, CellError> {
+        let rw = match (self.read, self.random) {
+            (100, false) => Rw::Read,
+            (100, true) => Rw::RandRead,
+            (0, false) => Rw::Write,
+            (0, true) => Rw::RandWrite,
+            (_, false) => Rw::ReadWrite,
+            (_, true) => Rw::RandRw,
+        };
+        let options = WorkloadOptions {
+            rw: Some(rw),
+            rwmixread: Some(self.read),
+            bssplit: Some(self.bs.clone()),
+            offset: Some(matrix.offset),
+            size: matrix.size,
+            runtime: Some(matrix.runtime),
+            ramp_time: Some(matrix.ramp_time),
+            ..WorkloadOptions::default()
+        };
+        options.check()
+    }
+}

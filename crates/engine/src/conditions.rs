@@ -1,0 +1,153 @@
+//! What else went on while a run was measured: stolen time, throttling, other I/O on the device.
+
+use std::fs;
+
+use drivelab_core::record::{Mark, MarkId};
+
+/// More than this share of the processors' time that the hypervisor gave to others is told.
+const STOLEN_PERCENT: u64 = 1;
+/// More than this share of foreign data on the device is told: a file system's journal stays below.
+const OTHERS_PERCENT: u64 = 5;
+/// Less than this is left alone: a few requests of the run's own lie on either side of the edges.
+const OTHERS_BYTES: u64 = 16 << 20;
+
+/// The machine's counters at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// Stolen ticks, and all.
+    ticks: Option<(u64, u64)>,
+    /// How often processors were slowed down, by heat or by the limits of a control group.
+    throttled: u64,
+    /// Bytes that the device moved.
+    moved: Option<u64>,
+}
+
+/// Reads the counters; those of `device` where there is one.
+pub(crate) fn counters(device: Option<(u32, u32)>) -> Counters {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let stat = device.map(|(major, minor)| read(&format!("/sys/dev/block/{major}:{minor}/stat")));
+    Counters {
+        ticks: ticks(&read("/proc/stat")),
+        throttled: heat() + limits(&read("/sys/fs/cgroup/cpu.stat")),
+        moved: stat.and_then(|stat| moved(&stat)),
+    }
+}
+
+/// The first line of `/proc/stat` (`man 5 proc_stat`): the eighth number is stolen time, and the
+/// two behind it are in the first two already.
+fn ticks(stat: &str) -> Option<(u64, u64)> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let numbers: Vec<u64> =
+        line.split_ascii_whitespace().take(8).filter_map(|number| number.parse().ok()).collect();
+    Some((*numbers.get(7)?, numbers.iter().sum()))
+}
+
+/// Linux, `Documentation/admin-guide/cgroup-v2.rst`: how often the group used its quota up.
+fn limits(stat: &str) -> u64 {
+    let line = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "));
+    line.and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+/// How often a core of this machine was too hot; x86 counts it.
+fn heat() -> u64 {
+    let entries = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    let counts = entries.filter_map(|entry| {
+        let path = entry.path().join("thermal_throttle/core_throttle_count");
+        fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()
+    });
+    counts.sum()
+}
+
+/// Linux, `Documentation/block/stat.rst`: sectors of 512 bytes read and written.
+fn moved(stat: &str) -> Option<u64> {
+    let numbers: Vec<u64> =
+        stat.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect();
+    Some((numbers.get(2)? + numbers.get(6)?) * 512)
+}
+
+/// What went on between two moments in which the run moved `ours` bytes past the page cache;
+/// absent where the page cache was in between, and nobody can tell whose I/O is whose.
+pub(crate) fn marks(begin: Counters, end: Counters, ours: Option<u64>) -> Vec<Mark> {
+    let marks = [stolen(begin, end), throttled(begin, end), busy(begin, end, ours)];
+    marks.into_iter().flatten().collect()
+}
+
+fn stolen(begin: Counters, end: Counters) -> Option<Mark> {
+    let ((stolen_before, before), (stolen_after, after)) = (begin.ticks?, end.ticks?);
+    let (stolen, all) = (stolen_after.saturating_sub(stolen_before), after.saturating_sub(before));
+    if all == 0 || stolen * 100 <= all * STOLEN_PERCENT {
+        return None;
+    }
+    let share = stolen * 100 / all;
+    let message = format!("the hypervisor took {share} % of the processors' time for others");
+    Some(Mark { id: MarkId::Steal, message })
+}
+
+fn throttled(begin: Counters, end: Counters) -> Option<Mark> {
+    let times = end.throttled.saturating_sub(begin.throttled);
+    let message = format!("processors were slowed down {times} times, by heat or by a quota");
+    (times > 0).then_some(Mark { id: MarkId::Throttled, message })
+}
+
+fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<Mark> {
+    let (ours, moved) = (ours?, end.moved?.saturating_sub(begin.moved?));
+    let others = moved.saturating_sub(ours);
+    if others <= OTHERS_BYTES || others / OTHERS_PERCENT <= moved / 100 {
+        return None;
+    }
+    let (others, moved) = (others >> 20, moved >> 20);
+    let message = format!(
+        "the device moved {moved} MiB meanwhile, of which {others} MiB were not this run's"
+    );
+    Some(Mark { id: MarkId::Busy, message })
+}
+
+/// The processors' frequency follows their load, which a single request never makes.
+pub(crate) fn governor() -> Option<Mark> {
+    let path = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    governed(fs::read_to_string(path).ok()?.trim())
+}
+
+fn governed(governor: &str) -> Option<Mark> {
+    let message = format!(
+        "the processors' frequency follows their load (governor `{governor}`), and latency with it"
+    );
+    (governor != "performance").then_some(Mark { id: MarkId::Governor, message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STILL: Counters = Counters { ticks: Some((0, 0)), throttled: 0, moved: Some(0) };
+    const GIB: u64 = 1 << 30;
+
+    fn check(end: Counters, ours: Option<u64>, expected: &[MarkId]) {
+        let ids: Vec<MarkId> = marks(STILL, end, ours).iter().map(|mark| mark.id).collect();
+        assert_eq!(ids, expected, "{end:?}");
+    }
+
+    #[test]
+    fn what_disturbs_a_run_is_told() {
+        check(Counters { moved: Some(GIB), ..STILL }, Some(GIB), &[]);
+        check(Counters { moved: Some(GIB), ..STILL }, Some(GIB - GIB / 50), &[]);
+        check(Counters { moved: Some(GIB), ..STILL }, Some(GIB - GIB / 10), &[MarkId::Busy]);
+        check(Counters { moved: Some(GIB), ..STILL }, None, &[]);
+        check(Counters { moved: Some(8 << 20), ..STILL }, Some(0), &[]);
+        check(Counters { moved: None, ..STILL }, Some(GIB), &[]);
+        check(Counters { ticks: Some((1, 100)), ..STILL }, None, &[]);
+        check(Counters { ticks: Some((5, 100)), ..STILL }, None, &[MarkId::Steal]);
+        check(Counters { throttled: 1, ..STILL }, None, &[MarkId::Throttled]);
+    }
+
+    #[test]
+    fn what_the_kernel_counts_is_read() {
+        assert_eq!(ticks("cpu  1 2 3 4 5 6 7 8 100 100\ncpu0 1\n"), Some((8, 36)));
+        assert_eq!(ticks("cpu  1 2 3\n"), None);
+        assert_eq!(limits("usage_usec 1\nnr_throttled 7\n"), 7);
+        assert_eq!(moved("   10 0 16 5 20 0 32 9 0 1 2\n"), Some(48 * 512));
+        assert_eq!(moved("1 2"), None);
+        assert_eq!(governed("performance"), None);
+        assert_eq!(governed("powersave").map(|mark| mark.id), Some(MarkId::Governor));
+    }
+}

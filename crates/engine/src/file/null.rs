@@ -1,0 +1,64 @@
+//! A target that answers at once: what is left is the cost of asking.
+
+use drivelab_core::record::Stamp;
+use drivelab_core::request::{Completion, Request, ServedBy};
+use drivelab_core::target::{Rejected, Target, TargetError};
+use drivelab_core::units::{Bytes, Time};
+
+use super::{Clock, check_range};
+
+/// Nothing behind it: requests are done when they are asked for.
+#[derive(Debug)]
+pub struct Null {
+    clock: Clock,
+    stamp: Stamp,
+    capacity: Bytes,
+    /// As many as may be outstanding; completed at the next wait.
+    sent: Vec<Request>,
+}
+
+impl Null {
+    /// A target of `capacity` for at most `iodepth` requests outstanding.
+    pub fn new(clock: Clock, stamp: Stamp, capacity: Bytes, iodepth: u32) -> Self {
+        Self { clock, stamp, capacity, sent: Vec::with_capacity(iodepth as usize) }
+    }
+}
+
+impl Target for Null {
+    #[inline]
+    fn now(&mut self) -> Time {
+        self.clock.now()
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    #[inline]
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        if self.sent.len() == self.sent.capacity() {
+            return Err(Rejected::Full(request));
+        }
+        self.sent.push(request);
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        if self.sent.is_empty() {
+            self.clock.sleep_until(until);
+            return Ok(());
+        }
+        let mut batch = None;
+        for request in self.sent.drain(..) {
+            let at = match (self.stamp, batch) {
+                (Stamp::Batch, Some(at)) => at,
+                _ => self.clock.now(),
+            };
+            batch = Some(at);
+            let result = check_range(&request, self.capacity);
+            completed.push(Completion { id: request.id, at, result, served_by: ServedBy::Unknown });
+        }
+        Ok(())
+    }
+}

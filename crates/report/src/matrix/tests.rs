@@ -1,0 +1,72 @@
+//! The page of a small matrix.
+
+use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
+
+use super::series::{EACH, MEAN, SUM, lines};
+use super::{html, scaling_rows};
+
+fn matrix() -> Matrix {
+    let text = "title = \"Two <drives>\"\ntargets = [\"a\", \"b\"]\nbs = [\"4k\", \"1M\"]\n\
+                read = [100, 0]\nthreads = [1]\n";
+    Matrix::parse("m", text).unwrap()
+}
+
+/// Each target alone reaches its place times 10 MB/s, all at once half of their sum.
+fn results(matrix: &Matrix) -> Vec<CellResult> {
+    let speed = [10e6, 20e6];
+    let result = |cell: Cell| {
+        let figures = matrix.targets(&cell).iter().map(|target| {
+            let place = matrix.targets.iter().position(|name| name == target).unwrap();
+            let share = if cell.target.is_none() { 0.5 } else { 1.0 };
+            CellFigures {
+                target: target.clone(),
+                bytes_per_s: speed[place] * share,
+                iops: 1.0,
+                lat_ns: [1, 2, 3],
+                errors: 0,
+                marks: Vec::new(),
+            }
+        });
+        CellResult { figures: figures.collect(), cell }
+    };
+    matrix.cells().into_iter().map(result).collect()
+}
+
+#[test]
+fn lines_are_each_target_their_mean_and_all_at_once() {
+    let matrix = matrix();
+    let lines = lines(&matrix, &results(&matrix), 100, false, 1);
+    let found: Vec<(&str, Option<f64>)> =
+        lines.iter().map(|line| (line.name.as_str(), line.points[1])).collect();
+    let expected = [
+        ("a", Some(10.0)),
+        ("b", Some(20.0)),
+        (MEAN, Some(15.0)),
+        (EACH, Some(7.5)),
+        (SUM, Some(15.0)),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_page_has_a_figure_for_each_order_and_a_row_for_each_combination() {
+    let matrix = matrix();
+    let results = results(&matrix);
+    let page = html(&matrix, &results);
+    assert_eq!(page, html(&matrix, &results), "the same results, the same bytes");
+    assert_eq!(page.matches("<figure>").count(), 4, "two figures of two panels");
+    assert_eq!(page.matches("<tr><th>").count(), 8 + 4 + 1);
+    assert!(page.contains("Two &lt;drives&gt;") && !page.contains("<drives>"));
+    assert!(page.contains("24 of 24 cells"));
+    for (name, share) in scaling_rows(&matrix, &results) {
+        assert!((share - 0.5).abs() < 1e-12, "{name}: {share}");
+    }
+}
+
+#[test]
+fn what_is_not_measured_yet_is_said() {
+    let matrix = matrix();
+    let some = results(&matrix)[..3].to_vec();
+    let page = html(&matrix, &some);
+    assert!(page.contains("3 of 24 cells") && page.contains("not measured"));
+}

@@ -1,0 +1,16 @@
+//! Recorded traces: no line may panic.
+#![no_main]
+
+use drivelab_core::trace::Parser;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let mut parser = Parser::new(None);
+    let mut last = None;
+    for line in text.lines() {
+        if let Ok(Some(entry)) = parser.line(line) {
+            assert!(entry.at >= last || entry.at.is_none(), "times run backwards");
+            last = entry.at.or(last);
+        }
+    }
+});
