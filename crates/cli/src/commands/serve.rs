@@ -127,7 +127,9 @@ fn serve<B: Backend>(drive: B, name: &str, arguments: &ServeArgs, ui: Ui) -> Out
         fuse: arguments.fuse.clone(),
         control: arguments.control.clone(),
         export: Export { name: "drive".into(), bytes, rotational },
-        fifo: true,
+        // What has no deadlines gains nothing by jumping the queue, and hears its clients in
+        // smaller pieces.
+        fifo: rotational,
         spin: arguments.spin,
     };
     let server = Server::new(drive, settings).map_err(cannot_serve)?;
