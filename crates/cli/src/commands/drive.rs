@@ -99,8 +99,9 @@ fn show(drive: &str, ui: Ui) -> Outcome {
         return ui.result(&super::json_text(&shown));
     }
     let mut text = format!("{} ({spec})\n\n", profile.model);
+    let width = settings.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
     for (name, value) in settings {
-        text.push_str(&format!("  {name:16}{value}\n"));
+        text.push_str(&format!("  {name:width$}{value}\n"));
     }
     text.push_str(&format!("\n{text_of_profile}"));
     ui.result(&text)
