@@ -62,7 +62,7 @@ fn list(ui: Ui) -> Outcome {
         });
     }
     if ui.json {
-        let drives = serde_json::json!({ "schema": "drivelab.drive-list/1", "drives": rows });
+        let drives = serde_json::json!({ "schema": "drivelab.drive/1", "drives": rows });
         return ui.result(&super::json_text(&drives));
     }
     let mut text = String::new();

@@ -140,7 +140,7 @@ impl Kept {
 }
 
 fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcome {
-    let document = json!({"schema": "drivelab.matrix/1", "matrix": matrix, "cells": results});
+    let document = json!({"schema": "drivelab.run/1", "matrix": matrix, "cells": results});
     let document = crate::commands::json_text(&document);
     let page = drivelab_report::matrix::html(matrix, results);
     for (name, text) in [("results.json", &document), ("report.html", &page)] {
