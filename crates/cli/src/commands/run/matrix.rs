@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
             let at = begin + Duration::from_nanos(step.elapsed.ns());
             progress.at(u64::try_from(at.as_millis()).unwrap_or(u64::MAX), &cell.key(&matrix));
         };
-        let records = measure::together(&measurements(&matrix, cell, arguments)?, &show)?;
+        let records = measure::together(&measurements(&matrix, cell, arguments)?, &show)?.records;
         // A cell that was cut short is measured again.
         if interrupt::requested() {
             break;
