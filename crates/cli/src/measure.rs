@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
+use drivelab_core::record::{Attached, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::{
     Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunOutcome, RunPlan,
 };
 
+use crate::attached;
 use crate::failure::Failure;
 use crate::interrupt;
 
@@ -43,7 +44,7 @@ impl Measurement {
         }
     }
 
-    fn record(&self, outcome: RunOutcome) -> RunRecord {
+    fn record(&self, outcome: RunOutcome, attached: Attached) -> RunRecord {
         RunRecord {
             schema: RUN_SCHEMA.into(),
             target: self.path.display().to_string(),
@@ -60,6 +61,7 @@ impl Measurement {
             total: outcome.total.record(),
             marks: outcome.marks,
             host: Some(drivelab_engine::host(Path::new("/"))),
+            attached: Some(attached),
             verification: None,
         }
     }
@@ -90,6 +92,9 @@ pub(crate) fn together(
 ) -> Result<Together, Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress };
+    // Before the run: during it, the run itself is what keeps the disk busy.
+    let attached: Vec<Attached> =
+        measurements.iter().map(|it| attached::to_path(&it.path)).collect();
     let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
     let mut total = Tally::default();
     for outcome in &outcomes {
@@ -98,7 +103,8 @@ pub(crate) fn together(
     if let [only] = &outcomes[..] {
         total.cpu = only.total.cpu;
     }
-    let records = measurements.iter().zip(outcomes).map(|(it, outcome)| it.record(outcome));
+    let made = measurements.iter().zip(outcomes).zip(attached);
+    let records = made.map(|((it, outcome), attached)| it.record(outcome, attached));
     Ok(Together { records: records.collect(), total })
 }
 

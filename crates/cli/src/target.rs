@@ -10,6 +10,7 @@ use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::spec::{DriveSpec, Options, ProfileRef, SpecError};
 use drivelab_model::{About, Drive};
 
+use crate::attached;
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 
@@ -85,6 +86,7 @@ pub(crate) fn simulate(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
     let drive = build(profile, &spec.options, seed)?;
+    let attached = attached::to_model(&spec.profile.to_string(), drive.about());
     let control = Control { stop: interrupt::flag(), progress };
     let Simulation { tally, marks, .. } =
         drivelab_engine::simulate(drive, workload, seed, &control).map_err(Failure::bad_request)?;
@@ -105,6 +107,7 @@ pub(crate) fn simulate(
         total,
         marks,
         host: None,
+        attached: Some(attached),
         verification: None,
     })
 }

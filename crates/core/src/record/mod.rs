@@ -3,11 +3,13 @@
 //! These types *are* the JSON of `drivelab run` (schema `drivelab.run/1`): their field names are a
 //! contract with whoever scripts against them.
 
+mod attached;
 mod host;
 mod latency;
 mod mark;
 mod verification;
 
+pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use host::Host;
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
@@ -43,6 +45,9 @@ pub struct RunRecord {
     /// The machine; absent where nothing of it can matter, in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
+    /// How the target was attached just before; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
     /// What reading everything back found, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

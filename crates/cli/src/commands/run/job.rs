@@ -102,6 +102,7 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         entry["target"] = json!(record.target);
         entry["config"] = json!(record.config);
         entry["marks"] = json!(record.marks);
+        entry["attached"] = json!(record.attached);
         entry["threads"] = json!(record.jobs);
         entry
     };
