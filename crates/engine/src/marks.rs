@@ -53,7 +53,14 @@ pub(crate) fn of_simulation(course: Course<'_>) -> Vec<Mark> {
 }
 
 fn of_course(course: Course<'_>) -> impl Iterator<Item = Mark> {
-    let marks = [interrupted(course), errors(course.total), late(course), few(course.total)];
+    let marks = [
+        interrupted(course),
+        unsteady(course),
+        unanswered(course.total),
+        errors(course.total),
+        late(course),
+        few(course.total),
+    ];
     marks.into_iter().flatten()
 }
 
@@ -139,6 +146,24 @@ fn interrupted(course: Course<'_>) -> Option<Mark> {
     }
     let (done, asked) = (course.total.elapsed, course.workload.runtime);
     mark(MarkId::Interrupted, format!("stopped after {done} of {asked}"))
+}
+
+fn unsteady(course: Course<'_>) -> Option<Mark> {
+    let steady = course.workload.steady?;
+    if course.total.steady.is_some() {
+        return None;
+    }
+    let (criterion, window) = (steady.criterion, steady.window);
+    mark(MarkId::Unsteady, format!("`{criterion}` never held for {window} seconds"))
+}
+
+fn unanswered(total: &Tally) -> Option<Mark> {
+    let missing = total.unanswered;
+    let message = format!(
+        "the target never answered {missing} requests, which no figure holds: the longest \
+         latency is longer than is said here"
+    );
+    (missing > 0).then_some(Mark { id: MarkId::Unanswered, message })
 }
 
 fn errors(total: &Tally) -> Option<Mark> {

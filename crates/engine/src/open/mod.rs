@@ -4,6 +4,7 @@ mod alignment;
 mod error;
 mod file_system;
 mod layout;
+mod polling;
 
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
@@ -30,6 +31,8 @@ pub(crate) struct Ask<'a> {
     /// Size of the file to make where there is none.
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
+    /// Completions are to be looked for.
+    pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
     /// Block devices that may be written, by the names the user repeated.
     pub(crate) allow_destructive: &'a [PathBuf],
@@ -81,6 +84,12 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         1
     };
     let number = if device { meta.rdev() } else { meta.dev() };
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    if ask.polled
+        && let Some((why, instead)) = polling::refusal(ask.workload, ask.direct, number)
+    {
+        return Err(OpenError::NoPolling { path: ask.path.into(), why, instead });
+    }
     let stand_in = if device { guard::kind(&file) } else { None };
     let allocated = meta.blocks().saturating_mul(512);
     let holes = if device { 0 } else { capacity.get().saturating_sub(allocated) };
@@ -92,7 +101,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         holes: Bytes::new(holes),
         laid_out,
         stand_in,
-        device: Some((rustix::fs::major(number), rustix::fs::minor(number))),
+        device: Some(number),
     })
 }
 
