@@ -122,8 +122,8 @@ pub enum RunError {
     },
     /// The buffers alone would fill the memory.
     #[error(
-        "buffers for this workload take {needed} bytes, more than half of the memory of \
-        {memory} bytes"
+        "buffers for this workload take {}, more than half of the memory of {}",
+        .needed.about(), .memory.about()
     )]
     Memory {
         /// What they take.
@@ -297,6 +297,7 @@ impl<'a> Ready<'a> {
             memory: host::memory(),
             holes: opened.holes,
             laid_out: opened.laid_out,
+            write_back: conditions::write_back(opened.device),
             stand_in: opened.stand_in.as_deref(),
         };
         let marks = marks::of_run(course, place).into_iter();

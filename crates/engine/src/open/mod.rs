@@ -3,6 +3,7 @@
 mod alignment;
 mod error;
 mod file_system;
+mod holes;
 mod layout;
 mod polling;
 
@@ -91,18 +92,24 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         return Err(OpenError::NoPolling { path: ask.path.into(), why, instead });
     }
     let stand_in = if device { guard::kind(&file) } else { None };
-    let allocated = meta.blocks().saturating_mul(512);
-    let holes = if device { 0 } else { capacity.get().saturating_sub(allocated) };
+    let holes = if device { Bytes::ZERO } else { holes_in(ask, &file, capacity) };
     Ok(Opened {
         file: Arc::new(file),
         capacity,
         memory_align,
         file_system,
-        holes: Bytes::new(holes),
+        holes,
         laid_out,
         stand_in,
         device: Some(number),
     })
+}
+
+/// What of the region was never written.
+fn holes_in(ask: Ask<'_>, file: &File, capacity: Bytes) -> Bytes {
+    let (from, end) = (ask.workload.offset.get(), capacity.get());
+    let to = ask.workload.size.map_or(end, |size| from.saturating_add(size.get()).min(end));
+    holes::within(file, from, to)
 }
 
 /// What a run that reaches nothing has: only a size.
