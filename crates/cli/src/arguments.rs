@@ -1,8 +1,12 @@
 //! The command line as it is typed.
 
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::commands;
+use crate::failure::Failure;
 
 /// A laboratory for disks: measures honestly, compares soundly, models what you don't have.
 #[derive(Debug, Parser)]
@@ -44,4 +48,52 @@ pub(crate) enum Command {
     Replay(commands::replay::ReplayArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),
+}
+
+/// What is wrong where a negative number was given, which the parser takes for an option.
+pub(crate) fn negative(
+    error: &clap::Error,
+    typed: impl Iterator<Item = OsString>,
+) -> Option<Failure> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_number = |text: &str| {
+        text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    if error.kind() != ErrorKind::UnknownArgument || !is_number(unknown) {
+        return None;
+    }
+    let typed: Vec<String> = typed.map(|word| word.to_string_lossy().into_owned()).collect();
+    // The parser names only the first digit of `-4k`.
+    let place = typed.iter().position(|word| is_number(word) && word.starts_with(unknown))?;
+    let (value, before) = (&typed[place], place.checked_sub(1).map(|before| &typed[before]));
+    let failure = match before.filter(|before| before.starts_with("--")) {
+        Some(option) => Failure::bad_words(format!("`{option}` cannot be negative: `{value}`")),
+        None => Failure::bad_words(format!("`{value}` is neither an option nor a target")),
+    };
+    Some(failure.hint("give a number from 0 on; a file of that name is `./-1`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(typed: &str, expected: Option<&str>) {
+        let words = || typed.split(' ').map(OsString::from);
+        let error = Arguments::try_parse_from(words()).unwrap_err();
+        let message = negative(&error, words()).map(|failure| failure.error.to_string());
+        assert_eq!(message.as_deref(), expected, "{typed}");
+    }
+
+    #[test]
+    fn negative_numbers_are_named_with_their_option() {
+        let message = Some("`--iodepth` cannot be negative: `-1`");
+        check("drivelab run data --iodepth -1", message);
+        check("drivelab run data --iodepth -1 --bs 4k", message);
+        check("drivelab run data --bs -4k", Some("`--bs` cannot be negative: `-4k`"));
+        check("drivelab run -1", Some("`-1` is neither an option nor a target"));
+        check("drivelab run data --iodpeth 4", None);
+        check("drivelab run data -x", None);
+    }
 }

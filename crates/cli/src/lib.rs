@@ -24,7 +24,13 @@ use crate::failure::{Exit, Outcome};
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => match arguments::negative(&error, std::env::args_os()) {
+            Some(failure) => return ui::show_failure(&failure).into(),
+            None => error.exit(),
+        },
+    };
     // A panic is our bug and has an exit code of its own, so that scripts can tell.
     match std::panic::catch_unwind(|| run(arguments)) {
         Ok(Ok(exit)) => exit.into(),

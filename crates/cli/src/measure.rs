@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use drivelab_core::Polling;
 use drivelab_core::record::{Attached, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
@@ -21,6 +22,7 @@ pub(crate) struct Measurement {
     pub(crate) numjobs: u32,
     pub(crate) seed: u64,
     pub(crate) ioengine: Option<IoEngine>,
+    pub(crate) polling: Polling,
     pub(crate) direct: bool,
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
@@ -36,6 +38,7 @@ impl Measurement {
             numjobs: self.numjobs,
             seed: self.seed,
             ioengine: self.ioengine,
+            polling: self.polling,
             direct: self.direct,
             allow_overwrite: self.overwrite,
             allow_destructive: self.allow_destructive.clone(),
@@ -52,6 +55,7 @@ impl Measurement {
             config: RunConfig {
                 drivelab: env!("CARGO_PKG_VERSION").into(),
                 ioengine: outcome.ioengine.to_string(),
+                polling: self.polling.names(),
                 direct: self.direct,
                 numjobs: self.numjobs,
                 seed: self.seed,
@@ -132,6 +136,7 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
         numjobs: 1,
         seed,
         ioengine: None,
+        polling: Polling::default(),
         direct: false,
         overwrite: false,
         allow_destructive: Vec::new(),
@@ -152,7 +157,10 @@ fn failure(error: RunError) -> Failure {
         )
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
-            OpenError::System { .. } | OpenError::Layout(_) | OpenError::NoDirect { .. },
+            OpenError::System { .. }
+            | OpenError::Layout(_)
+            | OpenError::NoDirect { .. }
+            | OpenError::NoPolling { .. },
         ) => Failure::cannot_here(error),
         _ => Failure::bad_request(error),
     };

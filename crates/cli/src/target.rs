@@ -96,6 +96,7 @@ pub(crate) fn simulate(
         target: spec.to_string(),
         label: None,
         config: RunConfig {
+            polling: Vec::new(),
             drivelab: env!("CARGO_PKG_VERSION").into(),
             ioengine: "virtual".into(),
             direct: true,

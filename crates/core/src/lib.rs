@@ -11,6 +11,7 @@ pub mod histogram;
 pub mod jobfile;
 pub mod matrix;
 pub mod plan;
+mod polling;
 pub mod record;
 pub mod request;
 pub mod rng;
@@ -21,6 +22,7 @@ pub mod workload;
 
 pub use device::{Destaged, Device};
 pub use histogram::Histogram;
+pub use polling::Polling;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;
 pub use target::{Rejected, Target, TargetError};

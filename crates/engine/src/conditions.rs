@@ -102,6 +102,17 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<Mark> {
     Some(Mark { id: MarkId::Busy, message })
 }
 
+/// Whether writes to `device` are done when a cache in the drive has them, as the kernel sees it
+/// (Linux, `Documentation/ABI/stable/sysfs-block`: `write_cache`).
+pub(crate) fn write_back(device: Option<(u32, u32)>) -> bool {
+    let Some((major, minor)) = device else { return false };
+    // A partition has the queue of its disk.
+    ["queue", "../queue"].iter().any(|queue| {
+        let path = format!("/sys/dev/block/{major}:{minor}/{queue}/write_cache");
+        fs::read_to_string(path).is_ok_and(|cache| cache.trim() == "write back")
+    })
+}
+
 /// The processors' frequency follows their load, which a single request never makes.
 pub(crate) fn governor() -> Option<Mark> {
     let path = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use drivelab_core::Polling;
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::record::{Mark, MarkId};
@@ -35,6 +36,9 @@ pub enum IoEngineError {
         #[source]
         source: io::Error,
     },
+    /// Only a ring has anything to poll.
+    #[error("`{0}` has nothing to poll: `hipri` and `sqthread_poll` are about io_uring")]
+    NothingToPoll(IoEngine),
     /// One request at a time is not what was asked for.
     #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
     OneAtATime {
@@ -51,6 +55,7 @@ impl IoEngineError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoRing { source } => format!("{}, or use `--ioengine=psync`", remedy(source)),
+            Self::NothingToPoll(_) => "use `--ioengine=io_uring`".into(),
             Self::OneAtATime { iodepth, source: None } => {
                 format!("use `--ioengine=io_uring`, or `--iodepth=1 --numjobs={iodepth}`")
             }
@@ -86,11 +91,15 @@ fn remedy(refused: &io::Error) -> &'static str {
 /// # Errors
 /// What was asked for cannot be had.
 pub(crate) fn choose(
-    asked: Option<IoEngine>,
+    (asked, polling): (Option<IoEngine>, Polling),
     pace: Pace,
     probe: impl FnOnce() -> io::Result<()>,
 ) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
     let too_deep = too_deep(pace);
+    let polled = polling != Polling::default();
+    if let Some(other) = asked.filter(|asked| polled && *asked != IoEngine::IoUring) {
+        return Err(IoEngineError::NothingToPoll(other));
+    }
     if asked == Some(IoEngine::Null) {
         return Ok((IoEngine::Null, None));
     }
@@ -104,7 +113,7 @@ pub(crate) fn choose(
         Ok(()) => return Ok((IoEngine::IoUring, None)),
         Err(source) => source,
     };
-    if asked == Some(IoEngine::IoUring) {
+    if polled || asked == Some(IoEngine::IoUring) {
         return Err(IoEngineError::NoRing { source });
     }
     if let Some(iodepth) = too_deep {
@@ -145,7 +154,10 @@ mod tests {
     #[test]
     fn a_ring_is_taken_where_there_is_one() {
         for asked in [None, Some(IoEngine::IoUring)] {
-            assert_eq!(choose(asked, closed(32), || Ok(())).unwrap(), (IoEngine::IoUring, None));
+            assert_eq!(
+                choose((asked, Polling::default()), closed(32), || Ok(())).unwrap(),
+                (IoEngine::IoUring, None)
+            );
         }
     }
 
@@ -162,7 +174,8 @@ mod tests {
     #[test]
     fn without_rings_psync_steps_in_and_says_so() {
         for (errno, remedy) in [(libc::EPERM, "io_uring_disabled=0"), (libc::ENOSYS, "5.11")] {
-            let (engine, mark) = choose(None, closed(1), || refuse(errno)).unwrap();
+            let (engine, mark) =
+                choose((None, Polling::default()), closed(1), || refuse(errno)).unwrap();
             let mark = mark.unwrap();
             assert_eq!((engine, mark.id), (IoEngine::Psync, MarkId::Fallback));
             assert!(mark.message.contains(remedy), "{}", mark.message);
@@ -171,7 +184,10 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_by_name_is_not_replaced() {
-        let error = choose(Some(IoEngine::IoUring), closed(1), || refuse(libc::EPERM)).unwrap_err();
+        let error = choose((Some(IoEngine::IoUring), Polling::default()), closed(1), || {
+            refuse(libc::EPERM)
+        })
+        .unwrap_err();
         assert!(matches!(error, IoEngineError::NoRing { .. }));
         assert!(error.hint().contains("sysctl kernel.io_uring_disabled=0"), "{}", error.hint());
     }
@@ -179,13 +195,29 @@ mod tests {
     #[test]
     fn a_depth_that_psync_cannot_keep_is_refused() {
         let check = |asked, probe: io::Result<()>, hint: &str| {
-            let error = choose(asked, closed(32), || probe).unwrap_err();
+            let error = choose((asked, Polling::default()), closed(32), || probe).unwrap_err();
             assert!(matches!(error, IoEngineError::OneAtATime { iodepth: 32, .. }));
             assert!(error.hint().contains(hint), "{}", error.hint());
         };
         check(Some(IoEngine::Psync), Ok(()), "--ioengine=io_uring");
         check(None, refuse(libc::ENOSYS), "--iodepth=1 --numjobs=32");
         let open = Pace::Fixed { per_s: 1000, iodepth: 1024 };
-        assert_eq!(choose(Some(IoEngine::Psync), open, || Ok(())).unwrap().0, IoEngine::Psync);
+        assert_eq!(
+            choose((Some(IoEngine::Psync), Polling::default()), open, || Ok(())).unwrap().0,
+            IoEngine::Psync
+        );
+    }
+
+    #[test]
+    fn polling_is_never_given_up_silently() {
+        let polling = Polling { submissions: true, ..Polling::default() };
+        for other in [IoEngine::Psync, IoEngine::Null] {
+            let error = choose((Some(other), polling), closed(1), || Ok(())).unwrap_err();
+            assert!(error.hint().contains("io_uring"), "{error}");
+        }
+        let error = choose((None, polling), closed(1), || refuse(libc::EPERM)).unwrap_err();
+        assert!(matches!(error, IoEngineError::NoRing { .. }), "{error}");
+        let taken = choose((None, polling), closed(1), || Ok(())).unwrap();
+        assert_eq!(taken, (IoEngine::IoUring, None));
     }
 }

@@ -9,7 +9,7 @@ use std::thread;
 use drivelab_core::record::Stamp;
 use drivelab_core::units::{Bytes, SECTOR_BYTES, Span};
 use drivelab_core::workload::Workload;
-use drivelab_core::{Rng, Target};
+use drivelab_core::{Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
 use crate::conditions::{self, Counters};
@@ -30,6 +30,7 @@ pub(crate) struct Jobs<'a> {
     pub(crate) numjobs: u32,
     pub(crate) seed: u64,
     pub(crate) stamp: Stamp,
+    pub(crate) polling: Polling,
     /// The account of a verified run.
     pub(crate) state: Option<&'a Arc<State>>,
 }
@@ -144,11 +145,12 @@ fn one(
         capacity: jobs.opened.capacity,
         clock: shared.clock,
         stamp: jobs.stamp,
+        polling: jobs.polling,
         iodepth: workload.pace.iodepth(),
         largest: workload.blocks.largest(),
         memory_align: jobs.opened.memory_align,
         reads: workload.rw.reads(),
-        writes: workload.rw.writes(),
+        writes: workload.rw.sends(),
         seed,
         books,
     };

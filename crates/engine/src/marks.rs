@@ -34,13 +34,20 @@ pub(crate) struct Place<'a> {
     pub(crate) memory: Bytes,
     pub(crate) holes: Bytes,
     pub(crate) laid_out: bool,
+    /// The drive acknowledges what its own cache holds.
+    pub(crate) write_back: bool,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<&'a str>,
 }
 
 /// The marks of a run on this machine.
 pub(crate) fn of_run(course: Course<'_>, place: Place<'_>) -> Vec<Mark> {
-    let marks = [not_disk(course, place), page_cache(course.workload, place), cpu_bound(course)];
+    let marks = [
+        not_disk(course, place),
+        page_cache(course.workload, place),
+        write_cache(course.workload, place),
+        cpu_bound(course),
+    ];
     marks.into_iter().flatten().chain(of_course(course)).collect()
 }
 
@@ -53,7 +60,14 @@ pub(crate) fn of_simulation(course: Course<'_>) -> Vec<Mark> {
 }
 
 fn of_course(course: Course<'_>) -> impl Iterator<Item = Mark> {
-    let marks = [interrupted(course), errors(course.total), late(course), few(course.total)];
+    let marks = [
+        interrupted(course),
+        unsteady(course),
+        unanswered(course.total),
+        errors(course.total),
+        late(course),
+        few(course.total),
+    ];
     marks.into_iter().flatten()
 }
 
@@ -75,14 +89,13 @@ fn not_disk(course: Course<'_>, place: Place<'_>) -> Option<Mark> {
         return mark(MarkId::NotDisk, format!("this is {what}, not a disk of its own"));
     }
     if course.workload.rw.reads() && place.holes.get() > 0 {
-        let (holes, all) = (place.holes, place.capacity);
-        let message = format!(
-            "{holes} of the file's {all} bytes were never written: reading them reaches no disk"
-        );
+        let (holes, all) = (place.holes.about(), place.capacity.about());
+        let message =
+            format!("{holes} of the file's {all} were never written: reading them reaches no disk");
         return mark(MarkId::NotDisk, message);
     }
     let typical = total.service.quantile(Ratio::percent(50))?;
-    if !place.direct || typical >= QUICKEST_DISK {
+    if !place.direct || course.workload.rw.trims() || typical >= QUICKEST_DISK {
         return None;
     }
     let message = format!(
@@ -100,7 +113,7 @@ fn page_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
     let message = if workload.rw.reads() && place.laid_out {
         "buffered reads of a file that was written a moment ago: the page cache holds it".into()
     } else if workload.rw.reads() && place.capacity <= memory {
-        format!("buffered reads of a file that fits the memory of {memory} bytes")
+        format!("buffered reads of a file that fits the memory of {}", memory.about())
     } else if workload.rw.writes() && !workload.sync && workload.fsync == 0 {
         "buffered writes are done when the page cache has them, not when the disk has".into()
     } else if workload.rw.reads() {
@@ -109,6 +122,17 @@ fn page_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
         return None;
     };
     mark(MarkId::PageCache, message)
+}
+
+/// Past the page cache only: through it, writes are not even done when the drive has them.
+fn write_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
+    let flushed = workload.sync || workload.fsync > 0;
+    if !workload.rw.sends() || flushed || !place.direct || !place.write_back {
+        return None;
+    }
+    let message = "the drive's write cache is on: writes are done when it has them, and a power \
+                   cut may take them (`--fsync=1` or `--sync` waits for the medium)";
+    mark(MarkId::DriveCache, message.into())
 }
 
 fn drive_cache(total: &Tally) -> Option<Mark> {
@@ -139,6 +163,24 @@ fn interrupted(course: Course<'_>) -> Option<Mark> {
     }
     let (done, asked) = (course.total.elapsed, course.workload.runtime);
     mark(MarkId::Interrupted, format!("stopped after {done} of {asked}"))
+}
+
+fn unsteady(course: Course<'_>) -> Option<Mark> {
+    let steady = course.workload.steady?;
+    if course.total.steady.is_some() {
+        return None;
+    }
+    let (criterion, window) = (steady.criterion, steady.window);
+    mark(MarkId::Unsteady, format!("`{criterion}` never held for {window} seconds"))
+}
+
+fn unanswered(total: &Tally) -> Option<Mark> {
+    let missing = total.unanswered;
+    let message = format!(
+        "the target never answered {missing} requests, which no figure holds: the longest \
+         latency is longer than is said here"
+    );
+    (missing > 0).then_some(Mark { id: MarkId::Unanswered, message })
 }
 
 fn errors(total: &Tally) -> Option<Mark> {
@@ -203,6 +245,7 @@ mod tests {
             memory: Bytes::gib(16),
             holes: Bytes::ZERO,
             laid_out: false,
+            write_back: false,
             stand_in: None,
         };
         (WorkloadOptions::default(), total, place)
@@ -249,6 +292,20 @@ mod tests {
         };
         check(write(false), &[MarkId::PageCache]);
         check(write(true), &[]);
+    }
+
+    #[test]
+    fn a_drive_that_acknowledges_from_its_cache_is_told_unless_it_is_flushed() {
+        let write = |rw, fsync| {
+            move |options: &mut WorkloadOptions, _: &mut Tally, place: &mut Place<'_>| {
+                (options.rw, options.fsync) = (Some(rw), fsync);
+                place.write_back = true;
+            }
+        };
+        check(write(Rw::RandWrite, None), &[MarkId::DriveCache]);
+        check(write(Rw::RandWrite, Some(1)), &[]);
+        check(write(Rw::RandRead, None), &[]);
+        check(write(Rw::Trim, None), &[]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use drivelab_core::Polling;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
@@ -34,6 +35,8 @@ pub struct RunPlan {
     pub seed: u64,
     /// How I/O is done; the best there is where absent.
     pub ioengine: Option<IoEngine>,
+    /// Who looks for requests and completions, on a ring.
+    pub polling: Polling,
     /// Past the page cache (`O_DIRECT`).
     pub direct: bool,
     /// The file's contents may be destroyed, whoever wrote them.
@@ -55,6 +58,7 @@ impl RunPlan {
             numjobs: 1,
             seed: 1,
             ioengine: None,
+            polling: Polling::default(),
             direct: true,
             allow_overwrite: false,
             allow_destructive: Vec::new(),
@@ -66,7 +70,7 @@ impl RunPlan {
     /// Bytes of memory that its requests' buffers take.
     pub fn buffers(&self) -> u64 {
         let workload = &self.workload;
-        let sets = u64::from(workload.rw.reads()) + u64::from(workload.rw.writes());
+        let sets = u64::from(workload.rw.reads()) + u64::from(workload.rw.sends());
         let one = Buffers::size(workload.pace.iodepth(), workload.blocks.largest(), sets);
         one.get().saturating_mul(u64::from(self.numjobs))
     }
@@ -110,10 +114,16 @@ pub enum RunError {
         /// What was asked for.
         numjobs: u32,
     },
+    /// Jobs that would each end at a time of their own.
+    #[error("`ss` looks for the steady state of one job, but `numjobs` is {numjobs}")]
+    SteadyTogether {
+        /// What was asked for.
+        numjobs: u32,
+    },
     /// The buffers alone would fill the memory.
     #[error(
-        "buffers for this workload take {needed} bytes, more than half of the memory of \
-        {memory} bytes"
+        "buffers for this workload take {}, more than half of the memory of {}",
+        .needed.about(), .memory.about()
     )]
     Memory {
         /// What they take.
@@ -142,6 +152,7 @@ impl RunError {
             Self::Setup { .. } => {
                 Some("lower `--iodepth` or `--numjobs`, or use `--ioengine=psync`".into())
             }
+            Self::SteadyTogether { .. } => Some("raise `iodepth` instead of `numjobs`".into()),
             Self::Verify(StateError::Foreign { .. }) => {
                 Some("give another place with `--verify-state`".into())
             }
@@ -211,12 +222,15 @@ struct Ready<'a> {
 impl<'a> Ready<'a> {
     fn new(plan: &'a RunPlan, control: &Control<'_>) -> Result<Self, RunError> {
         let RunPlan { workload, seed, .. } = plan;
-        let (ioengine, fallback) = ioengine::choose(plan.ioengine, workload.pace, uring::probe)?;
+        let asked = (plan.ioengine, plan.polling);
+        let probe = || uring::probe(plan.polling);
+        let (ioengine, fallback) = ioengine::choose(asked, workload.pace, probe)?;
         let ask = Ask {
             path: &plan.path,
             workload,
             size: workload.size.map(|size| Bytes::new(workload.offset.get() + size.get())),
             direct: plan.direct,
+            polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
             allow_destructive: &plan.allow_destructive,
             seed: *seed,
@@ -228,7 +242,7 @@ impl<'a> Ready<'a> {
             open::open(ask, control)?
         };
         let in_memory = opened.file_system.in_memory;
-        let ioengine = if in_memory {
+        let ioengine = if in_memory && plan.polling == Polling::default() {
             ioengine::in_memory(ioengine, plan.ioengine, workload.pace)
         } else {
             ioengine
@@ -241,7 +255,7 @@ impl<'a> Ready<'a> {
     }
 
     fn jobs(&self) -> Jobs<'_> {
-        let RunPlan { workload, numjobs, seed, stamp, .. } = self.plan;
+        let RunPlan { workload, numjobs, seed, stamp, polling, .. } = self.plan;
         Jobs {
             opened: &self.opened,
             ioengine: self.ioengine,
@@ -249,6 +263,7 @@ impl<'a> Ready<'a> {
             numjobs: *numjobs,
             seed: *seed,
             stamp: *stamp,
+            polling: *polling,
             state: self.state.as_ref(),
         }
     }
@@ -282,6 +297,7 @@ impl<'a> Ready<'a> {
             memory: host::memory(),
             holes: opened.holes,
             laid_out: opened.laid_out,
+            write_back: conditions::write_back(opened.device),
             stand_in: opened.stand_in.as_deref(),
         };
         let marks = marks::of_run(course, place).into_iter();
@@ -301,6 +317,9 @@ pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
     let none = plans.iter().any(|plan| plan.numjobs == 0);
     if none || numjobs > NUMJOBS_MAX {
         return Err(RunError::Numjobs { numjobs: if none { 0 } else { numjobs } });
+    }
+    if numjobs > 1 && plans.iter().any(|plan| plan.workload.steady.is_some()) {
+        return Err(RunError::SteadyTogether { numjobs });
     }
     let needed = plans.iter().map(RunPlan::buffers).fold(0, u64::saturating_add);
     let (needed, memory) = (Bytes::new(needed), host::memory());

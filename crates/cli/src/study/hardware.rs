@@ -158,6 +158,7 @@ impl Bench for Hardware {
                 numjobs: 1,
                 seed,
                 ioengine: arm.ioengine,
+                polling: drivelab_core::Polling::default(),
                 direct: arm.direct.unwrap_or(true),
                 overwrite: self.overwrite,
                 allow_destructive: Vec::new(),

@@ -28,6 +28,8 @@ pub(super) fn summary(workload: &Workload) -> String {
         Rw::Write => format!("sequential {blocks} writes"),
         Rw::RandRead => format!("random {blocks} reads"),
         Rw::RandWrite => format!("random {blocks} writes"),
+        Rw::Trim => format!("sequential {blocks} deallocations"),
+        Rw::RandTrim => format!("random {blocks} deallocations"),
         Rw::ReadWrite | Rw::RandRw => {
             let order = if workload.rw.is_random() { "random" } else { "sequential" };
             format!("{order} {blocks} reads ({}) and writes", workload.read_share)

@@ -7,6 +7,7 @@ mod option;
 mod section;
 
 use crate::config::ConfigError;
+use crate::polling::Polling;
 use crate::workload::WorkloadOptions;
 use section::Section;
 
@@ -23,6 +24,8 @@ pub struct FileJob {
     pub workload: WorkloadOptions,
     /// How I/O is done, under drivelab's names; the best there is where absent.
     pub ioengine: Option<&'static str>,
+    /// What is polled: `hipri` and `sqthread_poll`.
+    pub polling: Polling,
     /// Past the page cache.
     pub direct: bool,
     /// Copies of the job that run together.

@@ -65,8 +65,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("verify_only", "`drivelab run TARGET --verify-only` checks what was written"),
     ("read_iolog", "`drivelab replay TRACE` replays"),
     ("replay_no_stall", "`drivelab replay TRACE` replays"),
-    ("steadystate", "drivelab calls it `steady`"),
-    ("percentage_random", "give random and sequential requests a section each"),
     ("startdelay", "begin another group with `stonewall` instead"),
     ("loops", "raise `runtime`, or `io_size`"),
     ("latency_target", "`drivelab study` compares depths"),
@@ -111,6 +109,15 @@ const KNOWN: &[&str] = &[
     "wait_for_previous",
     "randseed",
     "number_ios",
+    "percentage_random",
+    "steadystate",
+    "ss",
+    "steadystate_duration",
+    "ss_dur",
+    "steadystate_ramp_time",
+    "ss_ramp",
+    "hipri",
+    "sqthread_poll",
 ];
 
 /// Sets one option.
@@ -164,6 +171,10 @@ fn set_workload(section: &mut Section, key: &str, value: &str) -> Result<bool, W
         "fsync" | "fdatasync" => job.fsync = Some(read(key, value)?),
         "sync" => job.sync = Some(matches!(value, "1" | "dsync" | "sync")),
         "number_ios" => job.number_ios = Some(read(key, value)?),
+        "percentage_random" => job.percentage_random = Some(same(key, value, read)?),
+        "steadystate" | "ss" => job.ss = Some(read(key, value)?),
+        "steadystate_duration" | "ss_dur" => job.ss_dur = Some(time(key, value, "s")?),
+        "steadystate_ramp_time" | "ss_ramp" => job.ss_ramp = Some(time(key, value, "s")?),
         _ => return Ok(false),
     }
     Ok(true)
@@ -179,6 +190,8 @@ fn set_job(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong>
         "filename" => section.filename = Some(value.to_owned()),
         "directory" => section.directory = Some(value.to_owned()),
         "direct" => section.direct = switch(key, value)?,
+        "hipri" => section.polling.completions = switch(key, value)?,
+        "sqthread_poll" => section.polling.submissions = switch(key, value)?,
         "buffered" => section.direct = !switch(key, value)?,
         "ioengine" => section.ioengine = ioengine(section, value)?,
         "numjobs" => section.numjobs = Some(read(key, value)?),

@@ -1,6 +1,7 @@
 //! A section while it is read.
 
 use super::FileJob;
+use crate::polling::Polling;
 use crate::units::{Bytes, Span};
 use crate::workload::WorkloadOptions;
 
@@ -17,6 +18,7 @@ pub(super) struct Section {
     pub(super) directory: Option<String>,
     pub(super) workload: WorkloadOptions,
     pub(super) ioengine: Option<&'static str>,
+    pub(super) polling: Polling,
     pub(super) direct: bool,
     pub(super) numjobs: Option<u32>,
     pub(super) seed: Option<u64>,
@@ -54,6 +56,7 @@ impl Section {
             group,
             workload: self.workload,
             ioengine: self.ioengine,
+            polling: self.polling,
             direct: self.direct,
             numjobs: self.numjobs.unwrap_or(1),
             seed: self.seed.unwrap_or(1),

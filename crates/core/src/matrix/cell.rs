@@ -14,8 +14,8 @@ pub struct Cell {
     pub target: Option<usize>,
     /// Share of reads, in percent.
     pub read: u32,
-    /// Random addresses, not sequential ones.
-    pub random: bool,
+    /// Share of random addresses, in percent; the others follow the request before.
+    pub random: u32,
     /// Threads on each target.
     pub threads: u32,
     /// Block size.
@@ -26,8 +26,7 @@ impl Cell {
     /// What names it among the cells of its matrix.
     pub fn key(&self, matrix: &Matrix) -> String {
         let target = self.target.map_or("all", |target| matrix.targets[target].as_str());
-        let order = if self.random { "random" } else { "sequential" };
-        let Self { block, read, threads, bs, .. } = self;
+        let (order, Self { block, read, threads, bs, .. }) = (order(self.random), self);
         format!("{block}: {target}, {read} % read, {order}, {threads} threads, {bs}")
     }
 
@@ -36,7 +35,7 @@ impl Cell {
     /// # Errors
     /// A value of the matrix makes no sense.
     pub fn workload(&self, matrix: &Matrix) -> Result<Workload, CellError> {
-        let rw = match (self.read, self.random) {
+        let rw = match (self.read, self.random > 0) {
             (100, false) => Rw::Read,
             (100, true) => Rw::RandRead,
             (0, false) => Rw::Write,
@@ -47,6 +46,7 @@ impl Cell {
         let options = WorkloadOptions {
             rw: Some(rw),
             rwmixread: Some(self.read),
+            percentage_random: (self.random > 0).then_some(self.random),
             bssplit: Some(self.bs.clone()),
             offset: Some(matrix.offset),
             size: matrix.size,
@@ -55,5 +55,14 @@ impl Cell {
             ..WorkloadOptions::default()
         };
         options.check()
+    }
+}
+
+/// A share of random addresses in words.
+pub fn order(random: u32) -> String {
+    match random {
+        0 => "sequential".into(),
+        100 => "random".into(),
+        share => format!("{share} % random"),
     }
 }

@@ -4,7 +4,7 @@
 mod cell;
 mod result;
 
-pub use cell::Cell;
+pub use cell::{Cell, order};
 pub use result::{CellFigures, CellResult};
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Matrix {
     pub together: bool,
     /// Shares of reads, in percent.
     pub read: Vec<u32>,
-    /// Shares of random addresses: 0 is sequential, 100 is random.
+    /// Shares of random addresses, in percent: 0 is sequential.
     pub random: Vec<u32>,
     /// Threads on each target; sequential ones each have a part of the region of their own.
     pub threads: Vec<u32>,
@@ -97,9 +97,6 @@ impl Matrix {
         if let Some((key, _)) = lengths.iter().find(|(_, length)| *length == 0) {
             return Some(format!("`{key}` is empty: there is nothing to measure"));
         }
-        if let Some(share) = self.random.iter().find(|share| ![0, 100].contains(*share)) {
-            return Some(format!("`random` is {share}: it can be 0 (sequential) or 100"));
-        }
         // What one cell refuses another with the same value refuses too; so all are tried.
         self.block(0).iter().find_map(|cell| Some(cell.workload(self).err()?.to_string()))
     }
@@ -118,7 +115,6 @@ impl Matrix {
                 for &random in &self.random {
                     for &threads in &self.threads {
                         for bs in &self.bs {
-                            let random = random == 100;
                             let bs = bs.clone();
                             cells.push(Cell { block: number, target, read, random, threads, bs });
                         }
@@ -183,7 +179,7 @@ mod tests {
         let cells = matrix.cells();
         let (first, second) = cells.split_at(12);
         assert_eq!(second.len(), 12);
-        let order = |cells: &[Cell]| -> Vec<(u32, bool, u32)> {
+        let order = |cells: &[Cell]| -> Vec<(u32, u32, u32)> {
             cells.iter().map(|cell| (cell.read, cell.random, cell.threads)).collect()
         };
         let (mut one, mut other) = (order(first), order(second));
@@ -201,7 +197,7 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         };
         check("", "`targets` is empty");
-        check("targets = [\"a\"]\nrandom = [30]", "`random` is 30");
+        check("targets = [\"a\"]\nrandom = [130]", "`percentage_random`: 130");
         check("targets = [\"a\"]\nread = [101]", "rwmixread");
         check("targets = [\"a\"]\nthread = [1]", "unknown key `thread`");
         check("targets = [\"a\"]\nbs = [\"5\"]", "512");

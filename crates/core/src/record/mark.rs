@@ -29,8 +29,12 @@ pub enum MarkId {
     FewRequests,
     /// Requests failed.
     Errors,
+    /// Requests were never answered.
+    Unanswered,
     /// The run was stopped before its end.
     Interrupted,
+    /// The figures never held still as they were asked to.
+    Unsteady,
     /// The engine fell back to another way of doing I/O.
     Fallback,
     /// Requests were sent later than the pace asked for.

@@ -60,6 +60,9 @@ pub struct RunConfig {
     pub drivelab: String,
     /// What moves the data: `io_uring`, `psync` or `virtual`.
     pub ioengine: String,
+    /// What was polled for, under fio's names: `hipri`, `sqthread_poll`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub polling: Vec<String>,
     /// Whether the page cache was passed by (`O_DIRECT`).
     pub direct: bool,
     /// Jobs that ran together.
@@ -102,6 +105,12 @@ pub struct JobRecord {
     pub late_ns: Latency,
     /// Requests that failed.
     pub errors: u64,
+    /// Requests that the target had not answered when the run was given up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+    /// Where the run ended because its figures held still: what they were then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Plateau>,
     /// Processor time (user and system, whole process) per request; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_io: Option<f64>,
@@ -126,6 +135,39 @@ pub struct Second {
     pub lat_max_ns: u64,
 }
 
+/// The seconds that held still.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Plateau {
+    /// When they began, counted from the beginning of the measured time.
+    pub from_s: u64,
+    /// How many they are.
+    pub seconds: u64,
+    /// Requests a second in them.
+    pub iops: f64,
+    /// Data moved a second in them.
+    pub bytes_per_s: f64,
+    /// Mean latency in them, from the intended moment.
+    pub lat_mean_ns: u64,
+}
+
+impl Plateau {
+    /// The last `window` of `seconds`.
+    pub fn of(seconds: &[Second], window: usize) -> Self {
+        let from = seconds.len().saturating_sub(window);
+        let last = &seconds[from..];
+        let sum = |of: fn(&Second) -> u64| last.iter().map(of).fold(0_u64, u64::saturating_add);
+        let ios = sum(|second| second.ios);
+        let elapsed = Span::from_secs(last.len() as u64);
+        Self {
+            from_s: from as u64,
+            seconds: last.len() as u64,
+            iops: per_second(ios, elapsed),
+            bytes_per_s: per_second(sum(|second| second.bytes), elapsed),
+            lat_mean_ns: sum(|second| second.lat_sum_ns).checked_div(ios).unwrap_or(0),
+        }
+    }
+}
+
 /// Counts of a job from which its [`JobRecord`] is made.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
@@ -139,6 +181,10 @@ pub struct Tally {
     pub bytes: u64,
     /// Requests that failed.
     pub errors: u64,
+    /// Requests that were never answered.
+    pub unanswered: u64,
+    /// What the figures were when they held still.
+    pub steady: Option<Plateau>,
     /// Measured time.
     pub elapsed: Span,
     /// From the intended moment to completion.
@@ -160,6 +206,8 @@ impl Tally {
     /// is the whole process's, is left to whoever measured it.
     pub fn merge(&mut self, other: &Self) {
         self.add_counts(other);
+        // Only a job alone looks for it.
+        self.steady = self.steady.or(other.steady);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
@@ -186,6 +234,7 @@ impl Tally {
         self.from_drive_cache += other.from_drive_cache;
         self.bytes += other.bytes;
         self.errors += other.errors;
+        self.unanswered += other.unanswered;
         self.lat.merge(&other.lat);
         self.service.merge(&other.service);
         self.late.merge(&other.late);
@@ -204,12 +253,19 @@ impl Tally {
             service_ns: Latency::of(&self.service),
             late_ns: Latency::of(&self.late),
             errors: self.errors,
+            unanswered: self.unanswered,
+            steady: self.steady,
             cpu_ns_per_io: self.cpu.filter(|_| self.ios > 0).map(|cpu| per_io(cpu, self.ios)),
             stamp: self.stamp,
             seconds: self.seconds.clone(),
             lat_histogram: self.lat.clone(),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]

@@ -35,6 +35,18 @@ impl Bytes {
         Self { bytes: gib << 30 }
     }
 
+    /// For people: one decimal of the largest unit that fits, `23.5 GiB`.
+    pub fn about(self) -> String {
+        let fits = |&&(_, shift): &&(char, u32)| self.bytes >> shift > 0;
+        let Some((name, shift)) = UNITS.iter().find(fits) else {
+            return format!("{} bytes", self.bytes);
+        };
+        let tenths = (u128::from(self.bytes) * 10 + (1 << (shift - 1))) >> shift;
+        let (whole, rest) = (tenths / 10, tenths % 10);
+        let name = name.to_ascii_uppercase();
+        if rest == 0 { format!("{whole} {name}iB") } else { format!("{whole}.{rest} {name}iB") }
+    }
+
     /// How many bytes.
     pub const fn get(self) -> u64 {
         self.bytes
@@ -99,6 +111,17 @@ mod tests {
         check("", None);
         check("-4k", None);
         check("99999999P", None);
+    }
+
+    #[test]
+    fn people_read_one_decimal_of_a_fitting_unit() {
+        let check = |bytes: Bytes, expected| assert_eq!(bytes.about(), expected);
+        check(Bytes::new(0), "0 bytes");
+        check(Bytes::new(512), "512 bytes");
+        check(Bytes::kib(4), "4 KiB");
+        check(Bytes::kib(24_684_092), "23.5 GiB");
+        check(Bytes::new(1_048_575), "1024 KiB");
+        check(Bytes::new(u64::MAX), "16384 PiB");
     }
 
     proptest::proptest! {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::skew::{Pareto, Skew};
 use super::zipf::Zipf;
 use crate::rng::Rng;
 use crate::units::{Lba, Sectors};
@@ -19,6 +20,9 @@ pub enum Distribution {
     ///
     /// The hot blocks lie scattered over the region, as they do on a used disk.
     Zipf(f64),
+    /// A share of the blocks takes the rest of the requests, at every scale: with 0.2 a fifth takes
+    /// four fifths. The hot blocks lie scattered too.
+    Pareto(f64),
 }
 
 impl fmt::Display for Distribution {
@@ -26,6 +30,7 @@ impl fmt::Display for Distribution {
         match self {
             Self::Uniform => f.pad("random"),
             Self::Zipf(theta) => f.pad(&format!("zipf:{theta}")),
+            Self::Pareto(share) => f.pad(&format!("pareto:{share}")),
         }
     }
 }
@@ -41,7 +46,13 @@ impl FromStr for Distribution {
                 Ok(theta) if theta > 0.0 && theta <= 5.0 => Ok(Self::Zipf(theta)),
                 _ => Err(format!("`{text}` needs a theta above 0 and up to 5: `zipf:1.1`")),
             },
-            _ => Err(format!("`{text}` is no distribution: write `random` or `zipf:1.1`")),
+            "pareto" => match value.parse::<f64>() {
+                Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Pareto(share)),
+                _ => Err(format!("`{text}` needs a share above 0 and below 1: `pareto:0.2`")),
+            },
+            _ => Err(format!(
+                "`{text}` is no distribution: write `random`, `zipf:1.1` or `pareto:0.2`"
+            )),
         }
     }
 }
@@ -63,7 +74,7 @@ impl From<Distribution> for String {
 #[derive(Debug, Clone)]
 pub(super) enum Addresses {
     Uniform { first: Lba, step: u64, count: u64 },
-    Zipf { first: Lba, step: u64, count: u64, ranks: Zipf, spread: u64 },
+    Skewed { first: Lba, step: u64, count: u64, ranks: Skew, spread: u64 },
     Streams(Streams),
 }
 
@@ -84,13 +95,12 @@ impl Addresses {
         count: u64,
     ) -> Self {
         let step = step.get();
-        match distribution {
-            Distribution::Uniform => Self::Uniform { first, step, count },
-            Distribution::Zipf(theta) => {
-                let ranks = Zipf::new(count, theta);
-                Self::Zipf { first, step, count, ranks, spread: scatter(count) }
-            }
-        }
+        let ranks = match distribution {
+            Distribution::Uniform => return Self::Uniform { first, step, count },
+            Distribution::Zipf(theta) => Skew::Zipf(Zipf::new(count, theta)),
+            Distribution::Pareto(share) => Skew::Pareto(Pareto::new(count, share)),
+        };
+        Self::Skewed { first, step, count, ranks, spread: scatter(count) }
     }
 
     /// Sequential addresses in equal parts of `first..end`, one part a stream.
@@ -120,7 +130,7 @@ impl Addresses {
             Self::Uniform { first, step, count } => {
                 *first + Sectors::new(rng.below(*count) * *step)
             }
-            Self::Zipf { first, step, count, ranks, spread } => {
+            Self::Skewed { first, step, count, ranks, spread } => {
                 let rank = u128::from(ranks.draw(rng));
                 let slot = rank * u128::from(*spread) % u128::from(*count);
                 let slot = u64::try_from(slot).expect("a remainder of a 64-bit count");
@@ -166,10 +176,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zipf_reaches_every_slot_and_only_those() {
+    fn skewed_addresses_reach_every_slot_and_only_those() {
+        reach(Distribution::Zipf(0.5));
+        reach(Distribution::Pareto(0.4));
+    }
+
+    fn reach(distribution: Distribution) {
         let count = 64;
         let region = (Lba::new(1000), Sectors::new(8));
-        let mut addresses = Addresses::random(Distribution::Zipf(0.5), region, count);
+        let mut addresses = Addresses::random(distribution, region, count);
         let mut rng = Rng::new(2);
         let mut seen = [false; 64];
         for _ in 0..20_000 {

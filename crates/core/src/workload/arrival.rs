@@ -139,4 +139,41 @@ mod tests {
             assert!(error < 4.0 / f64::from(count).sqrt(), "{per_s}/s: off by {error}");
         }
     }
+
+    #[test]
+    fn poisson_arrivals_scatter_as_a_poisson_process_does() {
+        // In windows of equal length the counts of a Poisson process have their mean for variance;
+        // the index of dispersion of n counts is chi-squared over n - 1, with a standard deviation
+        // of sqrt(2 / n), here 0.045.
+        let (windows, expected) = (1_000_u64, 20_u64);
+        for (seed, per_s) in [(1, 1_000), (2, 100_000), (3, 1_000_000)] {
+            let pace = Pace::Poisson { per_s, iodepth: 1 };
+            let mut arrivals = Arrivals::new(pace, seed).unwrap();
+            let length = expected * 1_000_000_000 / per_s;
+            let mut counts = vec![0_i64; usize::try_from(windows).unwrap()];
+            let mut gaps = Vec::new();
+            let mut last = 0;
+            loop {
+                let at = arrivals.next_at().ns();
+                gaps.push(at - last);
+                last = at;
+                let Some(count) = counts.get_mut(usize::try_from(at / length).unwrap()) else {
+                    break;
+                };
+                *count += 1;
+            }
+            let n: i64 = counts.iter().sum();
+            let all = i64::try_from(windows).unwrap();
+            // Four standard deviations of the count of all arrivals, which is their square root.
+            assert!((n - 20 * all).abs() < 4 * 142, "seed {seed}, {per_s}/s: {n}");
+            // The sum of squares about the mean, times the number of windows.
+            let spread: i64 = counts.iter().map(|count| (count * all - n).pow(2) / all).sum();
+            let dispersion = spread * 1_000 / n / (all - 1);
+            assert!((820..1_180).contains(&dispersion), "seed {seed}, {per_s}/s: {dispersion}");
+            // Of exponential gaps the share above the mean is 1 / e = 36.8 %, give or take 0.34 %.
+            let mean = 1_000_000_000 / per_s;
+            let longer = gaps.iter().filter(|gap| **gap > mean).count() * 1_000 / gaps.len();
+            assert!((354..382).contains(&longer), "seed {seed}, {per_s}/s: {longer}");
+        }
+    }
 }

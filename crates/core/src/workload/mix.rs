@@ -18,6 +18,10 @@ pub enum Rw {
     ReadWrite,
     /// Random reads and writes.
     RandRw,
+    /// Deallocation in order.
+    Trim,
+    /// Deallocation at random.
+    RandTrim,
 }
 
 impl Choice for Rw {
@@ -30,6 +34,8 @@ impl Choice for Rw {
         ("readwrite", Self::ReadWrite),
         ("rw", Self::ReadWrite),
         ("randrw", Self::RandRw),
+        ("trim", Self::Trim),
+        ("randtrim", Self::RandTrim),
     ];
 }
 choice_as_text!(Rw);
@@ -37,16 +43,26 @@ choice_as_text!(Rw);
 impl Rw {
     /// Whether addresses are drawn at random.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw)
+        matches!(self, Self::RandRead | Self::RandWrite | Self::RandRw | Self::RandTrim)
     }
 
-    /// Whether any request writes.
+    /// Whether any request destroys what was there.
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::RandRead)
     }
 
     /// Whether any request reads.
     pub const fn reads(self) -> bool {
-        !matches!(self, Self::Write | Self::RandWrite)
+        !matches!(self, Self::Write | Self::RandWrite) && !self.trims()
+    }
+
+    /// Whether all requests deallocate.
+    pub const fn trims(self) -> bool {
+        matches!(self, Self::Trim | Self::RandTrim)
+    }
+
+    /// Whether any request carries data to the target.
+    pub const fn sends(self) -> bool {
+        self.writes() && !self.trims()
     }
 }

@@ -10,6 +10,8 @@ mod block;
 mod mix;
 mod options;
 mod requests;
+mod skew;
+mod steady;
 mod zipf;
 
 pub use address::Distribution;
@@ -18,6 +20,7 @@ pub use block::BlockSizes;
 pub use mix::Rw;
 pub use options::{WorkloadError, WorkloadOptions};
 pub use requests::Requests;
+pub use steady::{Criterion, Steady};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +37,9 @@ pub struct Workload {
     pub blocks: BlockSizes,
     /// Where random addresses fall.
     pub distribution: Distribution,
+    /// Of random I/O the share whose addresses are drawn; the rest follows the request before.
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub random_share: Ratio,
     /// Distance between the starts of sequential blocks, where they leave gaps.
     pub stride: Option<Bytes>,
     /// First byte of the region that is used.
@@ -54,4 +60,16 @@ pub struct Workload {
     pub ramp_time: Span,
     /// Stop after this many measured requests, where given.
     pub number_ios: Option<u64>,
+    /// Stop when figures hold still, where given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
+}
+
+const fn whole() -> Ratio {
+    Ratio::ONE
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_whole(ratio: &Ratio) -> bool {
+    *ratio == Ratio::ONE
 }

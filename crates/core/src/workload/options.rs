@@ -1,6 +1,6 @@
 //! Workload options as users write them, and the check that makes a [`Workload`] of them.
 
-use super::{BlockSizes, Distribution, Pace, Rw, Workload};
+use super::{BlockSizes, Criterion, Distribution, Pace, Rw, Steady, Workload};
 use crate::config::{ConfigError, Section, Value};
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
@@ -17,6 +17,8 @@ pub struct WorkloadOptions {
     pub bssplit: Option<BlockSizes>,
     /// Spread of random addresses.
     pub random_distribution: Option<Distribution>,
+    /// Percentage of random I/O whose addresses are drawn; 100 where absent.
+    pub percentage_random: Option<u32>,
     /// Distance between the starts of sequential blocks.
     pub stride: Option<Bytes>,
     /// First byte of the region.
@@ -45,6 +47,12 @@ pub struct WorkloadOptions {
     pub ramp_time: Option<Span>,
     /// Stop after so many requests.
     pub number_ios: Option<u64>,
+    /// Stop when figures hold still: fio's `steadystate`.
+    pub ss: Option<Criterion>,
+    /// For how long they must.
+    pub ss_dur: Option<Span>,
+    /// Not before this time.
+    pub ss_ramp: Option<Span>,
 }
 
 /// Why options do not make a workload.
@@ -112,6 +120,12 @@ impl Value for Distribution {
     }
 }
 
+impl Value for Criterion {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 impl WorkloadOptions {
     /// Takes the options out of a section of a study or job file.
     ///
@@ -124,6 +138,7 @@ impl WorkloadOptions {
             bs: section.take("bs")?,
             bssplit: section.take("bssplit")?,
             random_distribution: section.take("random_distribution")?,
+            percentage_random: section.take("percentage_random")?,
             stride: section.take("stride")?,
             offset: section.take("offset")?,
             size: section.take("size")?,
@@ -138,6 +153,9 @@ impl WorkloadOptions {
             runtime: section.take("runtime")?,
             ramp_time: section.take("ramp_time")?,
             number_ios: section.take("number_ios")?,
+            ss: section.take("ss")?,
+            ss_dur: section.take("ss_dur")?,
+            ss_ramp: section.take("ss_ramp")?,
         })
     }
 
@@ -170,7 +188,9 @@ impl WorkloadOptions {
             rw: self.rw.unwrap_or(Rw::RandRead),
             read_share: Ratio::percent(u64::from(rwmixread)),
             distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
+            random_share: self.random_share()?,
             stride: self.checked_stride(&blocks)?,
+            steady: self.steady()?,
             offset,
             size: self.size,
             streams,
@@ -196,6 +216,33 @@ impl WorkloadOptions {
                 let size = bs.unwrap_or(Bytes::kib(4));
                 BlockSizes::one(size).map_err(|wrong| value("bs", wrong))
             }
+        }
+    }
+
+    fn random_share(&self) -> Result<Ratio, WorkloadError> {
+        let Some(percent) = self.percentage_random else { return Ok(Ratio::ONE) };
+        if percent > 100 {
+            return Err(value("percentage_random", format!("{percent} is more than 100 %")));
+        }
+        if !self.rw.is_none_or(Rw::is_random) {
+            let why = "sequential I/O draws no addresses";
+            return Err(WorkloadError::Conflict { one: "percentage_random", other: "rw", why });
+        }
+        Ok(Ratio::percent(u64::from(percent)))
+    }
+
+    fn steady(&self) -> Result<Option<Steady>, WorkloadError> {
+        let (window, after) = (self.ss_dur, self.ss_ramp.unwrap_or_default());
+        match (self.ss, window) {
+            (Some(criterion), Some(window)) => {
+                let steady = Steady::new(criterion, window, after);
+                Ok(Some(steady.map_err(|wrong| value("ss_dur", wrong))?))
+            }
+            (Some(_), None) => {
+                Err(value("ss", "for how long is missing: add `ss_dur`, of 10s say".into()))
+            }
+            (None, None) if after.is_zero() => Ok(None),
+            (None, _) => Err(value("ss_dur", "a criterion is missing: add `ss=iops:2%`".into())),
         }
     }
 

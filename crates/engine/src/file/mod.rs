@@ -14,10 +14,10 @@ pub use psync::Psync;
 use std::fs::File;
 use std::sync::Arc;
 
-use drivelab_core::Request;
 use drivelab_core::record::Stamp;
 use drivelab_core::request::IoError;
 use drivelab_core::units::{Bytes, Lba};
+use drivelab_core::{Polling, Request};
 
 use crate::verify::Books;
 
@@ -32,6 +32,8 @@ pub struct FileJob {
     pub clock: Clock,
     /// When completions are stamped.
     pub stamp: Stamp,
+    /// Who looks for requests and completions, on a ring.
+    pub polling: Polling,
     /// Requests outstanding at most.
     pub iodepth: u32,
     /// The largest request.

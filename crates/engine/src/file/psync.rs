@@ -1,7 +1,6 @@
 //! Plain `pread` and `pwrite`: one request at a time.
 
 use std::io::{ErrorKind, IoSlice};
-use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
@@ -64,7 +63,9 @@ impl Psync {
         match request.op {
             Op::Read => {
                 let begin = self.buffers.read_at(0);
-                file.read_at(&mut self.buffers.memory()[begin..begin + length], offset)
+                let into = &mut self.buffers.memory()[begin..begin + length];
+                // Not the C library's, which first asks whether this thread shall be cancelled.
+                Ok(rustix::io::pread(file, into, offset)?)
             }
             Op::Write => {
                 let begin = self.buffers.write_at(0);
@@ -73,7 +74,7 @@ impl Psync {
                     let data = [IoSlice::new(data)];
                     return Ok(rustix::io::pwritev2(file, &data, offset, ReadWriteFlags::DSYNC)?);
                 }
-                file.write_at(data, offset)
+                Ok(rustix::io::pwrite(file, data, offset)?)
             }
             Op::Flush => file.sync_data().map(|()| 0),
             Op::Trim => {

@@ -14,6 +14,10 @@ use super::{End, Job, LoadError, Loaded, Phase, Progress, Watch};
 
 /// How often the watch is told how far the run is, in the target's time.
 const TICK: Span = Span::from_ms(100);
+/// A run that is told to stop gives a target up that has answered nothing for so long. Slow disks
+/// answer within a second, and drives that repeat a read until they give up within some seven
+/// (SCT ERC, the limit that RAID sets to 7 s); nobody who stops a run waits much longer.
+const PATIENCE: Span = Span::from_secs(8);
 
 /// One job under way: sends what is due, waits, counts, again.
 pub(super) struct Cycle<'a, T, P, W> {
@@ -34,6 +38,8 @@ pub(super) struct Cycle<'a, T, P, W> {
     alarm: Time,
     phase: Phase,
     start: Time,
+    /// The figures hold still, as far as that was asked for.
+    steady: bool,
 }
 
 impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
@@ -61,6 +67,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             alarm: start,
             phase: Phase::Ramp,
             start,
+            steady: false,
         })
     }
 
@@ -68,20 +75,35 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     pub(super) fn run(mut self) -> Result<Loaded, LoadError> {
         self.watch.enter(Phase::Ramp);
         let end = self.send_until_end()?;
-        if end == End::Stopped {
+        if matches!(end, End::Stopped | End::Steady) {
             self.meter.cut(self.clock);
         }
         self.set_phase(Phase::Drain);
-        while self.slots.in_use() > 0 {
-            self.wait(self.clock + TICK)?;
-            self.tick();
-        }
+        self.drain()?;
         if end == End::NumberIos {
             self.meter.cut_at_last();
         }
         let mut tally = self.meter.finish(self.clock);
         tally.stamp = self.stamp;
+        tally.unanswered = self.slots.in_use() as u64;
         Ok(Loaded { tally, end })
+    }
+
+    /// Waits for what is outstanding, however long it takes, unless it is told to stop: then a
+    /// target that has fallen silent is given up.
+    fn drain(&mut self) -> Result<(), TargetError> {
+        let mut silent_since = None;
+        while self.slots.in_use() > 0 {
+            let before = self.slots.in_use();
+            self.wait(self.clock + TICK)?;
+            self.tick();
+            if self.slots.in_use() < before || !self.watch.stop() {
+                silent_since = None;
+            } else if self.clock.since(*silent_since.get_or_insert(self.clock)) >= PATIENCE {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn send_until_end(&mut self) -> Result<End, TargetError> {
@@ -98,6 +120,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             }
             if self.meter.done() >= self.number_ios {
                 return Ok(End::NumberIos);
+            }
+            if self.steady {
+                return Ok(End::Steady);
             }
             let wake = self.send_due()?;
             self.wait(wake.min(self.alarm))?;
@@ -154,11 +179,12 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             Some(last) => self.clock = self.clock.max(last.at),
             None => self.clock = self.clock.max(self.target.now()),
         }
-        for done in self.completed.drain(..) {
+        for done in &self.completed {
             let sent = self.slots.release(done.id);
-            self.meter.count(&sent, &done);
+            self.meter.count(&sent, done);
             self.pacer.freed(done.at);
         }
+        self.completed.clear();
         Ok(())
     }
 
@@ -169,6 +195,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             self.set_phase(Phase::Measure);
         }
         self.tick();
+        self.steady = self.phase == Phase::Measure && self.meter.steady(self.clock);
         let next = match self.phase {
             Phase::Ramp => self.meter.from(),
             _ => self.meter.end(),

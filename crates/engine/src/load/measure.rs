@@ -1,9 +1,9 @@
 //! Counting what was done in the measured time.
 
-use drivelab_core::record::{Second, Tally};
+use drivelab_core::record::{Plateau, Second, Tally};
 use drivelab_core::request::{Completion, Op, ServedBy};
 use drivelab_core::units::{Span, Time};
-use drivelab_core::workload::Workload;
+use drivelab_core::workload::{Steady, Workload};
 
 use super::slots::Sent;
 
@@ -24,6 +24,9 @@ pub(super) struct Meter {
     /// When the last measured request completed.
     last: Time,
     seconds_max: usize,
+    steady: Option<Steady>,
+    /// Whole seconds that were held against it.
+    judged: usize,
 }
 
 impl Meter {
@@ -40,6 +43,8 @@ impl Meter {
             from_start: workload.ramp_time.is_zero(),
             last: from,
             seconds_max,
+            steady: workload.steady,
+            judged: 0,
         }
     }
 
@@ -67,6 +72,27 @@ impl Meter {
     /// Ends the measured time with the last completion in it.
     pub(super) fn cut_at_last(&mut self) {
         self.cut(self.last);
+    }
+
+    /// Whether the figures hold still, where that is asked for: judged once a second.
+    pub(super) fn steady(&mut self, now: Time) -> bool {
+        let Some(steady) = self.steady else { return false };
+        let whole = usize::try_from(now.since(self.from).ns() / NS_PER_S).unwrap_or(usize::MAX);
+        let whole = whole.min(self.seconds_max);
+        if whole <= self.judged {
+            return false;
+        }
+        self.judged = whole;
+        // Seconds in which nothing completed are part of the series.
+        if self.tally.seconds.len() < whole {
+            self.tally.seconds.resize(whole, Second::default());
+        }
+        let seconds = &self.tally.seconds[..whole];
+        let reached = steady.reached(seconds);
+        if reached {
+            self.tally.steady = Some(Plateau::of(seconds, steady.window as usize));
+        }
+        reached
     }
 
     /// Counts one completion.

@@ -54,6 +54,8 @@ pub enum End {
     Runtime,
     /// It made the number of requests it was asked for.
     NumberIos,
+    /// Its figures held still.
+    Steady,
     /// It was told to stop.
     Stopped,
 }

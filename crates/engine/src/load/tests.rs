@@ -381,3 +381,51 @@ fn requests_are_stamped_before_they_are_handed_over_one_by_one_or_a_batch_at_a_t
     assert_eq!(stamps(Stamp::Io), (1, 1, Stamp::Io));
     assert_eq!(stamps(Stamp::Batch), (1, 4, Stamp::Batch));
 }
+
+#[test]
+fn a_target_that_never_answers_is_given_up_once_the_run_is_told_to_stop() {
+    // Frozen for good from 500 ms on; told to stop after a second.
+    let frozen = (Time::from_ns(500_000_000), Time::from_ns(u64::MAX - 1));
+    let device = Steady { frozen, ..Steady::new(MS) };
+    let mut notes = Notes { stop_after_ticks: Some(10), ..Notes::default() };
+    let (loaded, _) = load_watched(device, closed(4, Span::from_secs(60)), &mut notes);
+    assert_eq!(loaded.end, End::Stopped);
+    let tally = loaded.tally;
+    // Four a millisecond until then are kept, and the four that are missing are told.
+    assert_eq!((tally.ios, tally.unanswered), (4 * 499, 4));
+    let waited = notes.ticks.last().unwrap().elapsed;
+    assert!(waited >= Span::from_secs(8) && waited < Span::from_secs(12), "{waited}");
+}
+
+#[test]
+fn a_target_that_is_slow_to_answer_is_waited_for_without_a_stop() {
+    let frozen = (Time::from_ns(500_000_000), Time::from_ns(60_000_000_000));
+    let device = Steady { frozen, ..Steady::new(MS) };
+    let (loaded, _) = load_watched(device, closed(4, SECOND), &mut Notes::default());
+    let tally = loaded.tally;
+    assert_eq!((loaded.end, tally.unanswered), (End::Runtime, 0));
+    assert_eq!(tally.lat.max().unwrap(), Span::from_ms(59_501));
+}
+
+#[test]
+fn a_run_ends_when_its_figures_hold_still() {
+    let steady = |frozen| {
+        let options = WorkloadOptions {
+            ss: Some("iops:2%".parse().unwrap()),
+            ss_dur: Some(Span::from_secs(5)),
+            ss_ramp: Some(SECOND),
+            ..closed(1, Span::from_secs(30))
+        };
+        let device = Steady { frozen, ..Steady::new(MS) };
+        load_watched(device, options, &mut Notes::default()).0
+    };
+    let never = (Time::MAX, Time::MAX);
+    let still = steady(never);
+    assert_eq!((still.end, still.tally.elapsed), (End::Steady, Span::from_secs(6)));
+    let plateau = still.tally.steady.unwrap();
+    assert_eq!((plateau.from_s, plateau.seconds, plateau.lat_mean_ns), (1, 5, 1_000_000));
+    // A pause of 300 ms in the fourth second puts it off until that second has left the window.
+    let paused = steady((Time::from_ns(3_200_000_000), Time::from_ns(3_500_000_000)));
+    assert_eq!((paused.end, paused.tally.elapsed), (End::Steady, Span::from_secs(9)));
+    assert_eq!(paused.tally.steady.unwrap().from_s, 4);
+}

@@ -62,6 +62,16 @@ pub enum OpenError {
         /// What it must be a multiple of.
         align: Bytes,
     },
+    /// Completions cannot be looked for, as `hipri` asks.
+    #[error("completions of {} cannot be polled: {why}", .path.display())]
+    NoPolling {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        why: String,
+        /// What to do instead.
+        instead: String,
+    },
     /// Data would be lost.
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -102,6 +112,7 @@ impl OpenError {
             Self::Unaligned { option, align, .. } => {
                 format!("make `--{option}` a multiple of {align}, or add `--direct=0`")
             }
+            Self::NoPolling { instead, .. } => instead.clone(),
             Self::Guard(error) => error.hint(),
             Self::Layout(error) => return error.hint(),
             Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {

@@ -3,7 +3,9 @@
 mod alignment;
 mod error;
 mod file_system;
+mod holes;
 mod layout;
+mod polling;
 
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
@@ -30,6 +32,8 @@ pub(crate) struct Ask<'a> {
     /// Size of the file to make where there is none.
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
+    /// Completions are to be looked for.
+    pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
     /// Block devices that may be written, by the names the user repeated.
     pub(crate) allow_destructive: &'a [PathBuf],
@@ -81,19 +85,31 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         1
     };
     let number = if device { meta.rdev() } else { meta.dev() };
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    if ask.polled
+        && let Some((why, instead)) = polling::refusal(ask.workload, ask.direct, number)
+    {
+        return Err(OpenError::NoPolling { path: ask.path.into(), why, instead });
+    }
     let stand_in = if device { guard::kind(&file) } else { None };
-    let allocated = meta.blocks().saturating_mul(512);
-    let holes = if device { 0 } else { capacity.get().saturating_sub(allocated) };
+    let holes = if device { Bytes::ZERO } else { holes_in(ask, &file, capacity) };
     Ok(Opened {
         file: Arc::new(file),
         capacity,
         memory_align,
         file_system,
-        holes: Bytes::new(holes),
+        holes,
         laid_out,
         stand_in,
-        device: Some((rustix::fs::major(number), rustix::fs::minor(number))),
+        device: Some(number),
     })
+}
+
+/// What of the region was never written.
+fn holes_in(ask: Ask<'_>, file: &File, capacity: Bytes) -> Bytes {
+    let (from, end) = (ask.workload.offset.get(), capacity.get());
+    let to = ask.workload.size.map_or(end, |size| from.saturating_add(size.get()).min(end));
+    holes::within(file, from, to)
 }
 
 /// What a run that reaches nothing has: only a size.

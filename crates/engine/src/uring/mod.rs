@@ -4,17 +4,20 @@
 //! the kernel may touch belongs to an entry of the in-flight table, and [`Ring`] neither reads,
 //! writes nor frees it before the completion of that entry was reaped.
 
+mod door;
 mod entry;
 mod setup;
+mod ticks;
 
 pub(crate) use setup::probe;
+pub(crate) use ticks::ticks;
 
 use std::io;
 
 use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
-use drivelab_core::units::{Bytes, Time};
+use drivelab_core::units::{Bytes, Span, Time};
 use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring};
 
@@ -22,10 +25,12 @@ use crate::file::buffers::Buffers;
 use crate::file::clock::SPIN;
 use crate::file::contents::Contents;
 use crate::file::{FileJob, check_moved, check_range};
+use door::Door;
 
 /// A file behind a ring. Belongs to the thread that made it.
 pub struct Ring {
     uring: IoUring,
+    door: Door,
     job: FileJob,
     buffers: Buffers,
     /// The start of the buffers' memory, through which alone it is touched from now on.
@@ -56,12 +61,14 @@ impl Ring {
     /// # Errors
     /// The system has no `io_uring` for us, or cannot register the file.
     pub fn new(job: FileJob) -> io::Result<Self> {
-        let uring = setup::ring(job.iodepth.next_power_of_two())?;
+        let uring = setup::ring(job.iodepth.next_power_of_two(), job.polling)?;
+        let door = Door::new(&uring);
         let mut buffers = Buffers::new(&job);
         let base = buffers.memory().as_mut_ptr();
         let depth = job.iodepth;
         let mut ring = Self {
             uring,
+            door,
             contents: Contents::new(&job),
             job,
             buffers,
@@ -99,21 +106,26 @@ impl Ring {
 
     /// Hands over what is queued; waits for a completion until `until`, if one is given.
     fn enter(&mut self, until: Option<Time>) -> io::Result<()> {
-        let submitter = self.uring.submitter();
-        let taken = if let Some(until) = until {
-            let ns = until.since(self.read).ns();
-            let nanos = u32::try_from(ns % 1_000_000_000).expect("below a second");
-            let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
-            submitter.submit_with_args(1, &SubmitArgs::new().timespec(&timeout))
-        } else {
-            let flags = EnterFlags::GETEVENTS.bits();
-            // SAFETY: `queued` entries lie in the submission queue, each with a buffer that the
-            // in-flight table owns, and no signal mask is passed.
-            unsafe { submitter.enter::<libc::sigset_t>(self.queued, 0, flags, None) }
-        };
-        match taken {
+        let mut flags = EnterFlags::GETEVENTS;
+        if self.job.polling.submissions {
+            if self.uring.submission().need_wakeup() {
+                flags |= EnterFlags::SQ_WAKEUP;
+            } else if until.is_none() {
+                // The kernel's thread is looking, and takes what lies there.
+                self.queued = 0;
+                return Ok(());
+            }
+        }
+        let ns = until.map_or(0, |until| until.since(self.read).ns());
+        let nanos = u32::try_from(ns % 1_000_000_000).expect("below a second");
+        let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
+        let arguments = until.map(|_| SubmitArgs::new().timespec(&timeout));
+        flags.set(EnterFlags::EXT_ARG, arguments.is_some());
+        let least = u32::from(arguments.is_some());
+        // SAFETY: `queued` entries lie in the submission queue, each with a buffer that the
+        // in-flight table owns.
+        match unsafe { self.door.enter((self.queued, least), flags, arguments.as_ref()) } {
             Ok(taken) => {
-                let taken = u32::try_from(taken).expect("at most what was queued");
                 self.queued = self.queued.saturating_sub(taken);
                 Ok(())
             }
@@ -218,7 +230,9 @@ impl Target for Ring {
             let left = until.since(self.now());
             // What is there already is taken; shortly before `until` the kernel's timer would
             // wake us too late, so the last stretch is polled.
-            let sleep = completed.len() == before && left > SPIN;
+            // Where completions raise no interrupt nobody would wake us at all.
+            let interrupts = !self.job.polling.completions;
+            let sleep = completed.len() == before && left > SPIN && interrupts;
             let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
             self.enter(sleep.then_some(wake)).map_err(broken)?;
             let unkept = |source| TargetError { operation: "write the verify state", source };
@@ -230,19 +244,32 @@ impl Target for Ring {
     }
 }
 
+/// How long the kernel may keep silent about what is outstanding when a ring is closed.
+const PATIENCE: Span = Span::from_secs(1);
+
 impl Drop for Ring {
     fn drop(&mut self) {
         let mut completed = Vec::with_capacity(self.in_flight.len());
+        let mut last = self.now();
         while self.outstanding() > 0 {
-            let later = self.now() + drivelab_core::Span::from_secs(1);
-            if self.enter(Some(later)).is_err() {
-                // The kernel may still write into the buffers, so they can never be freed.
+            let later = last + PATIENCE;
+            // Where completions raise no interrupt a wait would end with the next one only.
+            let until = (!self.job.polling.completions).then_some(later);
+            if self.now() >= later || self.enter(until).is_err() {
+                // The kernel may still write into the buffers, so they can never be freed; and the
+                // file is its own until then.
                 self.buffers.leak();
+                self.door.close();
                 return;
             }
+            let before = completed.len();
             // An account that cannot be kept has ended the run already.
             let _ = self.reap(&mut completed);
+            if completed.len() > before {
+                last = self.read;
+            }
         }
+        self.door.close();
         // Closing the ring would let go of the file some time later, and a device that nobody else
         // may open meanwhile would stay closed to the next run. What fails here the ring does then.
         let _ = self.uring.submitter().unregister_files();

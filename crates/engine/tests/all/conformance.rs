@@ -9,7 +9,7 @@ use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target};
 use drivelab_core::units::{Bytes, Lba, Sectors, Span, Time};
-use drivelab_core::{Device, Rng};
+use drivelab_core::{Device, Polling, Rng};
 use drivelab_engine::file::Clock;
 use drivelab_engine::{FileJob, Psync, Ring, VirtualTarget};
 
@@ -145,6 +145,7 @@ fn open(scratch: &Scratch, direct: bool) -> Option<File> {
 
 fn job(file: File, iodepth: u32) -> FileJob {
     FileJob {
+        polling: Polling::default(),
         file: Arc::new(file),
         capacity: SIZE,
         clock: Clock::start(),

@@ -17,6 +17,7 @@ use crate::scratch::Scratch;
 
 fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOutcome, RunError> {
     let plan = RunPlan {
+        polling: drivelab_core::Polling::default(),
         path: path.into(),
         workload: WorkloadOptions { number_ios: Some(1), ..options }.check().unwrap(),
         numjobs: 1,

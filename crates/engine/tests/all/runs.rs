@@ -16,6 +16,7 @@ use crate::scratch::Scratch;
 
 fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
     RunPlan {
+        polling: drivelab_core::Polling::default(),
         path,
         workload: options.check().unwrap(),
         numjobs: 1,

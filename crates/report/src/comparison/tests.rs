@@ -237,6 +237,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
         target: "disk.img".to_owned(),
         label: None,
         config: RunConfig {
+            polling: Vec::new(),
             drivelab: "0.1.0".to_owned(),
             ioengine: "psync".to_owned(),
             direct: true,

@@ -1,6 +1,6 @@
 //! The heat map: every combination in rows, block sizes and targets in columns.
 
-use drivelab_core::matrix::{CellResult, Matrix};
+use drivelab_core::matrix::{CellResult, Matrix, order};
 
 use super::series::lines;
 use crate::page::escape;
@@ -14,12 +14,12 @@ pub(super) fn section(matrix: &Matrix, results: &[CellResult]) -> String {
     for &random in &matrix.random {
         for &threads in &matrix.threads {
             for &read in &matrix.read {
-                let lines = lines(matrix, results, read, random == 100, threads);
+                let lines = lines(matrix, results, read, random, threads);
                 let singles = &lines[..matrix.targets.len()];
                 for (size, bs) in matrix.bs.iter().enumerate() {
                     let values: Vec<Option<f64>> =
                         singles.iter().map(|line| line.points[size]).collect();
-                    let order = if random == 100 { "random" } else { "sequential" };
+                    let order = order(random);
                     let name = format!("{order}, {threads} threads, {read} % read, {bs}");
                     rows += &row(&name, &values);
                 }

@@ -9,7 +9,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
-use drivelab_core::matrix::{CellResult, Matrix};
+use drivelab_core::matrix::{CellResult, Matrix, order};
 
 use crate::page::escape;
 use crate::text::Look;
@@ -33,7 +33,7 @@ pub fn html(matrix: &Matrix, results: &[CellResult]) -> String {
     body += &escape_list(&matrix.targets);
     for &random in &matrix.random {
         for &threads in &matrix.threads {
-            body += &figure(matrix, results, random == 100, threads);
+            body += &figure(matrix, results, random, threads);
         }
     }
     body += &heat::section(matrix, results);
@@ -54,8 +54,8 @@ fn escape_list(names: &[String]) -> String {
     format!("<ul class=\"targets\">{}</ul>\n", items.concat())
 }
 
-fn figure(matrix: &Matrix, results: &[CellResult], random: bool, threads: u32) -> String {
-    let order = if random { "Random" } else { "Sequential" };
+fn figure(matrix: &Matrix, results: &[CellResult], random: u32, threads: u32) -> String {
+    let order = capital(&order(random));
     let plural = if threads == 1 { "thread" } else { "threads" };
     let panels: Vec<(u32, Vec<Line>)> = matrix
         .read
@@ -74,6 +74,11 @@ fn figure(matrix: &Matrix, results: &[CellResult], random: bool, threads: u32) -
          </section>\n",
         panel::legend(matrix),
     )
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// How much of what the targets reach alone they reach together.
@@ -100,7 +105,7 @@ fn scaling_rows(matrix: &Matrix, results: &[CellResult]) -> Vec<(String, f64)> {
     for &random in &matrix.random {
         for &threads in &matrix.threads {
             for &read in &matrix.read {
-                let lines = lines(matrix, results, read, random == 100, threads);
+                let lines = lines(matrix, results, read, random, threads);
                 let find = |name: &str| lines.iter().find(|line| line.name == name);
                 let (Some(mean), Some(sum)) = (find(series::MEAN), find(series::SUM)) else {
                     continue;
@@ -114,7 +119,7 @@ fn scaling_rows(matrix: &Matrix, results: &[CellResult]) -> Vec<(String, f64)> {
                 if shares.is_empty() {
                     continue;
                 }
-                let order = if random == 100 { "random" } else { "sequential" };
+                let order = order(random);
                 let name = format!("{order}, {threads} threads, {read} % read, over all sizes");
                 rows.push((name, shares.iter().sum::<f64>() / series::count(shares.len())));
             }

@@ -23,7 +23,7 @@ pub(super) fn lines(
     matrix: &Matrix,
     results: &[CellResult],
     read: u32,
-    random: bool,
+    random: u32,
     threads: u32,
 ) -> Vec<Line> {
     let value = |target: Option<usize>, size: usize| {

@@ -36,7 +36,7 @@ fn results(matrix: &Matrix) -> Vec<CellResult> {
 #[test]
 fn lines_are_each_target_their_mean_and_all_at_once() {
     let matrix = matrix();
-    let lines = lines(&matrix, &results(&matrix), 100, false, 1);
+    let lines = lines(&matrix, &results(&matrix), 100, 0, 1);
     let found: Vec<(&str, Option<f64>)> =
         lines.iter().map(|line| (line.name.as_str(), line.points[1])).collect();
     let expected = [

@@ -60,6 +60,15 @@ fn summary(total: &JobRecord) -> String {
     if let Some(cpu) = total.cpu_ns_per_io {
         summary += &format_args!(", {} of processor a request", figures::span_ns(cpu)).to_string();
     }
+    if let Some(held) = total.steady {
+        summary += &format!(
+            "; steady from second {} on: {} IOPS, {}, {} a request",
+            held.from_s,
+            figures::count(held.iops),
+            figures::bytes_per_s(held.bytes_per_s),
+            figures::span_ns(nanoseconds(held.lat_mean_ns)),
+        );
+    }
     if total.errors > 0 {
         summary += &format_args!("; {} requests FAILED", total.errors).to_string();
     }

@@ -81,6 +81,7 @@ fn measurement(job: &FileJob, arguments: &JobArgs) -> Result<Measurement, Failur
         numjobs: job.numjobs,
         seed: job.seed,
         ioengine: ioengine.map_err(Failure::bad_words)?,
+        polling: job.polling,
         direct: job.direct,
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive.clone(),

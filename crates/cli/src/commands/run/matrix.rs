@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drivelab_core::Polling;
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
 use drivelab_engine::Progress as Step;
 use serde_json::json;
@@ -77,6 +78,7 @@ fn measurements(
         numjobs: cell.threads,
         seed: matrix.seed,
         ioengine: None,
+        polling: Polling::default(),
         direct: matrix.direct,
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive.clone(),

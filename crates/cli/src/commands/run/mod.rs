@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use drivelab_core::Polling;
 use drivelab_core::record::RunRecord;
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
@@ -52,6 +53,8 @@ pub(crate) struct RunArgs {
     /// How I/O is done: `io_uring` or `psync`; the best there is where absent.
     #[arg(long)]
     ioengine: Option<IoEngine>,
+    #[command(flatten)]
+    polling: PollingArgs,
     /// Past the page cache (1) or through it (0).
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
@@ -73,6 +76,23 @@ pub(crate) struct RunArgs {
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
     verify: VerifyArgs,
+}
+
+/// What a ring looks for instead of being told.
+#[derive(Debug, Clone, Copy, Args)]
+struct PollingArgs {
+    /// Look for completions instead of waiting for interrupts; the device needs queues for it.
+    #[arg(long)]
+    hipri: bool,
+    /// A kernel thread looks for requests; it takes a processor of its own.
+    #[arg(long, alias = "sqthread_poll")]
+    sqthread_poll: bool,
+}
+
+impl From<PollingArgs> for Polling {
+    fn from(arguments: PollingArgs) -> Self {
+        Self { completions: arguments.hipri, submissions: arguments.sqthread_poll }
+    }
 }
 
 fn parse_switch(text: &str) -> Result<bool, String> {
@@ -115,6 +135,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 numjobs: arguments.numjobs,
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
+                polling: arguments.polling.into(),
                 direct: arguments.direct,
                 overwrite,
                 allow_destructive,

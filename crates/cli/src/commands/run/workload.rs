@@ -2,13 +2,13 @@
 
 use clap::Args;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::workload::{BlockSizes, Distribution, Rw, WorkloadOptions};
+use drivelab_core::workload::{BlockSizes, Criterion, Distribution, Rw, WorkloadOptions};
 
 /// What is asked of the drive.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Workload (fio's names)")]
 pub(crate) struct WorkloadArgs {
-    /// Kind of I/O: read, write, randread, randwrite, rw, randrw.
+    /// Kind of I/O: read, write, randread, randwrite, rw, randrw, trim, randtrim.
     #[arg(long, default_value = "randread")]
     rw: Option<Rw>,
     /// Percentage of reads in a mixture.
@@ -47,9 +47,12 @@ pub(crate) struct WorkloadArgs {
     /// Pause between a completion and the request that follows it.
     #[arg(long, value_name = "TIME")]
     thinktime: Option<Span>,
-    /// Spread of random addresses: random, zipf:1.1.
+    /// Spread of random addresses: random, zipf:1.1, pareto:0.2.
     #[arg(long, alias = "random_distribution", value_name = "D")]
     random_distribution: Option<Distribution>,
+    /// Percentage of random I/O whose addresses are drawn; the rest follows what was before.
+    #[arg(long, alias = "percentage_random", value_name = "PERCENT")]
+    percentage_random: Option<u32>,
     /// Sequential streams, each in its own part of the region.
     #[arg(long, value_name = "N")]
     streams: Option<u32>,
@@ -65,6 +68,15 @@ pub(crate) struct WorkloadArgs {
     /// Stop after N requests.
     #[arg(long, alias = "number_ios", value_name = "N")]
     number_ios: Option<u64>,
+    /// Stop when figures hold still: iops, bw or lat, `_slope` for their trend, and a limit.
+    #[arg(long, alias = "steadystate", value_name = "iops:2%")]
+    ss: Option<Criterion>,
+    /// For how long they must.
+    #[arg(long, aliases = ["ss_dur", "steadystate_duration"], value_name = "TIME")]
+    ss_dur: Option<Span>,
+    /// Not before this time.
+    #[arg(long, aliases = ["ss_ramp", "steadystate_ramp_time"], value_name = "TIME")]
+    ss_ramp: Option<Span>,
 }
 
 impl From<WorkloadArgs> for WorkloadOptions {
@@ -75,6 +87,7 @@ impl From<WorkloadArgs> for WorkloadOptions {
             bs: args.bs,
             bssplit: args.bssplit,
             random_distribution: args.random_distribution,
+            percentage_random: args.percentage_random,
             stride: args.stride,
             offset: args.offset,
             size: args.size,
@@ -89,6 +102,9 @@ impl From<WorkloadArgs> for WorkloadOptions {
             runtime: args.runtime,
             ramp_time: args.ramp_time,
             number_ios: args.number_ios,
+            ss: args.ss,
+            ss_dur: args.ss_dur,
+            ss_ramp: args.ss_ramp,
         }
     }
 }

@@ -1,0 +1,204 @@
+//! Stopping when the figures no longer change.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Second;
+use crate::units::{Ratio, Span};
+
+/// What must hold still, and how still: `iops:2%` or `bw_slope:0.3%`, as fio's `steadystate`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Criterion {
+    figure: Figure,
+    /// The line through the window's seconds may rise or fall by this share of its mean a second;
+    /// otherwise no second may be further from the mean.
+    slope: bool,
+    limit: Ratio,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Figure {
+    Iops,
+    Bandwidth,
+    Latency,
+}
+
+/// When a run may end before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steady {
+    /// What must hold.
+    pub criterion: Criterion,
+    /// For how many seconds in a row.
+    pub window: u32,
+    /// Not before so many seconds have passed.
+    pub after: u32,
+}
+
+const NAMES: [(&str, Figure, bool); 6] = [
+    ("iops", Figure::Iops, false),
+    ("iops_slope", Figure::Iops, true),
+    ("bw", Figure::Bandwidth, false),
+    ("bw_slope", Figure::Bandwidth, true),
+    ("lat", Figure::Latency, false),
+    ("lat_slope", Figure::Latency, true),
+];
+
+impl Steady {
+    /// Whether the last of `seconds`, all of them whole, hold still.
+    ///
+    /// In whole numbers: the criterion is met at the same second on every machine.
+    pub fn reached(&self, seconds: &[Second]) -> bool {
+        let window = self.window as usize;
+        if seconds.len() < window.max(self.after as usize + window) {
+            return false;
+        }
+        let last = &seconds[seconds.len() - window..];
+        let Criterion { figure, slope, limit } = self.criterion;
+        let values = last.iter().map(|second| figure.of(second));
+        let (n, sum) = (i128::from(self.window), values.clone().sum::<i128>());
+        let limit = i128::from(limit.billionths());
+        let whole = i128::from(Ratio::ONE.billionths());
+        if sum == 0 {
+            return false;
+        }
+        if !slope {
+            // |value - sum / n| <= limit * sum / n
+            return values.into_iter().all(|value| (value * n - sum).abs() * whole <= limit * sum);
+        }
+        // The least-squares line over x = 0, 1, .. n - 1: slope = top / bottom.
+        let top = (0..).zip(values).map(|(x, value): (i128, i128)| (2 * x - (n - 1)) * value);
+        let (top, bottom) = (top.sum::<i128>(), n * (n * n - 1) / 6);
+        top.abs() * n * whole <= limit * sum * bottom
+    }
+}
+
+impl Figure {
+    fn of(self, second: &Second) -> i128 {
+        match self {
+            Self::Iops => i128::from(second.ios),
+            Self::Bandwidth => i128::from(second.bytes),
+            Self::Latency => i128::from(second.lat_sum_ns.checked_div(second.ios).unwrap_or(0)),
+        }
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let same = |(_, figure, slope): &&(&str, Figure, bool)| {
+            (*figure, *slope) == (self.figure, self.slope)
+        };
+        let name = NAMES.iter().find(same).map_or("", |(name, ..)| name);
+        f.pad(&format!("{name}:{}", self.limit))
+    }
+}
+
+impl FromStr for Criterion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is no criterion: write `iops`, `bw` or `lat`, with `_slope` where the \
+                 trend counts, and a limit in percent: `iops_slope:0.3%`"
+            )
+        };
+        let (name, limit) = text.split_once(':').ok_or_else(wrong)?;
+        let (_, figure, slope) =
+            NAMES.iter().find(|(known, ..)| *known == name).ok_or_else(wrong)?;
+        let limit = limit.strip_suffix('%').and(limit.parse().ok()).ok_or_else(wrong)?;
+        Ok(Self { figure: *figure, slope: *slope, limit })
+    }
+}
+
+impl TryFrom<String> for Criterion {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Criterion> for String {
+    fn from(criterion: Criterion) -> Self {
+        criterion.to_string()
+    }
+}
+
+impl Steady {
+    /// The window, from the seconds that options give.
+    ///
+    /// # Errors
+    /// It is too short for a trend, or too long.
+    pub(super) fn new(criterion: Criterion, window: Span, after: Span) -> Result<Self, String> {
+        let seconds = |span: Span| u32::try_from(span.ns().div_ceil(1_000_000_000)).ok();
+        let window = seconds(window).filter(|seconds| (2..=86_400).contains(seconds));
+        let window = window.ok_or("a window of 2 seconds to a day tells steady from not")?;
+        let after = seconds(after).filter(|seconds| *seconds <= 86_400);
+        Ok(Self { criterion, window, after: after.ok_or("more than a day is never reached")? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(ios: &[u64]) -> Vec<Second> {
+        let second = |ios: &u64| Second {
+            ios: *ios,
+            bytes: *ios * 4096,
+            lat_sum_ns: *ios * 1000,
+            ..Second::default()
+        };
+        ios.iter().map(second).collect()
+    }
+
+    fn check(criterion: &str, after: u32, ios: &[u64], expected: bool) {
+        let steady = Steady { criterion: criterion.parse().unwrap(), window: 4, after };
+        assert_eq!(steady.reached(&seconds(ios)), expected, "{criterion} {ios:?}");
+    }
+
+    #[test]
+    fn a_mean_holds_when_no_second_of_the_window_is_far_from_it() {
+        check("iops:2%", 0, &[100, 100, 100, 98], true);
+        check("iops:2%", 0, &[100, 100, 100, 90], false);
+        check("iops:2%", 0, &[900, 500, 100, 100, 100, 101], true);
+        check("bw:2%", 0, &[100, 100, 100, 90], false);
+        check("lat:1%", 0, &[100, 10, 100, 90], true);
+        check("iops:2%", 0, &[100, 100, 100], false);
+        check("iops:2%", 0, &[0, 0, 0, 0], false);
+    }
+
+    #[test]
+    fn a_slope_is_the_trend_and_not_the_scatter() {
+        // A line that rises by 10 a second on a mean of 115: 8.7 %.
+        check("iops_slope:8%", 0, &[100, 110, 120, 130], false);
+        check("iops_slope:9%", 0, &[100, 110, 120, 130], true);
+        check("iops_slope:9%", 0, &[130, 120, 110, 100], true);
+        check("iops_slope:8%", 0, &[130, 120, 110, 100], false);
+        check("iops_slope:1%", 0, &[150, 50, 50, 150], true);
+        check("bw_slope:8%", 0, &[100, 110, 120, 130], false);
+        check("lat_slope:1%", 0, &[100, 110, 120, 130], true);
+    }
+
+    #[test]
+    fn the_first_seconds_may_be_left_out() {
+        check("iops:2%", 2, &[100; 4], false);
+        check("iops:2%", 2, &[100; 5], false);
+        check("iops:2%", 2, &[100; 6], true);
+    }
+
+    #[test]
+    fn criteria_read_back_and_others_are_refused_with_an_example() {
+        for (name, ..) in NAMES {
+            let text = format!("{name}:0.3%");
+            assert_eq!(text.parse::<Criterion>().unwrap().to_string(), text);
+        }
+        for wrong in ["iops", "iops:5", "size:3%", ""] {
+            assert!(wrong.parse::<Criterion>().unwrap_err().contains("iops_slope:0.3%"), "{wrong}");
+        }
+        let criterion = "iops:1%".parse().unwrap();
+        Steady::new(criterion, Span::from_secs(1), Span::ZERO).unwrap_err();
+    }
+}

@@ -1,0 +1,144 @@
+//! The processor's counter, calibrated against the system's clock.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::uring::ticks;
+
+/// Fraction bits of the nanoseconds a tick lasts: at 1 GHz and above the factor then has 45 to 49
+/// bits, so that rounding it costs less than a nanosecond in a day.
+const FRACTION: u32 = 48;
+/// Each half of the calibration: a pair of readings is known to within some 30 ns, so the rate to
+/// within 3 millionths, which is 10 ms in an hour and nothing within a request.
+const HALF: Duration = Duration::from_millis(10);
+/// Readings of which the quickest is kept; the others were interrupted.
+const READINGS: usize = 32;
+/// How far the two halves of the calibration may be apart, in millionths: beyond, the counter is
+/// not steady, or this machine is too busy to tell.
+const APART_PPM: u64 = 100;
+
+/// A counter whose ticks last a known time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counter {
+    /// Nanoseconds a tick lasts, in units of 2^-[`FRACTION`].
+    factor: u64,
+}
+
+impl Counter {
+    /// This machine's, calibrated once a process; `None` where it cannot be relied on.
+    pub(super) fn of_this_machine() -> Option<Self> {
+        static COUNTER: OnceLock<Option<Counter>> = OnceLock::new();
+        *COUNTER.get_or_init(|| {
+            let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+            let sources =
+                read("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+            reliable(&read("/proc/cpuinfo"), &sources).then(calibrated).flatten()
+        })
+    }
+
+    /// What it reads now.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "only a calibrated counter is worth reading")]
+    pub(super) fn ticks(self) -> u64 {
+        ticks()
+    }
+
+    /// How long `ticks` of it last, in nanoseconds.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "584 years of nanoseconds fit")]
+    pub(super) fn ns(self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.factor)) >> FRACTION) as u64
+    }
+
+    /// One whose `ticks` took `ns`; `None` where either is nothing or the tick longer than 64 us.
+    fn with(ticks: u64, ns: u64) -> Option<Self> {
+        let factor = (u128::from(ns) << FRACTION).checked_div(u128::from(ticks))?;
+        let factor = u64::try_from(factor).ok().filter(|factor| *factor > 0)?;
+        Some(Self { factor })
+    }
+}
+
+/// Whether the counter runs at one rate, whatever the processor does (`constant_tsc`,
+/// `nonstop_tsc`), and the kernel, which watches it, still takes it for a clock: one that goes
+/// astray, or apart between processors, leaves the list (Linux, `kernel/time/clocksource.c`).
+fn reliable(cpuinfo: &str, clock_sources: &str) -> bool {
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let has = |flag| flags.split_ascii_whitespace().any(|word| word == flag);
+    let listed = clock_sources.split_ascii_whitespace().any(|name| name == "tsc");
+    cfg!(target_arch = "x86_64") && has("constant_tsc") && has("nonstop_tsc") && listed
+}
+
+/// Counts ticks against the system's clock, twice, and takes the rate if both agree.
+fn calibrated() -> Option<Counter> {
+    let began = Instant::now();
+    let readings = [Duration::ZERO, HALF, 2 * HALF].map(|after| {
+        std::thread::sleep(after.saturating_sub(began.elapsed()));
+        reading(began)
+    });
+    agreed(readings)
+}
+
+/// What counter and clock read at the same moment: the quickest of several.
+fn reading(began: Instant) -> (u64, u64) {
+    let read = |_| {
+        let before = ticks();
+        let passed = began.elapsed();
+        let after = ticks();
+        (after.wrapping_sub(before), before + after.wrapping_sub(before) / 2, passed)
+    };
+    let quickest = (0..READINGS).map(read).min().expect("at least one reading");
+    (quickest.1, u64::try_from(quickest.2.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// The rate from three readings of counter and nanoseconds, where the halves agree.
+fn agreed([first, middle, last]: [(u64, u64); 3]) -> Option<Counter> {
+    let rate = |from: (u64, u64), to: (u64, u64)| {
+        Counter::with(to.0.checked_sub(from.0)?, to.1.checked_sub(from.1)?)
+    };
+    let (one, other) = (rate(first, middle)?.factor, rate(middle, last)?.factor);
+    let apart = one.abs_diff(other);
+    if u128::from(apart) * 1_000_000 > u128::from(one) * u128::from(APART_PPM) {
+        return None;
+    }
+    rate(first, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_become_nanoseconds_without_drift() {
+        // 2.5 GHz: a day of ticks is a day to within a nanosecond in ten thousand million.
+        let counter = Counter::with(2_500_000_000, 1_000_000_000).unwrap();
+        assert_eq!(counter.ns(6), 2);
+        assert_eq!(counter.ns(0), 0);
+        let day = 86_400_u64;
+        let off = counter.ns(day * 2_500_000_000).abs_diff(day * 1_000_000_000);
+        assert!(off <= 1, "{off} ns in a day");
+        assert_eq!(Counter::with(0, 1), None);
+        assert_eq!(Counter::with(1, 0), None);
+    }
+
+    #[test]
+    fn only_a_counter_that_the_kernel_relies_on_is_used() {
+        let cpuinfo = |flags: &str| format!("processor\t: 0\nflags\t\t: fpu {flags} sse\n");
+        let all = cpuinfo("constant_tsc nonstop_tsc");
+        assert_eq!(reliable(&all, "kvm-clock tsc acpi_pm\n"), cfg!(target_arch = "x86_64"));
+        assert!(!reliable(&all, "kvm-clock hpet\n"), "the kernel gave it up");
+        assert!(!reliable(&cpuinfo("constant_tsc"), "tsc"), "it stops when the processor sleeps");
+        assert!(!reliable(&cpuinfo("nonstop_tsc"), "tsc"), "its rate changes");
+        assert!(!reliable("", ""));
+    }
+
+    #[test]
+    fn a_counter_whose_rate_changes_is_refused() {
+        // The second half is 40 millionths longer, as an interrupted reading makes it.
+        let steady = agreed([(7, 0), (25_000_007, 10_000_000), (50_001_007, 20_000_000)]);
+        assert!(steady.is_some());
+        let slowed = agreed([(0, 0), (25_000_000, 10_000_000), (49_000_000, 20_000_000)]);
+        assert_eq!(slowed, None);
+        assert_eq!(agreed([(5, 0), (4, 1), (6, 2)]), None, "it went back");
+        assert_eq!(agreed([(5, 0), (5, 1), (5, 2)]), None, "it stands");
+    }
+}
