@@ -6,7 +6,7 @@ use drivelab_serve::medium::Extent;
 use drivelab_serve::nbd::{Export, Kind, Limits, Request, Session};
 
 /// Small, so that filling answers does not take the time that inputs are to be tried in.
-const BYTES: u64 = 8 << 10;
+const BYTES: u64 = 2 << 10;
 const REQUESTS: usize = 8;
 
 /// Structured replies, the context `base:allocation`, and GO, as `doc/proto.md` of the NBD project

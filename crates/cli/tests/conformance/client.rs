@@ -137,7 +137,8 @@ impl Target for Client {
         match self.stream.read(&mut buffer) {
             Ok(0) => return Err(broken(io::ErrorKind::UnexpectedEof.into())),
             Ok(count) => self.input.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(broken(error)),
         }
         self.replies(completed);
