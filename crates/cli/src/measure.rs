@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp};
+use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::{
@@ -56,7 +56,7 @@ impl Measurement {
                 seed: self.seed,
                 workload: self.workload.clone(),
             },
-            jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
+            jobs: outcome.jobs.iter().map(Tally::record).collect(),
             total: outcome.total.record(),
             marks: outcome.marks,
             host: Some(drivelab_engine::host(Path::new("/"))),
@@ -70,19 +70,36 @@ pub(crate) fn file(
     measurement: &Measurement,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let mut records = together(std::slice::from_ref(measurement), progress)?;
+    let mut records = together(std::slice::from_ref(measurement), progress)?.records;
     Ok(records.pop().expect("one record a measurement"))
+}
+
+/// Measurements that were made at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    /// One record a measurement.
+    pub(crate) records: Vec<RunRecord>,
+    /// All of them together.
+    pub(crate) total: Tally,
 }
 
 /// Makes several measurements at the same time, started together.
 pub(crate) fn together(
     measurements: &[Measurement],
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Vec<RunRecord>, Failure> {
+) -> Result<Together, Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress };
     let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
-    Ok(measurements.iter().zip(outcomes).map(|(it, outcome)| it.record(outcome)).collect())
+    let mut total = Tally::default();
+    for outcome in &outcomes {
+        total.merge(&outcome.total);
+    }
+    if let [only] = &outcomes[..] {
+        total.cpu = only.total.cpu;
+    }
+    let records = measurements.iter().zip(outcomes).map(|(it, outcome)| it.record(outcome));
+    Ok(Together { records: records.collect(), total })
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.

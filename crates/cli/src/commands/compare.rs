@@ -154,7 +154,7 @@ fn show_noise_floor(result: &CompareResult, mei: Ratio, seed: u64, ui: Ui) -> Ou
     let effective = drivelab_stats::effective_mei(mei.to_f64(), &floor);
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({
-            "schema": "drivelab.noise-floor/1",
+            "schema": "drivelab.compare/1",
             "metric": series.name,
             "n": equal.len(),
             "floor": floor,

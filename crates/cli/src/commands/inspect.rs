@@ -137,7 +137,7 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
     let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({
-            "schema": "drivelab.inspect-capture/1",
+            "schema": "drivelab.inspect/1",
             "file": file,
             "entries": entries,
             "serials": serials,

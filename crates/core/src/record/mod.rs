@@ -154,16 +154,8 @@ impl Tally {
     /// Adds a job that ran at the same time: counts add, the longest time stays, and `cpu`, which
     /// is the whole process's, is left to whoever measured it.
     pub fn merge(&mut self, other: &Self) {
-        self.ios += other.ios;
-        self.reads += other.reads;
-        self.from_drive_cache += other.from_drive_cache;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
+        self.add_counts(other);
         self.elapsed = self.elapsed.max(other.elapsed);
-        self.lat.merge(&other.lat);
-        self.service.merge(&other.service);
-        self.late.merge(&other.late);
-        self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
             mine.ios += theirs.ios;
@@ -171,6 +163,28 @@ impl Tally {
             mine.lat_sum_ns = mine.lat_sum_ns.saturating_add(theirs.lat_sum_ns);
             mine.lat_max_ns = mine.lat_max_ns.max(theirs.lat_max_ns);
         }
+    }
+
+    /// Adds what was done after this: times add up as well, and so does `cpu`, where both have it.
+    pub fn follow(&mut self, next: &Self) {
+        let first = self.elapsed.is_zero();
+        let both = self.cpu.zip(next.cpu).map(|(mine, theirs)| mine + theirs);
+        self.cpu = if first { next.cpu } else { both };
+        self.add_counts(next);
+        self.elapsed += next.elapsed;
+        self.seconds.extend_from_slice(&next.seconds);
+    }
+
+    fn add_counts(&mut self, other: &Self) {
+        self.ios += other.ios;
+        self.reads += other.reads;
+        self.from_drive_cache += other.from_drive_cache;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.lat.merge(&other.lat);
+        self.service.merge(&other.service);
+        self.late.merge(&other.late);
+        self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
     }
 
     /// The figures.

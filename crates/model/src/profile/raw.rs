@@ -21,6 +21,9 @@ macro_rules! profile_keys {
             pub(super) seek_table: Option<Vec<(u32, Span)>>,
         }
 
+        #[cfg(test)]
+        pub(super) const KEYS: &[&str] = &[$(stringify!($key),)+ "zones", "seek_table", "source"];
+
         impl Raw {
             fn read_keys(section: &mut Section) -> Result<Self, ConfigError> {
                 Ok(Self {
@@ -98,7 +101,7 @@ profile_keys! {
 
 /// The tables of a profile. Leaf keys are unique over all of them, so that an override may leave
 /// the heading out.
-const TABLES: [&str; 9] =
+pub(super) const TABLES: [&str; 9] =
     ["drive", "geometry", "seek", "buffer", "queue", "overhead", "tail", "attachment", "fixed"];
 
 impl Raw {
