@@ -3,6 +3,7 @@
 
 mod common;
 mod compare;
+mod conformance;
 mod drive;
 mod help;
 mod inspect;

@@ -11,7 +11,7 @@ use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{
-    self, Backend, Endpoint, Scheduling, Server, Settings, Stopped, Summary,
+    self, Backend, Endpoint, Scheduling, Server, Settings, Spin, Stopped, Summary,
 };
 use drivelab_serve::store::Store;
 
@@ -62,9 +62,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Stop sleeping this long before a deadline: less lateness for more CPU.
-    #[arg(long, value_name = "SPAN", default_value = "0")]
-    spin: Span,
+    /// Wake up this long before a deadline and spin: less lateness for more CPU; `auto` learns it.
+    #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
+    spin: Spin,
 
     /// The size of the `null` drive.
     #[arg(long, default_value = "1G")]
@@ -73,6 +73,9 @@ pub(crate) struct ServeArgs {
 
 /// The drive that takes no time.
 const NULL: &str = "null";
+
+/// Without deadlines there is nothing to spin before.
+const NEVER: Spin = Spin::Fixed(Span::ZERO);
 
 /// One thread each: more tags than any drive has.
 const MOST_TAGS: usize = 256;
@@ -121,16 +124,17 @@ fn modelled(name: &str, arguments: &ServeArgs) -> Result<ServedDrive<Box<dyn Dev
 
 fn serve<B: Backend>(drive: B, name: &str, arguments: &ServeArgs, ui: Ui) -> Outcome {
     let bytes = drive.capacity().bytes().get();
-    let rotational = arguments.backing.is_none() && name != NULL;
+    // What has no deadlines gains nothing by jumping the queue, and hears its clients in smaller
+    // pieces.
+    let modelled = arguments.backing.is_none() && name != NULL;
+    let spin = if modelled || arguments.spin != Spin::Auto { arguments.spin } else { NEVER };
     let settings = Settings {
         nbd: arguments.nbd.clone(),
         fuse: arguments.fuse.clone(),
         control: arguments.control.clone(),
-        export: Export { name: "drive".into(), bytes, rotational },
-        // What has no deadlines gains nothing by jumping the queue, and hears its clients in
-        // smaller pieces.
-        fifo: rotational,
-        spin: arguments.spin,
+        export: Export { name: "drive".into(), bytes, rotational: modelled },
+        real_time: modelled,
+        spin,
     };
     let server = Server::new(drive, settings).map_err(cannot_serve)?;
     announce(name, arguments, &server, ui);
@@ -180,6 +184,8 @@ fn announce<B: Backend>(name: &str, arguments: &ServeArgs, server: &Server<B>, u
     }
     if let Scheduling::Normal(why) = server.scheduling() {
         text.push_str(&format!("\n  timing   {why}; answers may be late on a busy machine"));
+    } else if !server.keeps_awake() {
+        text.push_str("\n  timing   /dev/cpu_dma_latency is not ours: processors may oversleep");
     }
     ui.note(&text);
 }

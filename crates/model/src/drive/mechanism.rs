@@ -60,13 +60,11 @@ impl Mechanism {
         }
     }
 
-    /// Gives the records of cached data that has reached the medium.
-    ///
-    /// The disk that takes one command at a time keeps none: there a write out of its cache counts
-    /// as volatile until the next flush, which promises less than the drive does and never more.
-    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
-        if let Self::Queued(disk) = self {
-            disk.drain_destaged(records);
+    /// Gives the records of cached data that has reached the medium by `now`.
+    pub(crate) fn drain_destaged(&mut self, now: Time, records: &mut Vec<Destaged>) {
+        match self {
+            Self::Queued(disk) => disk.drain_destaged(records),
+            Self::OneByOne(disk) => disk.drain_destaged(now, records),
         }
     }
 

@@ -104,7 +104,7 @@ impl Stack {
     }
 
     pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
-        self.disk.drain_destaged(records);
+        self.disk.drain_destaged(self.told, records);
     }
 
     #[inline]
