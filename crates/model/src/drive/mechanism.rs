@@ -8,6 +8,7 @@ use super::stack::Event;
 use crate::disk::Disk;
 use crate::event::EventQueue;
 use crate::scsi;
+use crate::watch::Step;
 
 /// What is behind the wire.
 #[derive(Debug)]
@@ -67,6 +68,21 @@ impl Mechanism {
     pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
         if let Self::Queued(disk) = self {
             disk.drain_destaged(records);
+        }
+    }
+
+    /// Gives the steps since the last call; the disk that takes one command at a time has none.
+    pub(crate) fn watch(&mut self, steps: &mut Vec<Step>) {
+        if let Self::Queued(disk) = self {
+            disk.watch(steps);
+        }
+    }
+
+    /// Keeps a step where somebody watches.
+    #[inline]
+    pub(crate) fn note(&mut self, step: impl FnOnce() -> Step) {
+        if let Self::Queued(disk) = self {
+            disk.note(step);
         }
     }
 
