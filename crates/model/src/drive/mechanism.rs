@@ -8,6 +8,7 @@ use super::stack::Event;
 use crate::disk::Disk;
 use crate::event::EventQueue;
 use crate::scsi;
+use crate::watch::Step;
 
 /// What is behind the wire.
 #[derive(Debug)]
@@ -65,6 +66,21 @@ impl Mechanism {
         match self {
             Self::Queued(disk) => disk.drain_destaged(records),
             Self::OneByOne(disk) => disk.drain_destaged(now, records),
+        }
+    }
+
+    /// Gives the steps since the last call; the disk that takes one command at a time has none.
+    pub(crate) fn watch(&mut self, steps: &mut Vec<Step>) {
+        if let Self::Queued(disk) = self {
+            disk.watch(steps);
+        }
+    }
+
+    /// Keeps a step where somebody watches.
+    #[inline]
+    pub(crate) fn note(&mut self, step: impl FnOnce() -> Step) {
+        if let Self::Queued(disk) = self {
+            disk.note(step);
         }
     }
 

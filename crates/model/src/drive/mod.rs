@@ -10,6 +10,7 @@ use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};
 use crate::controller::Controller;
 use crate::host::Scheduler;
 use crate::spec::Link;
+use crate::watch::Step;
 
 pub(crate) use fixed::Fixed;
 pub(crate) use mechanism::Mechanism;
@@ -94,6 +95,17 @@ impl Drive {
     /// What it is.
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// Appends what happened inside since the last call, in order.
+    ///
+    /// A drive starts to keep such steps with the first call, so that runs which nobody watches
+    /// pay nothing for them. Drives of `DiskSim` files and drives of fixed service time, in which
+    /// there is nothing but a service time to see, never have any.
+    pub fn watch(&mut self, steps: &mut Vec<Step>) {
+        if let Body::Stack(stack) = &mut self.body {
+            stack.watch(steps);
+        }
     }
 
     /// What it has done so far.
