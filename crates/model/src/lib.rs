@@ -14,12 +14,14 @@ mod event;
 pub mod fit;
 mod host;
 pub mod profile;
+pub mod raid;
 pub mod replay;
 mod scsi;
+pub mod shelf;
 pub mod spec;
 
 pub use build::{BuildError, build};
 pub use controller::Controller;
 pub use disksim::DiskSimError;
-pub use drive::{About, Attached, Counters, Drive};
+pub use drive::{About, Arrangement, Attached, Counters, Drive};
 pub use host::Scheduler;
