@@ -22,14 +22,16 @@ mod host;
 mod invariants;
 mod planted;
 pub mod profile;
+pub mod raid;
 pub mod replay;
 mod scsi;
+pub mod shelf;
 pub mod spec;
 mod watch;
 
 pub use build::{BuildError, build};
 pub use controller::Controller;
 pub use disksim::DiskSimError;
-pub use drive::{About, Attached, Counters, Drive};
+pub use drive::{About, Arrangement, Attached, Counters, Drive};
 pub use host::Scheduler;
 pub use watch::{Access, Step};
