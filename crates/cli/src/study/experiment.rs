@@ -49,7 +49,7 @@ pub(crate) fn experiment(
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         attached: attached(study, runs),
-        risks: bench.risks(),
+        risks: bench.risks(runs),
         notes: notes(study, bench, runs),
         reproduce,
     }

@@ -70,18 +70,18 @@ const FACTORS: &[Factor] = &[
         words: &["ahci", "ide", "raid", "controller", "hba"],
     },
     Factor {
-        name: "ncq",
-        aliases: &[],
-        own: &["ncq"],
-        follows: &["ncq_off_cause", "queue_depth", "order", "tags", "dispatch", "kernel_options"],
-        words: &["ncq", "noncq"],
-    },
-    Factor {
         name: "queue-depth",
         aliases: &["tags", "depth"],
         own: &["queue_depth"],
         follows: &["ncq", "ncq_off_cause", "order", "tags", "dispatch"],
         words: &["queue_depth"],
+    },
+    Factor {
+        name: "ncq",
+        aliases: &[],
+        own: &["ncq"],
+        follows: &["ncq_off_cause", "queue_depth", "order", "tags", "dispatch", "kernel_options"],
+        words: &["ncq", "noncq"],
     },
     Factor {
         name: "scheduler",

@@ -151,12 +151,7 @@ fn stored_runs_declare_nothing_but_what_is_asked() {
     let (ide, ahci) = ("controller=ide queue_depth=1", "controller=ahci queue_depth=31");
     check(ide, ahci, "", "");
     check(ide, ahci, "controller", "");
-    check(
-        ide,
-        ahci,
-        "scheduler",
-        "differ in controller and queue_depth; `--factor` says only scheduler",
-    );
+    check(ide, ahci, "scheduler", "differ in controller; `--factor` says only scheduler");
     check(ide, "controller=ahci queue_depth=31 read_ahead_kb=0", "", "");
     let (none, bfq) = ("queue_depth=1 scheduler=none", "queue_depth=31 scheduler=bfq");
     check(none, bfq, "", "differ in queue_depth and scheduler: which of these");

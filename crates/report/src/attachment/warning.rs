@@ -64,7 +64,10 @@ impl Pair<'_> {
         let own: Vec<&String> = meant.iter().filter(own).copied().collect();
         let mut warnings = Vec::new();
         if !extra.is_empty() {
-            let all: Vec<&str> = own.iter().chain(&extra).map(|name| name.as_str()).collect();
+            // What follows from another of them is not told apart from it.
+            let extra: Vec<String> = extra.into_iter().cloned().collect();
+            let mut all: Vec<&str> = own.iter().map(|name| name.as_str()).collect();
+            all.extend(causes(&extra));
             warnings.push(format!(
                 "{} differ in {}; {} only {}: what the rest of it did cannot be told apart.",
                 self.told("The arms"),
