@@ -285,6 +285,11 @@ impl<'a> Ready<'a> {
             total.merge(job);
         }
         total.cpu = cpu;
+        if total.unanswered > 0 {
+            // A file system that does not answer would not answer to closing the file either, and
+            // nobody would ever see the figures: it stays open until the process ends.
+            std::mem::forget(self.opened.file.clone());
+        }
         if let [only] = &mut jobs[..] {
             only.cpu = total.cpu;
         }

@@ -143,7 +143,10 @@ fn set_workload(section: &mut Section, key: &str, value: &str) -> Result<bool, W
     let job = &mut section.workload;
     match key {
         "rw" | "readwrite" => job.rw = Some(rw(value)?),
-        "bs" | "blocksize" => job.bs = Some(same(key, value, bytes)?),
+        "bs" | "blocksize" => {
+            let asked = same(key, value, bytes)?;
+            section.block(asked);
+        }
         "bssplit" => job.bssplit = Some(split(value)?),
         "size" | "filesize" => {
             job.size = if value == "100%" { None } else { Some(bytes(key, value)?) };

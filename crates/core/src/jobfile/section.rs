@@ -2,7 +2,7 @@
 
 use super::FileJob;
 use crate::polling::Polling;
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, SECTOR_BYTES, Span};
 use crate::workload::WorkloadOptions;
 
 /// What is wrong, and what to write instead.
@@ -40,6 +40,15 @@ impl Section {
 
     pub(super) fn note(&mut self, key: &str, why: &str) {
         self.notes.push(format!("`{key}`: {why}"));
+    }
+
+    /// Sets the block size; one of no whole sectors is rounded up, and that is told.
+    pub(super) fn block(&mut self, asked: Bytes) {
+        let whole = Bytes::new(asked.get().next_multiple_of(SECTOR_BYTES));
+        if whole != asked {
+            self.note("bs", &format!("{asked} bytes are rounded up to whole sectors, {whole}"));
+        }
+        self.workload.bs = Some(whole);
     }
 
     /// The finished job.

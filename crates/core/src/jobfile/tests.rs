@@ -1,6 +1,7 @@
 //! Job files as guides have them.
 
 use super::{FileJob, parse};
+use crate::polling::Polling;
 use crate::units::{Bytes, Span};
 use crate::workload::Rw;
 
@@ -76,6 +77,25 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\ntime_based\n", 1, "needs a `runtime`", "runtime");
     check_error("bs=4k\n", 1, "before the first section", "[global]");
     check_error("[global]\nbs=4k\n", 1, "no job section", "[job]");
+}
+
+#[test]
+fn a_block_of_no_whole_sectors_is_rounded_up_and_told() {
+    let job = read("[wal]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n").remove(0);
+    assert_eq!(job.workload.bs, Some(Bytes::new(2560)));
+    assert!(job.notes[0].contains("2300 bytes are rounded up"), "{:?}", job.notes);
+}
+
+#[test]
+fn polling_order_and_steady_state_are_read_under_both_of_their_names() {
+    let job = |text: &str| read(&format!("[a]\nrw=randwrite\nruntime=9\n{text}")).remove(0);
+    let long = "steadystate=iops_slope:0.3%\nsteadystate_duration=10\nsteadystate_ramp_time=2m";
+    let short = "ss=iops_slope:0.3%\nss_dur=10\nss_ramp=120";
+    assert_eq!(job(long).workload, job(short).workload);
+    assert_eq!(job(short).workload.ss_ramp, Some(Span::from_secs(120)));
+    assert_eq!(job("percentage_random=30").workload.percentage_random, Some(30));
+    let polling = Polling { completions: true, submissions: true };
+    assert_eq!(job("hipri\nsqthread_poll=1").polling, polling);
 }
 
 #[test]
