@@ -133,7 +133,7 @@ impl Target for Client {
         let left = until.since(self.now()).max(Span::from_us(1)).min(Span::from_secs(60));
         let left = Duration::from_nanos(left.ns());
         self.stream.set_read_timeout(Some(left)).map_err(broken)?;
-        let mut buffer = vec![0; 64 << 10];
+        let mut buffer = [0; 16 << 10];
         match self.stream.read(&mut buffer) {
             Ok(0) => return Err(broken(io::ErrorKind::UnexpectedEof.into())),
             Ok(count) => self.input.extend_from_slice(&buffer[..count]),

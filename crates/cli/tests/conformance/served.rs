@@ -40,7 +40,7 @@ impl Served {
             nbd: Some(Endpoint::Unix(nbd.clone())),
             fuse: file.then(|| folder.path().join("drive")),
             control: None,
-            export: Export { name: "drive".into(), bytes: 0, rotational: true },
+            export: Export { name: "drive".into(), bytes: 0, rotational: true, sector_bytes: 512 },
             real_time: spin.is_some(),
             spin: spin.unwrap_or(Spin::Fixed(Span::ZERO)),
         };

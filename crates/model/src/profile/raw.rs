@@ -4,7 +4,8 @@ use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section};
 
 use super::values::{
-    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, Shape, Share, Short,
+    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape, Share,
+    Short,
 };
 use crate::spec::{Link, Switch};
 
@@ -52,6 +53,7 @@ profile_keys! {
     kind: Kind,
     model: String,
     capacity_bytes: Capacity,
+    sector_bytes: SectorSize,
     /// What the profile knowingly does not say.
     leaves_out: String,
     // Geometry.

@@ -34,7 +34,12 @@ impl Running {
             nbd: Some(Endpoint::Unix(nbd.clone())),
             fuse: None,
             control: Some(Endpoint::Unix(control.clone())),
-            export: Export { name: "drive".into(), bytes: CAPACITY.get(), rotational: false },
+            export: Export {
+                name: "drive".into(),
+                bytes: CAPACITY.get(),
+                rotational: false,
+                sector_bytes: 512,
+            },
             real_time: false,
             spin: Spin::Fixed(Span::ZERO),
         };
