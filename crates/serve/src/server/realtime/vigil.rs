@@ -60,15 +60,16 @@ const TRY_EVERY: u32 = 16;
 
 /// The share of the time that may be spent awake, and how much of it may be saved up.
 const SHARE: u64 = 4;
-const SAVED_MOST: Span = Span::from_ms(25);
+const SAVED_MOST_NS: i64 = 25_000_000;
 
 /// Decides between sleeping and spinning.
 #[derive(Debug)]
 pub(in crate::server) struct Vigil {
     spin: Spin,
     early: Span,
-    /// Time that may be spun, and until when it was counted.
-    saved: Span,
+    /// Nanoseconds that may be spun, below zero where more was spun than there was; and until when
+    /// it was counted.
+    saved: i64,
     counted: Time,
     spinning: bool,
     /// Listening until then, since an answer at the other.
@@ -86,7 +87,7 @@ impl Vigil {
                 Spin::Auto => Span::from_us(100),
                 Spin::Fixed(fixed) => fixed,
             },
-            saved: SAVED_MOST,
+            saved: SAVED_MOST_NS,
             counted: Time::ZERO,
             spinning: false,
             listens: None,
@@ -118,17 +119,17 @@ impl Vigil {
     }
 
     fn may_spin(&self) -> bool {
-        self.spin != Spin::Auto || self.saved > Span::ZERO
+        self.spin != Spin::Auto || self.saved > 0
     }
 
     /// Books the time since the last look.
     fn count(&mut self, now: Time) {
         let passed = now.since(self.counted);
         self.counted = now;
-        let earned = Span::from_ns(passed.ns() / SHARE);
-        let saved = self.saved + earned;
-        let spent = if self.spinning { passed } else { Span::ZERO };
-        self.saved = Span::from_ns(saved.ns().saturating_sub(spent.ns())).min(SAVED_MOST);
+        let ns = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
+        let spent = if self.spinning { ns(passed.ns()) } else { 0 };
+        let earned = ns(passed.ns() / SHARE);
+        self.saved = self.saved.saturating_add(earned).saturating_sub(spent).min(SAVED_MOST_NS);
     }
 
     /// An alarm has rung `late` after the moment it was set to.
