@@ -7,6 +7,7 @@ mod drive;
 mod help;
 mod inspect;
 mod job;
+mod matrix_study;
 mod replay;
 mod run;
 mod study;

@@ -92,7 +92,7 @@ fn show(drive: &str, ui: Ui) -> Outcome {
             "model": profile.model,
             "sources": profile.sources,
             "leaves_out": profile.leaves_out,
-            "capacity_bytes": profile.capacity().bytes().get(),
+            "capacity_bytes": built.about().capacity_bytes,
             "settings": settings,
             "profile": text_of_profile,
         });
@@ -100,7 +100,7 @@ fn show(drive: &str, ui: Ui) -> Outcome {
     }
     let mut text = format!("{} ({spec})\n\n", profile.model);
     for (name, value) in settings {
-        text.push_str(&format!("  {name:16}{value}\n"));
+        text.push_str(&format!("  {name:22}{value}\n"));
     }
     text.push_str(&format!("\n{text_of_profile}"));
     ui.result(&text)
