@@ -9,6 +9,7 @@ mod durability;
 mod help;
 mod inspect;
 mod job;
+mod matrix_study;
 mod replay;
 mod run;
 mod serve;

@@ -7,6 +7,7 @@ pub mod attachment;
 pub mod comparison;
 pub mod figures;
 pub mod foreign;
+pub mod grid;
 pub mod matrix;
 pub mod metric;
 pub mod outcome;

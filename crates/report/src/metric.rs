@@ -13,6 +13,7 @@ pub fn label(metric: &str) -> String {
     match metric {
         "iops" => return "IOPS".to_owned(),
         "bytes_per_s" => return "throughput".to_owned(),
+        "scaling" => return "scaling efficiency".to_owned(),
         _ => {}
     }
     let bare = strip_unit(metric);
@@ -33,6 +34,8 @@ pub fn show(metric: &str, value: f64) -> String {
         figures::bytes_per_s(value)
     } else if metric.ends_with("_ns") {
         figures::span_ns(value)
+    } else if metric.ends_with("scaling") {
+        figures::percent(value)
     } else if metric.ends_with("iops") {
         format!("{} IOPS", figures::count(value))
     } else {

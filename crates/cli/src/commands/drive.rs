@@ -92,7 +92,7 @@ fn show(drive: &str, ui: Ui) -> Outcome {
             "model": profile.model,
             "sources": profile.sources,
             "leaves_out": profile.leaves_out,
-            "capacity_bytes": profile.capacity().bytes().get(),
+            "capacity_bytes": built.about().capacity_bytes,
             "settings": settings,
             "profile": text_of_profile,
         });

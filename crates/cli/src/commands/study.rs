@@ -1,11 +1,12 @@
 //! `study`: runs an experiment and prints its verdict.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::plan::{Design, Plan};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::study::grid::GridFile;
 use crate::study::{
     self, Bench, Hardware, Header, Out, PLAN_SCHEMA, Progressed, Simulator, Stage, StudyFile,
 };
@@ -58,17 +59,14 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let (name, text) = (study::stem(name), read(name)?);
     let mut study = StudyFile::parse(arguments.study.as_deref().unwrap_or(&name), &text)?;
     study.override_with(arguments.stage, arguments.blocks, arguments.seed)?;
-    let mut bench = bench(&study, arguments, ui)?;
-    let plan = plan(&study);
-    let header = Header {
-        schema: PLAN_SCHEMA.into(),
-        target: bench.target(),
-        stage: study.stage.to_string(),
-        seed: study.seed,
-        plan: plan.clone(),
-    };
     let folder =
         arguments.out.clone().unwrap_or_else(|| PathBuf::from("drivelab-results").join(&name));
+    if let Some(grid) = &study.grid {
+        return matrix(&study, grid, arguments, (&folder, &text), ui);
+    }
+    let mut bench = bench(&study, arguments, ui)?;
+    let plan = plan(&study);
+    let header = header(&study, bench.target(), &plan);
     let mut out = if arguments.resume {
         Out::resume(&folder, &text, &header)?
     } else {
@@ -78,6 +76,53 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let reproduce = reproduce(arguments, &study);
     let experiment = study::experiment(&study, &plan, bench.as_ref(), &out.done, reproduce);
     conclude(&experiment, &progressed, &out, ui)
+}
+
+fn header(study: &StudyFile, target: String, plan: &Plan) -> Header {
+    Header {
+        schema: PLAN_SCHEMA.into(),
+        target,
+        stage: study.stage.to_string(),
+        seed: study.seed,
+        plan: plan.clone(),
+    }
+}
+
+/// Runs a matrix study: in virtual time, from the beginning, since it takes less than a minute.
+fn matrix(
+    study: &StudyFile,
+    grid: &GridFile,
+    arguments: &StudyArgs,
+    (folder, text): (&Path, &str),
+    ui: Ui,
+) -> Outcome {
+    if study.stage != Stage::Simulate {
+        let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
+        return Err(Failure::cannot_here(anyhow::anyhow!(message))
+            .hint("on real drives: drivelab run --matrix FILE"));
+    }
+    if arguments.resume {
+        return Err(Failure::bad_words("a simulated matrix is not resumed")
+            .hint("leave --resume out: it is made anew, with the same result"));
+    }
+    let plan = plan(study);
+    let target = study.drive.clone().unwrap_or_default();
+    let out = Out::create(folder, text, &header(study, format!("drive:{target}"), &plan))?;
+    let reproduce = reproduce(arguments, study);
+    let Some(grid) = study::grid::simulate(study, grid, &plan, reproduce)? else {
+        ui.warn("interrupted: nothing is concluded from a part of the cells");
+        return Ok(Exit::Interrupted);
+    };
+    let json = drivelab_report::grid::json(&grid);
+    let page = out.write("report.html", &drivelab_report::grid::html(&grid))?;
+    out.write("result.json", &json)?;
+    if ui.json {
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::grid::text(&grid, ui.look()))?;
+    }
+    ui.note(&format!("report: {}", page.display()));
+    Ok(Exit::Done)
 }
 
 fn list(ui: Ui) -> Outcome {

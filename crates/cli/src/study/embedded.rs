@@ -4,6 +4,7 @@
 pub(crate) const STUDIES: &[(&str, &str)] = &[
     ("ahci-or-ide", include_str!("../../../../studies/ahci-or-ide.toml")),
     ("buffered-or-direct", include_str!("../../../../studies/buffered-or-direct.toml")),
+    ("two-controllers", include_str!("../../../../studies/two-controllers.toml")),
 ];
 
 /// The text of the study called `name`.

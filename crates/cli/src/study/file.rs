@@ -2,12 +2,14 @@
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, ConfigError, Section};
+use drivelab_core::matrix::Named;
 use drivelab_core::units::Ratio;
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::IoEngine;
 use drivelab_model::spec::Options;
 use drivelab_report::attachment;
 
+use super::grid::GridFile;
 use crate::failure::Failure;
 
 /// Where a study runs.
@@ -62,6 +64,8 @@ pub(crate) struct StudyFile {
     pub(crate) curve: Option<Curve>,
     /// What the arms are meant to differ in, where that is said outright; else it is what they set.
     pub(crate) factors: Vec<String>,
+    /// The matrix that arms go through instead of workloads.
+    pub(crate) grid: Option<GridFile>,
 }
 
 /// One configuration.
@@ -81,6 +85,8 @@ pub(crate) struct Arm {
     pub(crate) check: Option<String>,
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) direct: Option<bool>,
+    /// What it costs, for findings on price and performance.
+    pub(crate) price_usd: Option<f64>,
 }
 
 impl Arm {
@@ -152,22 +158,28 @@ impl StudyFile {
             None => arms.len() - 1,
             Some(name) => arm_named(&top, &arms, &name)?,
         };
+        let title: String = top.require("title")?;
+        let (blocks, seed) = (top.take("blocks")?.unwrap_or(10), top.take("seed")?.unwrap_or(1));
+        let targets = (1..=base.shelf.drives.unwrap_or(1)).map(|place| format!("drive {place}"));
+        let named = Named { title: title.clone(), targets: targets.collect(), blocks, seed };
+        let grid = GridFile::read(&mut top, named, &arms)?;
         let study = Self {
-            title: top.require("title")?,
+            title,
             primary: top.require("primary")?,
             candidate,
             mei: top.take("mei")?.unwrap_or(Ratio::percent(3)),
-            blocks: top.take("blocks")?.unwrap_or(10),
-            seed: top.take("seed")?.unwrap_or(1),
+            blocks,
+            seed,
             stage: top.take("stage")?.unwrap_or(Stage::Simulate),
             drive,
             base,
-            workloads: workloads(&mut top)?,
+            workloads: workloads(&mut top, grid.is_some())?,
             contrasts: contrasts(&mut top, &arms)?,
             notes: top.list("notes")?.unwrap_or_default(),
             curve: curve(&mut top)?,
             factors: factors(&mut top)?,
             arms,
+            grid,
         };
         study.check(&top)?;
         top.finish()?;
@@ -184,6 +196,9 @@ impl StudyFile {
         self.stage = stage.unwrap_or(self.stage);
         self.seed = seed.unwrap_or(self.seed);
         self.blocks = blocks.unwrap_or(self.blocks);
+        if let Some(grid) = &mut self.grid {
+            (grid.matrix.blocks, grid.matrix.seed) = (self.blocks, self.seed);
+        }
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Failure::bad_words(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
         }
@@ -199,17 +214,22 @@ impl StudyFile {
             return Err(top.error(wrong));
         }
         let (workload, metric) = self.primary.rsplit_once('.').unwrap_or((&self.primary, ""));
-        if !self.workloads.iter().any(|known| known.name == workload) {
-            let names: Vec<&str> = self.workloads.iter().map(|known| known.name.as_str()).collect();
+        let (names, metrics): (Vec<String>, _) = if let Some(grid) = &self.grid {
+            (grid.groups(), super::grid::METRICS)
+        } else {
+            let names = self.workloads.iter().map(|known| known.name.clone());
+            (names.collect(), super::metrics::NAMES)
+        };
+        if !names.iter().any(|known| known == workload) {
             return Err(top.error(format!(
                 "`primary` names the workload `{workload}`; there are `{}`",
                 names.join("`, `")
             )));
         }
-        if !super::metrics::NAMES.contains(&metric) {
+        if !metrics.contains(&metric) {
             return Err(top.error(format!(
                 "`primary` names the metric `{metric}`; there are `{}`",
-                super::metrics::NAMES.join("`, `")
+                metrics.join("`, `")
             )));
         }
         Ok(())
@@ -250,6 +270,7 @@ fn arms(top: &mut Section) -> Result<Vec<Arm>, ConfigError> {
             options: options(&mut section)?,
             ioengine,
             direct,
+            price_usd: section.take("price_usd")?,
         });
         section.finish()?;
     }
@@ -272,7 +293,8 @@ fn options(section: &mut Section) -> Result<Options, ConfigError> {
     Ok(options)
 }
 
-fn workloads(top: &mut Section) -> Result<Vec<NamedWorkload>, ConfigError> {
+/// Takes the workloads; a study has some, or a matrix.
+fn workloads(top: &mut Section, matrix: bool) -> Result<Vec<NamedWorkload>, ConfigError> {
     let mut workloads: Vec<NamedWorkload> = Vec::new();
     for mut section in top.sections("workload")? {
         let name: String = section.require("name")?;
@@ -288,7 +310,10 @@ fn workloads(top: &mut Section) -> Result<Vec<NamedWorkload>, ConfigError> {
         let summary = given.unwrap_or_else(|| super::metrics::summary(&workload));
         workloads.push(NamedWorkload { name, summary, workload, options });
     }
-    if workloads.is_empty() {
+    if matrix && !workloads.is_empty() {
+        return Err(top.error("a study has `[matrix]` or `[[workload]]` tables, not both"));
+    }
+    if workloads.is_empty() && !matrix {
         return Err(top.error("a study needs work to do: add a `[[workload]]` table"));
     }
     Ok(workloads)
@@ -308,7 +333,7 @@ fn contrasts(top: &mut Section, arms: &[Arm]) -> Result<Vec<Contrast>, ConfigErr
     Ok(contrasts)
 }
 
-fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<usize, ConfigError> {
+pub(super) fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<usize, ConfigError> {
     arms.iter().position(|arm| arm.name == name).ok_or_else(|| {
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         section.error(format!("there is no arm `{name}`; there are `{}`", names.join("`, `")))

@@ -3,6 +3,7 @@
 mod embedded;
 mod experiment;
 mod file;
+pub(crate) mod grid;
 mod hardware;
 mod metrics;
 mod out;

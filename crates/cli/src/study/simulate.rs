@@ -54,6 +54,16 @@ impl Simulator {
         Ok(simulator)
     }
 
+    /// The drive's profile.
+    pub(super) fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The drive's settings in each arm.
+    pub(super) fn options(&self) -> Vec<Options> {
+        self.arms.iter().map(|(_, options)| *options).collect()
+    }
+
     /// The workload of a task and the drive settings that it runs under.
     fn plan(&self, arm: usize, task: Task) -> (&Workload, Options) {
         let options = &self.arms[arm].1;

@@ -47,6 +47,19 @@ pub struct Matrix {
     pub seed: u64,
 }
 
+/// What a matrix is called, and what is measured how often.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// See [`Matrix::title`].
+    pub title: String,
+    /// See [`Matrix::targets`].
+    pub targets: Vec<String>,
+    /// See [`Matrix::blocks`].
+    pub blocks: u32,
+    /// See [`Matrix::seed`].
+    pub seed: u64,
+}
+
 /// The matrix of the controller comparison of 2009 (alephnull.com/benchmarks/sata2009): 108 cells
 /// of 20 s.
 const READ: [u32; 3] = [100, 50, 0];
@@ -61,9 +74,26 @@ impl Matrix {
     /// A key or value makes no sense; the error names its line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut section = Section::parse(file, text)?;
-        let matrix = Self {
+        let named = Named {
             title: section.take("title")?.unwrap_or_else(|| "Test matrix".into()),
             targets: section.list("targets")?.unwrap_or_default(),
+            blocks: section.take("blocks")?.unwrap_or(1),
+            seed: section.take("seed")?.unwrap_or(1),
+        };
+        let matrix = Self::read(&mut section, named)?;
+        section.finish()?;
+        Ok(matrix)
+    }
+
+    /// Takes what is varied and what all cells share out of a section; `named` is said elsewhere.
+    ///
+    /// # Errors
+    /// A value makes no sense; the error names its line.
+    pub fn read(section: &mut Section, named: Named) -> Result<Self, ConfigError> {
+        let Named { title, targets, blocks, seed } = named;
+        let matrix = Self {
+            title,
+            targets,
             together: section.take("together")?.unwrap_or(true),
             read: section.list("read")?.unwrap_or_else(|| READ.to_vec()),
             random: section.list("random")?.unwrap_or_else(|| RANDOM.to_vec()),
@@ -77,12 +107,11 @@ impl Matrix {
             offset: section.take("offset")?.unwrap_or_default(),
             size: section.take("size")?,
             direct: section.take("direct")?.unwrap_or(true),
-            blocks: section.take("blocks")?.unwrap_or(1),
-            seed: section.take("seed")?.unwrap_or(1),
+            blocks,
+            seed,
         };
-        let wrong = matrix.wrong().map(|message| section.error(message));
-        section.finish()?;
-        wrong.map_or(Ok(matrix), Err)
+        matrix.wrong().map_or(Ok(()), |message| Err(section.error(message)))?;
+        Ok(matrix)
     }
 
     fn wrong(&self) -> Option<String> {

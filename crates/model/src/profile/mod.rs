@@ -11,7 +11,7 @@ pub use values::Interface;
 pub(crate) use hdd::HddProfile;
 
 use drivelab_core::config::ConfigError;
-use drivelab_core::{Sectors, Span};
+use drivelab_core::{Ratio, Sectors, Span};
 
 use crate::disksim::{self, DiskSimError};
 use crate::scsi::params::Params;
@@ -93,6 +93,14 @@ pub enum ProfileError {
 const MAX_DEPTH: usize = 8;
 
 impl Profile {
+    /// Whether two drives of this profile differ by their seeds, or are the same in every run.
+    pub fn draws(&self) -> bool {
+        match &self.body {
+            Body::Hdd(hdd) => hdd.retry_share != Ratio::ZERO,
+            Body::OneByOne(_) | Body::Fixed { .. } => false,
+        }
+    }
+
     /// Reads the profile `text` of `file`; a name that ends in `.parv` says that it is a parameter
     /// file of `DiskSim`, any other that it is a profile of ours.
     ///

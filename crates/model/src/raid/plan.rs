@@ -77,8 +77,8 @@ fn group((_, reads, writes): (u64, Joined, Joined)) -> Group {
 /// As md's `handle_stripe_dirtying` with nothing in its stripe cache: read-modify-write needs the
 /// old data and the old parity, reconstruct-write the data that is not written; the one with fewer
 /// reads is taken, and reconstruct-write where they are equal. A failed member cannot be read:
-/// where it is written its new data goes into the parity, so all other data must be known; where
-/// it is not, only read-modify-write can do without it.
+/// where it is written its new data goes into the parity, so all other data must be known; where it
+/// is not, only read-modify-write can do without it.
 fn stripe(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
     let parity = 1 << layout.parity(band.row);
     let written = holders(layout, band);

@@ -40,10 +40,6 @@ pub enum Switching {
     Fis,
 }
 
-/// The SATA data payload that one frame carries at most (Serial ATA 2.6, section 10.3.11), after
-/// which a receiver can begin.
-pub(super) const FRAME: Sectors = Sectors::new(16);
-
 const PCI_NAMES: [(&str, Bus); 4] = [
     ("pci", Bus::Pci { bytes: 4, hz: 33_333_333 }),
     ("pci-66", Bus::Pci { bytes: 4, hz: 66_666_667 }),

@@ -19,6 +19,18 @@ pub(super) struct Load {
     pub(super) early: Span,
 }
 
+/// How much of a load may have crossed before it is handed over: `most` of it, in the time `within`
+/// before.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Begun {
+    pub(super) within: Span,
+    pub(super) most: Span,
+}
+
+/// How many idle times are remembered: as many as lie within one transfer over a drive's wire. With
+/// fewer less would be taken to have crossed, never more than could.
+const IDLE_KEPT: usize = 8;
+
 /// What a lane says of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
@@ -56,6 +68,8 @@ pub(super) struct Lane {
     /// When `served` was right.
     at: Time,
     idle_since: Time,
+    /// When it was idle lately, oldest first, without what has been used up since.
+    idle: VecDeque<(Time, Time)>,
     next: Option<Time>,
     /// Time at the full rate that has been asked for.
     pub(super) asked: Span,
@@ -69,19 +83,26 @@ impl Lane {
             served: 0,
             at: Time::ZERO,
             idle_since: Time::ZERO,
+            idle: VecDeque::with_capacity(IDLE_KEPT),
             next: None,
             asked: Span::ZERO,
         }
     }
 
-    /// Takes a load that `port` has at `now`; of it, up to `begun` crossed while the lane was idle,
-    /// because the port passes data on as it comes in.
-    pub(super) fn push(&mut self, now: Time, port: usize, load: Load, begun: Span) {
+    /// Takes a load that `port` has at `now`, of which part may have crossed already, because the
+    /// port passes data on as it comes in.
+    pub(super) fn push(&mut self, now: Time, port: usize, load: Load, begun: Begun) {
         self.move_to(now);
         self.asked += load.whole;
-        let crossed =
-            if self.busy == 0 { begun.ns().min(now.since(self.idle_since).ns()) } else { 0 };
-        let whole = load.whole.ns().saturating_sub(crossed) << SHIFT;
+        if self.busy == 0 && now > self.idle_since {
+            if self.idle.len() == IDLE_KEPT {
+                self.idle.pop_front();
+            }
+            self.idle.push_back((self.idle_since, now));
+            self.idle_since = now;
+        }
+        let crossed = self.used_up(now, begun);
+        let whole = load.whole.saturating_sub(crossed).ns() << SHIFT;
         let early = (load.early.ns() << SHIFT).min(whole);
         let queue = &mut self.ports[port];
         queue.loads.push_back((load.command, whole, early));
@@ -90,6 +111,23 @@ impl Lane {
             self.begin(port);
         }
         self.foresee();
+    }
+
+    /// Takes what crossed in the past out of the time in which the lane was idle then: each moment
+    /// of it counts once, whoever used it.
+    fn used_up(&mut self, now: Time, begun: Begun) -> Span {
+        let mut crossed = Span::ZERO;
+        let earliest = now - begun.within;
+        for (from, to) in self.idle.iter_mut().rev() {
+            let left = begun.most.saturating_sub(crossed);
+            if *to <= earliest || left.is_zero() {
+                break;
+            }
+            let used = to.since((*from).max(earliest)).ns().min(left.ns());
+            *to = *to - Span::from_ns(used);
+            crossed += Span::from_ns(used);
+        }
+        crossed
     }
 
     fn begin(&mut self, port: usize) {
@@ -174,8 +212,8 @@ mod tests {
     #[test]
     fn busy_ports_share_alike_and_none_waits_for_an_idle_one() {
         let mut lane = Lane::new(3);
-        lane.push(us(0), 0, load(0, 10), Span::ZERO);
-        lane.push(us(0), 2, load(1, 30), Span::ZERO);
+        lane.push(us(0), 0, load(0, 10), Begun::default());
+        lane.push(us(0), 2, load(1, 30), Begun::default());
         // Both at half the rate until 20 us; then the other's remaining 20 us at the full rate.
         assert_eq!(run(&mut lane), [(20_000, Told::Done(0)), (40_000, Told::Done(1))]);
     }
@@ -184,33 +222,38 @@ mod tests {
     fn loads_of_one_port_cross_in_order_at_its_share() {
         let mut lane = Lane::new(2);
         for command in 0..3 {
-            lane.push(us(0), 0, load(command, 10), Span::ZERO);
+            lane.push(us(0), 0, load(command, 10), Begun::default());
         }
-        lane.push(us(0), 1, load(9, 10), Span::ZERO);
+        lane.push(us(0), 1, load(9, 10), Begun::default());
         let done = [(20_000, 0), (20_000, 9), (30_000, 1), (40_000, 2)];
         assert_eq!(run(&mut lane), done.map(|(at, command)| (at, Told::Done(command))));
     }
 
     #[test]
     fn what_crossed_while_the_lane_was_idle_counts_once() {
-        let mut lane = Lane::new(2);
+        let mut lane = Lane::new(3);
+        let begun = |us| Begun { within: Span::from_us(us), most: Span::from_us(us) };
         // 8 us of 10 had time to cross before; the lane was idle for long enough.
-        lane.push(us(100), 0, load(0, 10), Span::from_us(8));
-        assert_eq!(lane.next(), Some(us(102)));
+        lane.push(us(100), 0, load(0, 10), begun(8));
         assert_eq!(run(&mut lane), [(102_000, Told::Done(0))]);
-        // Idle for 3 us only.
-        lane.push(us(105), 0, load(1, 10), Span::from_us(8));
+        // Idle for 3 us only; what was idle before has been used.
+        lane.push(us(105), 0, load(1, 10), begun(8));
         assert_eq!(lane.next(), Some(us(112)));
-        // Not idle at all: nothing has crossed yet.
-        lane.push(us(105), 1, load(2, 7), Span::from_us(8));
+        // Another port came at the same time: nothing of that is left for it.
+        lane.push(us(105), 1, load(2, 7), begun(8));
         assert_eq!(run(&mut lane), [(119_000, Told::Done(1)), (119_000, Told::Done(2))]);
+        // Three that arrive together share one idle time, 12 us of 15 that they need.
+        for port in 0..3 {
+            lane.push(us(131), port, load(3, 6), Begun { most: Span::from_us(5), ..begun(20) });
+        }
+        assert_eq!(run(&mut lane).last(), Some(&(137_000, Told::Done(3))));
     }
 
     #[test]
     fn a_receiver_is_told_early_once() {
         let mut lane = Lane::new(1);
         let early = Load { early: Span::from_us(4), ..load(5, 10) };
-        lane.push(us(0), 0, early, Span::ZERO);
+        lane.push(us(0), 0, early, Begun::default());
         assert_eq!(run(&mut lane), [(6_000, Told::Early(5)), (10_000, Told::Done(5))]);
     }
 
@@ -230,7 +273,7 @@ mod tests {
                         told.push((next.ns(), what));
                     }
                 }
-                lane.push(us(*at), *port, load(command, *whole), Span::ZERO);
+                lane.push(us(*at), *port, load(command, *whole), Begun::default());
             }
             told.extend(run(&mut lane));
             proptest::prop_assert_eq!(told.len(), loads.len());

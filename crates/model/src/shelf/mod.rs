@@ -22,7 +22,7 @@ use drivelab_core::{
 
 use bus::Crossing;
 pub use bus::{Bus, Rates, Switching};
-use lane::{Lane, Load, Told};
+use lane::{Begun, Lane, Load, Told};
 pub(crate) use pending::{Pending, Table};
 pub use slot::Member;
 use slot::Slot;
@@ -227,9 +227,9 @@ impl<D: Device> Shelf<D> {
         match &mut self.crossings {
             Some(crossings) if op == Op::Write => {
                 let whole = crossings.crossing.time(op, sectors);
-                let early = self.slots[slot].together(whole, sectors);
+                let early = self.slots[slot].together(whole, sectors).most;
                 let load = Load { command: place, whole, early };
-                crossings.lane(op).push(now, slot, load, Span::ZERO);
+                crossings.lane(op).push(now, slot, load, Begun::default());
             }
             _ => self.hand_over(now, place),
         }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
 
-use super::bus::{FRAME, Pace};
+use super::bus::Pace;
+use super::lane::Begun;
 
 /// A drive and what the shelf must know of it.
 #[derive(Debug)]
@@ -43,13 +44,14 @@ impl<D: Device> Slot<D> {
     }
 
     /// How much of a load's time on the bus can lie at the same time as its transfer on the drive's
-    /// wire, because the controller passes frames on as they come: all but the first frame, and not
-    /// more than the wire takes.
+    /// wire, because the controller passes data on in bursts as it comes: all but a sector, in as
+    /// long as the wire takes.
     #[inline]
-    pub(super) fn together(&self, whole: Span, sectors: Sectors) -> Span {
-        let Some(wire) = self.wire else { return Span::ZERO };
-        let frame = Span::from_ns(whole.ns() * FRAME.get().min(sectors.get()) / sectors.get());
-        wire.time(sectors).min(whole.saturating_sub(frame))
+    pub(super) fn together(&self, whole: Span, sectors: Sectors) -> Begun {
+        let Some(wire) = self.wire else { return Begun::default() };
+        let burst = Span::from_ns(whole.ns() / sectors.get());
+        let within = wire.time(sectors);
+        Begun { within, most: within.min(whole.saturating_sub(burst)) }
     }
 
     #[inline]

@@ -154,8 +154,8 @@ fn large_requests_are_cut_and_their_pieces_overlap_with_the_bus() {
 }
 
 #[test]
-fn frames_are_passed_on_while_they_come_in() {
-    // The drive's wire is as fast as the bus: a read is through one frame after the drive's end.
+fn data_is_passed_on_while_it_comes_in() {
+    // The drive's wire is as fast as the bus: a read is through one sector after the drive's end.
     let member = Member {
         device: Recorder::new(DRIVE, Span::from_ms(3)),
         limit: 32,
@@ -165,11 +165,11 @@ fn frames_are_passed_on_while_they_come_in() {
     let sharing = Sharing { bus, piece: Sectors::new(1024), host_queue: usize::MAX };
     let mut shelf = Shelf::new(vec![member], sharing);
     shelf.submit(Time::ZERO, Request::read(1, Lba::ZERO, Sectors::new(1000))).unwrap();
-    assert_eq!(drain(&mut shelf), [(3016, 1)]);
-    // A write's drive begins when its first frame is there.
+    assert_eq!(drain(&mut shelf), [(3001, 1)]);
+    // A write's drive begins when its first sector is there.
     let now = Time::from_ns(10_000_000);
     shelf.submit(now, Request::write(2, Lba::ZERO, Sectors::new(1000))).unwrap();
-    assert_eq!(drain(&mut shelf), [(13_016, 2)]);
+    assert_eq!(drain(&mut shelf), [(13_001, 2)]);
 }
 
 #[test]

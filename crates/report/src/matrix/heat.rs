@@ -9,7 +9,7 @@ use crate::page::escape;
 const OUTLIER: f64 = 0.8;
 
 /// One table a thread count and order; colours compare the targets of a row with the row's best.
-pub(super) fn section(matrix: &Matrix, results: &[CellResult]) -> String {
+pub(crate) fn section(matrix: &Matrix, results: &[CellResult]) -> String {
     let mut rows = String::new();
     for &random in &matrix.random {
         for &threads in &matrix.threads {

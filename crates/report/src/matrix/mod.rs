@@ -3,7 +3,7 @@
 //! Sequential and random, with few and with many threads: one figure each, a panel for each share
 //! of reads, block size to the right, MB/s upwards. Plain SVG and tables: no script, no network.
 
-mod heat;
+pub(crate) mod heat;
 mod panel;
 mod series;
 #[cfg(test)]
@@ -31,13 +31,14 @@ pub fn html(matrix: &Matrix, results: &[CellResult]) -> String {
         matrix.seed,
     );
     body += &escape_list(&matrix.targets);
-    for &random in &matrix.random {
-        for &threads in &matrix.threads {
-            body += &figure(matrix, results, random, threads);
-        }
-    }
+    body += &figures(matrix, results);
     body += &heat::section(matrix, results);
     body += &scaling(matrix, results);
+    document(&title, &body)
+}
+
+/// A page around `body`; the title is escaped already.
+pub(crate) fn document(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -46,6 +47,17 @@ pub fn html(matrix: &Matrix, results: &[CellResult]) -> String {
          <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
         crate::VERSION,
     )
+}
+
+/// The figures of all orders and thread counts.
+pub(crate) fn figures(matrix: &Matrix, results: &[CellResult]) -> String {
+    let mut body = String::new();
+    for &random in &matrix.random {
+        for &threads in &matrix.threads {
+            body += &figure(matrix, results, random, threads);
+        }
+    }
+    body
 }
 
 fn escape_list(names: &[String]) -> String {

@@ -17,7 +17,7 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// Text in which `names` between backticks become code, and factors such as x1.53 get their sign.
-pub(super) fn inline(text: &str) -> String {
+pub(crate) fn inline(text: &str) -> String {
     let mut html = String::new();
     let parts: Vec<&str> = text.split('`').collect();
     // A backtick without its partner stays one.
@@ -57,7 +57,7 @@ fn factors(text: &str) -> String {
 }
 
 /// Elements of one kind, each between `open` and `close`.
-pub(super) fn each(open: &str, items: impl Iterator<Item = String>, close: &str) -> String {
+pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str) -> String {
     items.fold(String::new(), |html, item| html + open + &item + close)
 }
 

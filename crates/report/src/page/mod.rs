@@ -17,8 +17,7 @@ use drivelab_stats::Verdict;
 use crate::figures;
 use crate::outcome::{Sentence, gather};
 use crate::study::{StudyResult, words};
-pub(crate) use html::escape;
-use html::inline;
+pub(crate) use html::{each, escape, inline};
 
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.css"));
 const SCRIPT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.js"));

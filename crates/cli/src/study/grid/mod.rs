@@ -1,0 +1,98 @@
+//! Matrix studies: every arm goes through a matrix of cells, on each drive alone and on all at
+//! once, and stated findings are held against what comes out.
+
+mod file;
+mod runs;
+
+pub(crate) use file::GridFile;
+
+use drivelab_core::plan::Plan;
+use drivelab_report::attachment::Question;
+use drivelab_report::grid::{self, Given, Grid};
+use drivelab_report::study::{ArmInfo, ContrastInfo, Experiment};
+
+use super::{Bench, Simulator, StudyFile};
+use crate::failure::Failure;
+use crate::ui::Progress;
+use runs::Runs;
+
+/// The metrics that `primary` may name.
+pub(super) const METRICS: &[&str] = grid::METRICS;
+
+/// Makes all runs of a matrix study in virtual time and concludes; `None` where the user asked to
+/// stop.
+pub(crate) fn simulate(
+    study: &StudyFile,
+    given: &GridFile,
+    plan: &Plan,
+    reproduce: String,
+) -> Result<Option<Grid>, Failure> {
+    let bench = Simulator::new(study)?;
+    let runs = Runs::new(given, bench.profile(), &bench.options())?;
+    let (cells, made) = runs.counts();
+    let progress = Progress::steps(made as u64, &study.title);
+    let one = std::num::NonZeroUsize::MIN;
+    let threads = std::thread::available_parallelism().unwrap_or(one);
+    let Some(rows) = runs.make(bench.profile(), threads, &progress)? else { return Ok(None) };
+    drop(progress);
+    let mut notes = bench.notes();
+    notes.push(format!(
+        "{cells} cells rest on {made} runs of {} in virtual time. The drives are alike but for \
+         their seeds: what draws nothing is run once for all of them, and reads once for both \
+         states of the write cache.",
+        given.matrix.runtime
+    ));
+    notes.extend(study.notes.iter().cloned());
+    let samples = grid::samples(&given.matrix, &rows);
+    let experiment = experiment(study, given, plan, &bench, samples, notes, reproduce);
+    let result = drivelab_report::study::analyse(&experiment).map_err(Failure::cannot_here)?;
+    let given = Given {
+        matrix: given.matrix.clone(),
+        cursors: given.cursors.iter().map(ToString::to_string).collect(),
+        prices: study.arms.iter().map(|arm| arm.price_usd).collect(),
+        findings: given.findings.clone(),
+        rows,
+    };
+    Ok(Some(Grid::new(result, given)))
+}
+
+fn experiment(
+    study: &StudyFile,
+    given: &GridFile,
+    plan: &Plan,
+    bench: &Simulator,
+    runs: Vec<drivelab_report::study::RunSample>,
+    notes: Vec<String>,
+    reproduce: String,
+) -> Experiment {
+    let arms = study.arms.iter().zip(bench.settings()).map(|(arm, mut settings)| {
+        let price = arm.price_usd.map(|price| ("price".into(), format!("{price:.2} USD")));
+        settings.extend(price);
+        ArmInfo { name: arm.name.clone(), summary: arm.summary.clone(), settings }
+    });
+    let contrasts = study.contrasts.iter().map(|contrast| ContrastInfo {
+        name: contrast.name.clone(),
+        from: contrast.from,
+        to: contrast.to,
+    });
+    Experiment {
+        title: study.title.clone(),
+        stage: study.stage.to_string(),
+        seed: study.seed,
+        blocks: plan.blocks,
+        design: plan.design,
+        primary: study.primary.clone(),
+        candidate: Some(study.candidate),
+        mei: study.mei.to_f64(),
+        arms: arms.collect(),
+        workloads: grid::workloads(&given.matrix),
+        contrasts: contrasts.collect(),
+        runs,
+        curves: Vec::new(),
+        // Modelled arms are what the study file says of them, which stands under the settings.
+        attached: Question::default(),
+        risks: bench.risks(&[]),
+        notes,
+        reproduce,
+    }
+}

@@ -1,0 +1,177 @@
+//! Studies of a matrix: several drives behind each controller, and findings held against them.
+
+use serde_json::Value;
+
+use crate::common::{drivelab, file, folder};
+
+/// Three cells on three drives behind a narrow and a wide bus.
+const SMALL: &str = r#"
+title = "Does a narrow bus matter?"
+primary = "sequential-read-1.scaling"
+blocks = 1
+
+[base]
+drive = "seagate-st31000333as"
+drives = 3
+
+[[arm]]
+name = "narrow"
+bus = "pci"
+price_usd = 100
+
+[[arm]]
+name = "wide"
+bus = "pcie2x4"
+
+[matrix]
+read = [100]
+random = [0]
+threads = [1]
+bs = ["256k", "1m", "4m"]
+runtime = "2s"
+
+[[finding]]
+name = "wide-scales"
+claim = "The wide bus lets three drives work"
+what = "scaling"
+take = "min"
+arms = ["wide"]
+at_least = 0.98
+
+[[finding]]
+name = "narrow-limits"
+claim = "Three drives share what the narrow bus carries"
+what = "mb_per_s"
+take = "max"
+arms = ["narrow"]
+at_most = 119
+
+[[finding]]
+name = "narrow-scales"
+claim = "The narrow bus is enough"
+what = "scaling"
+arms = ["narrow"]
+against = ["wide"]
+at_least = 0.9
+
+[[finding]]
+name = "both"
+claim = "Which arms bear the first one out?"
+consistent_with = ["wide-scales"]
+"#;
+
+fn study(text: &str, arguments: &[&str]) -> crate::common::Said {
+    let folder = folder();
+    let path = file(folder.path(), "small.toml", text);
+    let path = path.display().to_string();
+    let mut all = vec!["study", &path];
+    all.extend(arguments);
+    drivelab(folder.path(), &all)
+}
+
+#[test]
+fn findings_are_held_against_the_cells() {
+    let said = study(SMALL, &["--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    assert_eq!(result["schema"], "drivelab.study/1");
+    let verdict = |name: &str| -> Value {
+        let findings = result["findings"].as_array().unwrap();
+        findings.iter().find(|it| it["name"] == name).unwrap()["verdict"].clone()
+    };
+    assert_eq!(verdict("wide-scales"), "holds");
+    assert_eq!(verdict("narrow-limits"), "holds");
+    assert_eq!(verdict("narrow-scales"), "does-not-hold");
+    assert_eq!(verdict("both"), "holds", "only one arm was asked about");
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        let alone: f64 =
+            cell["alone_bytes_per_s"].as_array().unwrap().iter().filter_map(Value::as_f64).sum();
+        let sum = cell["sum_bytes_per_s"].as_f64().unwrap();
+        assert!((cell["scaling"].as_f64().unwrap() - sum / alone).abs() < 1e-12, "{cell}");
+        // No cell carries more than the bus does.
+        let most = if cell["arm"] == "narrow" { 119e6 } else { 1600e6 };
+        assert!(sum <= most, "{cell}");
+    }
+    let metrics = result["metrics"].as_array().unwrap();
+    let names: Vec<&Value> = metrics.iter().map(|metric| &metric["name"]).collect();
+    assert_eq!(names, ["sequential-read-1.bytes_per_s", "sequential-read-1.scaling"]);
+    assert_eq!(result["verdict"], "inconclusive", "one block decides nothing");
+}
+
+#[test]
+fn the_first_screen_says_what_holds_and_the_page_shows_the_cells() {
+    let folder = folder();
+    file(folder.path(), "small.toml", SMALL);
+    let run = |out: &str| drivelab(folder.path(), &["study", "small.toml", "--out", out]);
+    let said = run("one");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("Holds: The wide bus lets three drives work"), "{}", said.out);
+    assert!(said.out.contains("Does not hold: The narrow bus is enough"), "{}", said.out);
+    run("other");
+    let read = |place: &str| std::fs::read_to_string(folder.path().join(place)).unwrap();
+    for name in ["result.json", "report.html"] {
+        let (one, other) = (read(&format!("one/{name}")), read(&format!("other/{name}")));
+        assert_eq!(one, other, "{name}: the same seed, the same bytes");
+    }
+    assert!(read("one/report.html").contains("The wide bus lets three drives work"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let check = |from: &str, to: &str, words: &[&str]| {
+        assert!(SMALL.contains(from), "{from}");
+        study(&SMALL.replacen(from, to, 1), &[]).failed(2, words);
+    };
+    check("drives = 3", "drives = 1", &["`drives`", "2 or more"]);
+    check("arms = [\"wide\"]", "arms = [\"wild\"]", &["no arm `wild`"]);
+    check("take = \"min\"", "take = \"least\"", &["take", "`min`"]);
+    check("sequential-read-1.scaling", "sequential-read-2.scaling", &["sequential-read-1"]);
+    check("sequential-read-1.scaling", "sequential-read-1.iops", &["`scaling`"]);
+    check("consistent_with = [\"wide-scales\"]", "consistent_with = [\"x\"]", &["called `x`"]);
+    check("at_most = 119", "at_most = 119\ncells = { threads = [20] }", &["`threads` of 20"]);
+    check("at_most = 119", "at_most = 119\ncells = { bs = [\"8k\"] }", &["no block size"]);
+    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["not both"]);
+    check("bus = \"pcie2x4\"", "bus = \"pcie9x4\"", &["`pcie1x8`"]);
+    study(SMALL, &["--resume"]).failed(2, &["not resumed"]);
+    study(SMALL, &["--stage", "hardware"]).failed(3, &["run --matrix"]);
+}
+
+#[test]
+fn the_controller_comparison_comes_with_the_program() {
+    let folder = folder();
+    let said = drivelab(folder.path(), &["study", "--list"]);
+    assert!(said.out.contains("two-controllers"), "{said:?}");
+}
+
+#[test]
+fn arrays_are_drives_like_others() {
+    let folder = folder();
+    let show = |keys: &str| {
+        let spec = format!("seagate-st31000333as,{keys}");
+        drivelab(folder.path(), &["drive", "show", &spec, "--json"])
+    };
+    let capacity = |keys: &str| show(keys).json()["capacity_bytes"].as_u64().unwrap();
+    let one = 1_000_204_886_016;
+    // Whole chunks of each member count.
+    let chunks = one / (512 << 10) * (512 << 10);
+    assert_eq!(capacity("drives=5"), 5 * one);
+    assert_eq!(capacity("drives=5,raid=0"), 5 * chunks);
+    assert_eq!(capacity("drives=2,raid=1"), chunks);
+    assert_eq!(capacity("drives=5,raid=5,bus=pci"), 4 * chunks);
+    show("raid=5").failed(2, &["drives=3"]);
+    show("drives=2,raid=0,failed=1").failed(2, &["RAID 0"]);
+    show("drives=5,raid=5,failed=5").failed(2, &["count from 0"]);
+    show("drives=2,chunk=64k").failed(2, &["raid=0"]);
+    let run = |keys: &str| {
+        let target = format!("drive:seagate-st31000333as,{keys}");
+        let arguments = ["run", &target, "--rw", "randwrite", "--number-ios", "300", "--json"];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+        said.json()["total"]["lat_ns"]["mean"].as_f64().unwrap()
+    };
+    // Read-modify-write: a write to RAID 5 waits for a read, one to RAID 0 for nothing.
+    let (striped, parity) = (run("drives=5,raid=0"), run("drives=5,raid=5"));
+    assert!(parity > 1.5 * striped, "{parity} against {striped}");
+}
