@@ -27,7 +27,8 @@ impl Cell {
     pub fn key(&self, matrix: &Matrix) -> String {
         let target = self.target.map_or("all", |target| matrix.targets[target].as_str());
         let (order, Self { block, read, threads, bs, .. }) = (order(self.random), self);
-        format!("{block}: {target}, {read} % read, {order}, {threads} threads, {bs}")
+        let threads = plural(*threads);
+        format!("{block}: {target}, {read} % read, {order}, {threads}, {bs}")
     }
 
     /// What each thread does.
@@ -56,6 +57,11 @@ impl Cell {
         };
         options.check()
     }
+}
+
+/// A number of threads in words.
+pub fn plural(threads: u32) -> String {
+    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
 }
 
 /// A share of random addresses in words.

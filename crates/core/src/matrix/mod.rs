@@ -4,7 +4,7 @@
 mod cell;
 mod result;
 
-pub use cell::{Cell, order};
+pub use cell::{Cell, order, plural};
 pub use result::{CellFigures, CellResult};
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The heat map: every combination in rows, block sizes and targets in columns.
 
-use drivelab_core::matrix::{CellResult, Matrix, order};
+use drivelab_core::matrix::{CellResult, Matrix, order, plural};
 
 use super::series::lines;
 use crate::page::escape;
@@ -20,7 +20,7 @@ pub(crate) fn section(matrix: &Matrix, results: &[CellResult]) -> String {
                     let values: Vec<Option<f64>> =
                         singles.iter().map(|line| line.points[size]).collect();
                     let order = order(random);
-                    let name = format!("{order}, {threads} threads, {read} % read, {bs}");
+                    let name = format!("{order}, {}, {read} % read, {bs}", plural(threads));
                     rows += &row(&name, &values);
                 }
             }
@@ -30,7 +30,7 @@ pub(crate) fn section(matrix: &Matrix, results: &[CellResult]) -> String {
         matrix.targets.iter().map(|name| format!("<th>{}</th>", escape(name))).collect();
     let names = names.concat();
     format!(
-        "<section>\n<h2>Every cell, in MB/s</h2>\n<p>The darker, the further behind the best \
+        "<section>\n<h2>Every cell, in MB/s</h2>\n<p>The stronger the colour, the further behind the best \
          target of its row; cells below {:.0} % of it are marked.</p>\n<div class=\"wide\">\n\
          <table class=\"heat\">\n<thead><tr><th></th>{names}</tr></thead>\n<tbody>\n{rows}</tbody>\
          \n</table>\n</div>\n</section>\n",

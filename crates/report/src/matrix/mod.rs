@@ -9,7 +9,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
-use drivelab_core::matrix::{CellResult, Matrix, order};
+use drivelab_core::matrix::{CellResult, Matrix, order, plural};
 
 use crate::page::escape;
 use crate::text::Look;
@@ -68,7 +68,6 @@ fn escape_list(names: &[String]) -> String {
 
 fn figure(matrix: &Matrix, results: &[CellResult], random: u32, threads: u32) -> String {
     let order = capital(&order(random));
-    let plural = if threads == 1 { "thread" } else { "threads" };
     let panels: Vec<(u32, Vec<Line>)> = matrix
         .read
         .iter()
@@ -82,8 +81,9 @@ fn figure(matrix: &Matrix, results: &[CellResult], random: u32, threads: u32) ->
     let drawn: String =
         panels.iter().map(|(read, lines)| panel::svg(matrix, *read, lines, most)).collect();
     format!(
-        "<section>\n<h2>{order}, {threads} {plural}</h2>\n{}<div class=\"panels\">\n{drawn}</div>\n\
+        "<section>\n<h2>{order}, {}</h2>\n{}<div class=\"panels\">\n{drawn}</div>\n\
          </section>\n",
+        plural(threads),
         panel::legend(matrix),
     )
 }
@@ -132,7 +132,7 @@ fn scaling_rows(matrix: &Matrix, results: &[CellResult]) -> Vec<(String, f64)> {
                     continue;
                 }
                 let order = order(random);
-                let name = format!("{order}, {threads} threads, {read} % read, over all sizes");
+                let name = format!("{order}, {}, {read} % read, over all sizes", plural(threads));
                 rows.push((name, shares.iter().sum::<f64>() / series::count(shares.len())));
             }
         }

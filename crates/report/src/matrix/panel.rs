@@ -44,8 +44,9 @@ pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> Stri
     let x = |place: usize| LEFT + (WIDTH - LEFT - EDGE) * count(place) / gaps;
     let y = |value: f64| HEIGHT - BOTTOM - (HEIGHT - BOTTOM - EDGE) * value / top;
     let mut svg = format!(
-        "<figure><figcaption>{read} % read</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
-         role=\"img\" aria-label=\"MB/s by block size at {read} % read\">\n"
+        "<figure><figcaption>{read} % read, MB/s by block size</figcaption>\n\
+         <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+         aria-label=\"MB/s by block size at {read} % read\">\n"
     );
     let mut value = 0.0;
     while value <= top + step / 2.0 {
