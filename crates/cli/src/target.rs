@@ -150,7 +150,8 @@ fn arrangement(it: &Arrangement) -> Vec<(String, String)> {
     let failed = it.failed.map(|place| format!("; drive {place} has failed")).unwrap_or_default();
     let bus = match (&it.bus, it.bus_bytes_per_s) {
         (Some(bus), Some([reads, writes])) => {
-            let (reads, writes) = (reads / 1_000_000, writes / 1_000_000);
+            let mb = |rate: u64| (rate + 500_000) / 1_000_000;
+            let (reads, writes) = (mb(reads), mb(writes));
             let how = if it.bus_shared { "shared by both directions" } else { "each way" };
             format!("{bus}: {reads} MB/s from the drives, {writes} MB/s to them, {how}")
         }
