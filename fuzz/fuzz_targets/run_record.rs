@@ -1,6 +1,17 @@
 //! No stored run may panic when it is read and compared.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
-    let _ = drivelab_report::run::parse(text);
+use drivelab_report::comparison::{CompareOptions, analyse, from_runs, text};
+use drivelab_report::text::Look;
+
+libfuzzer_sys::fuzz_target!(|text_of_runs: &str| {
+    let Ok(runs) = drivelab_report::run::parse(text_of_runs) else { return };
+    let look = Look { width: 80, colour: false };
+    let _ = drivelab_report::run::text(&runs[0], look);
+    let arms = [("a".to_owned(), runs[..1].to_vec()), ("b".to_owned(), runs)];
+    let Ok(input) = from_runs(&arms) else { return };
+    let options = CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() };
+    if let Ok(result) = analyse(&input, &options) {
+        let _ = text(&result, look);
+    }
 });

@@ -4,9 +4,11 @@
 //! parsers of files that users write.
 
 mod arguments;
+mod attached;
 mod commands;
 mod failure;
 mod interrupt;
+mod kernel_log;
 mod measure;
 mod study;
 mod target;

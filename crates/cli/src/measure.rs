@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Polling;
-use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Stamp};
+use drivelab_core::record::{Attached, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::{
     Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunOutcome, RunPlan,
 };
 
+use crate::attached;
 use crate::failure::Failure;
 use crate::interrupt;
 
@@ -46,7 +47,7 @@ impl Measurement {
         }
     }
 
-    fn record(&self, outcome: RunOutcome) -> RunRecord {
+    fn record(&self, outcome: RunOutcome, attached: Attached) -> RunRecord {
         RunRecord {
             schema: RUN_SCHEMA.into(),
             target: self.path.display().to_string(),
@@ -60,10 +61,11 @@ impl Measurement {
                 seed: self.seed,
                 workload: self.workload.clone(),
             },
-            jobs: outcome.jobs.iter().map(drivelab_core::record::Tally::record).collect(),
+            jobs: outcome.jobs.iter().map(Tally::record).collect(),
             total: outcome.total.record(),
             marks: outcome.marks,
             host: Some(drivelab_engine::host(Path::new("/"))),
+            attached: Some(attached),
             verification: None,
         }
     }
@@ -74,19 +76,40 @@ pub(crate) fn file(
     measurement: &Measurement,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let mut records = together(std::slice::from_ref(measurement), progress)?;
+    let mut records = together(std::slice::from_ref(measurement), progress)?.records;
     Ok(records.pop().expect("one record a measurement"))
+}
+
+/// Measurements that were made at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    /// One record a measurement.
+    pub(crate) records: Vec<RunRecord>,
+    /// All of them together.
+    pub(crate) total: Tally,
 }
 
 /// Makes several measurements at the same time, started together.
 pub(crate) fn together(
     measurements: &[Measurement],
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Vec<RunRecord>, Failure> {
+) -> Result<Together, Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress };
+    // Before the run: during it, the run itself is what keeps the disk busy.
+    let attached: Vec<Attached> =
+        measurements.iter().map(|it| attached::to_path(&it.path)).collect();
     let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
-    Ok(measurements.iter().zip(outcomes).map(|(it, outcome)| it.record(outcome)).collect())
+    let mut total = Tally::default();
+    for outcome in &outcomes {
+        total.merge(&outcome.total);
+    }
+    if let [only] = &outcomes[..] {
+        total.cpu = only.total.cpu;
+    }
+    let made = measurements.iter().zip(outcomes).zip(attached);
+    let records = made.map(|((it, outcome), attached)| it.record(outcome, attached));
+    Ok(Together { records: records.collect(), total })
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.

@@ -8,8 +8,9 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::{Control, Progress, Simulation};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::spec::{DriveSpec, Options, ProfileRef, SpecError};
-use drivelab_model::{About, Drive};
+use drivelab_model::{About, Arrangement, Drive};
 
+use crate::attached;
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 
@@ -85,6 +86,7 @@ pub(crate) fn simulate(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
     let drive = build(profile, &spec.options, seed)?;
+    let attached = attached::to_model(&spec.profile.to_string(), drive.about());
     let control = Control { stop: interrupt::flag(), progress };
     let Simulation { tally, marks, .. } =
         drivelab_engine::simulate(drive, workload, seed, &control).map_err(Failure::bad_request)?;
@@ -106,6 +108,7 @@ pub(crate) fn simulate(
         total,
         marks,
         host: None,
+        attached: Some(attached),
         verification: None,
     })
 }
@@ -113,6 +116,7 @@ pub(crate) fn simulate(
 /// Everything that is set about a drive, as names and values for people.
 pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     let mut settings = vec![("drive".to_owned(), about.model.clone())];
+    settings.extend(about.arrangement.iter().flat_map(arrangement));
     let Some(attached) = &about.attached else { return settings };
     let guard = attached.guard_ns.map_or_else(
         || "none: commands are served as they come".into(),
@@ -134,4 +138,30 @@ pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     ];
     settings.extend(rows.map(|(name, value)| (name.to_owned(), value)));
     settings
+}
+
+/// How several drives are put together, as names and values for people.
+fn arrangement(it: &Arrangement) -> Vec<(String, String)> {
+    let array = match (it.raid, it.chunk_bytes) {
+        (None, _) => "one after another".into(),
+        (Some(level), None) => format!("RAID {level}"),
+        (Some(level), Some(chunk)) => format!("RAID {level}, chunks of {}", Bytes::new(chunk)),
+    };
+    let failed = it.failed.map(|place| format!("; drive {place} has failed")).unwrap_or_default();
+    let bus = match (&it.bus, it.bus_bytes_per_s) {
+        (Some(bus), Some([reads, writes])) => {
+            let (reads, writes) = (reads / 1_000_000, writes / 1_000_000);
+            let how = if it.bus_shared { "shared by both directions" } else { "each way" };
+            format!("{bus}: {reads} MB/s from the drives, {writes} MB/s to them, {how}")
+        }
+        _ => "none that limits".into(),
+    };
+    let queue = it.host_queue.map_or_else(|| "no limit of its own".into(), |n| n.to_string());
+    let rows = [
+        ("drives", format!("{}, {array}{failed}", it.drives)),
+        ("bus", bus),
+        ("host queue", queue),
+        ("requests cut at", Bytes::new(it.piece_bytes).to_string()),
+    ];
+    rows.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }

@@ -92,3 +92,41 @@ fn broken_results_are_refused_with_their_line() {
     drivelab(folder.path(), &["compare", "missing", "also"]).failed(2, &["missing"]);
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "0"]).failed(2, &["mei"]);
 }
+
+/// Runs of a modelled drive with these options, one a seed.
+fn runs(folder: &std::path::Path, name: &str, options: &str) {
+    let target = format!("drive:generic-5400{options}");
+    let mut text = String::new();
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let arguments =
+            ["run", &target, "--iodepth", "8", "--number-ios", "100", "--seed", seed, "--json"];
+        text.push_str(&drivelab(folder, &arguments).out);
+    }
+    file(folder, name, &text);
+}
+
+#[test]
+fn what_differed_between_the_arms_is_shown_and_what_was_not_meant_is_told() {
+    let folder = folder();
+    runs(folder.path(), "one.json", ",scheduler=none");
+    runs(folder.path(), "other.json", ",scheduler=deadline,tags=4");
+    let compare = |more: &[&str]| {
+        let arguments = [&["compare", "one.json", "other.json"][..], more].concat();
+        drivelab(folder.path(), &arguments)
+    };
+    let said = compare(&["--factor", "scheduler"]);
+    for words in ["attached with", "queue_depth", "`--factor` says only scheduler"] {
+        assert!(said.out.contains(words), "`{words}` is missing: {said:?}");
+    }
+    let json = compare(&["--factor", "scheduler,queue_depth", "--json"]).json();
+    let attached = &json["attached"];
+    assert_eq!(attached["factors"], serde_json::json!(["queue-depth", "scheduler"]));
+    assert_eq!(attached["warnings"], serde_json::json!([]), "{attached}");
+    let row = &attached["differs"][0];
+    assert_eq!((&row["name"], &row["values"][1]), (&"queue_depth".into(), &"4".into()));
+    compare(&["--factor", "shceduler"]).failed(2, &["did you mean `scheduler`"]);
+
+    let alike = drivelab(folder.path(), &["compare", "one.json", "one.json", "--json"]).json();
+    let warning = alike["attached"]["warnings"][0].as_str().expect("a warning");
+    assert!(warning.contains("both arms ran with controller ahci, queue depth 32"), "{warning}");
+}

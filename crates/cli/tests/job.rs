@@ -28,15 +28,34 @@ fn a_job_file_runs_group_after_group() {
     let said = drivelab(folder.path(), &["run", "--job", "test.fio", "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
     let document = said.json();
-    assert_eq!(document["schema"], "drivelab.job/1");
-    let figures = |place: usize, key: &str| document["jobs"][place]["run"]["total"][key].clone();
+    assert_eq!(document["schema"], "drivelab.run/1");
+    let figures = |place: usize, key: &str| document["jobs"][place][key].clone();
     assert_eq!((figures(0, "ios"), figures(0, "reads")), (16.into(), 0.into()));
     assert_eq!((figures(1, "ios"), figures(1, "reads")), (512.into(), 512.into()));
     assert_eq!(document["jobs"][1]["group"], 1);
+    assert_eq!(document["jobs"][1]["threads"].as_array().unwrap().len(), 2);
+    let total = &document["total"];
+    assert_eq!((&total["ios"], &total["lat_ns"]["n"]), (&528.into(), &528.into()));
+    assert_eq!(document["target"], "data");
     assert!(said.err.contains("group_reporting"), "{said:?}");
     let other = drivelab(folder.path(), &["run", "other", "--job", "test.fio"]);
     assert_eq!(other.code, 0, "{other:?}");
     assert_eq!(fs::metadata(folder.path().join("other")).unwrap().len(), 1 << 20);
+}
+
+#[test]
+fn a_job_file_of_one_job_gives_what_a_run_gives() {
+    let folder = folder();
+    file(folder.path(), "one.fio", "[a]\nrw=write\nfilename=data\nsize=1m\ndirect=0\n");
+    let said = drivelab(folder.path(), &["run", "--job", "one.fio", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    file(folder.path(), "a.json", &said.out);
+    let compared = drivelab(folder.path(), &["compare", "a.json", "a.json", "--json"]);
+    assert_eq!(compared.code, 4, "{compared:?}");
+    file(folder.path(), "two.fio", "[a]\nfilename=data\nsize=4k\n[b]\nfilename=data\nsize=4k\n");
+    let said = drivelab(folder.path(), &["run", "--job", "two.fio", "--json"]);
+    file(folder.path(), "b.json", &said.out);
+    drivelab(folder.path(), &["compare", "b.json", "a.json"]).failed(2, &["2 jobs", "one run"]);
 }
 
 #[test]

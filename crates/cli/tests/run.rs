@@ -128,3 +128,27 @@ fn a_reader_that_goes_away_is_no_failure() {
     let said = said(output);
     assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:?}");
 }
+
+#[test]
+fn every_run_says_how_its_target_was_attached() {
+    let folder = folder();
+    let model = ["run", "drive:generic-5400,controller=ide", "--number-ios", "10", "--json"];
+    let json = drivelab(folder.path(), &model).json();
+    let device = &json["attached"]["devices"][0];
+    assert_eq!((&device["kind"], &device["name"]), (&"model".into(), &"generic-5400".into()));
+    assert_eq!(device["facts"]["queue_depth"], 1);
+    assert_eq!(device["facts"]["ncq"], false);
+
+    let file = ["run", "data", "--size", "1M", "--number-ios", "10", "--direct", "0"];
+    let json = drivelab(folder.path(), &[&file[..], &["--json"]].concat()).json();
+    let attached = &json["attached"];
+    // A folder in memory or of a container is on no device, and says so.
+    let devices = attached["devices"].as_array().expect("a list");
+    assert!(!devices.is_empty() || attached["unseen"].is_string(), "{attached}");
+    for finding in devices.iter().flat_map(|d| d["findings"].as_array().expect("a list")) {
+        assert!(finding["id"].is_string() && finding["severity"].is_string(), "{finding}");
+    }
+    assert!(!attached.to_string().contains("serial"), "{attached}");
+    let text = drivelab(folder.path(), &file).out;
+    assert!(text.contains("Attached: "), "{text}");
+}

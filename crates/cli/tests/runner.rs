@@ -3,12 +3,15 @@
 
 mod common;
 mod compare;
+mod conformance;
 mod drive;
+mod durability;
 mod help;
 mod inspect;
 mod job;
 mod replay;
 mod run;
+mod serve;
 mod study;
 mod tidy;
 mod transcripts;

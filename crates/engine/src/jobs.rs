@@ -189,7 +189,7 @@ fn together<T: Target>(
 }
 
 /// The first job draws what a single one would; the others draw something else.
-fn seed_of(seed: u64, index: u32) -> u64 {
+pub(crate) fn seed_of(seed: u64, index: u32) -> u64 {
     // Parts 0 to 4 of a seed belong to the workload and to what is written.
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
@@ -197,7 +197,7 @@ fn seed_of(seed: u64, index: u32) -> u64 {
 /// What job `index` of `numjobs` does that each take their own part of the region: sequential ones,
 /// because a second one over the same blocks would find them in a cache, and verified ones, because
 /// of two writers nobody could say which was the last. Random ones share it otherwise.
-fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u32) -> Workload {
+pub(crate) fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u32) -> Workload {
     let mut own = workload.clone();
     if numjobs == 1 {
         return own;

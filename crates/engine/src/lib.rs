@@ -20,6 +20,7 @@ mod run;
 mod simulate;
 #[cfg(test)]
 mod testing;
+mod threads;
 #[expect(unsafe_code, reason = "the kernel's rings are shared memory; the module states its rule")]
 mod uring;
 pub mod verify;
@@ -33,5 +34,6 @@ pub use load::{Control, End, LoadError, Phase, Progress};
 pub use open::{LayoutError, OpenError};
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together};
 pub use simulate::{Simulation, simulate};
+pub use threads::{Cursor, Moved, Threads, simulate_threads};
 pub use uring::Ring;
 pub use virtual_target::VirtualTarget;

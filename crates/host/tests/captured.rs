@@ -25,7 +25,7 @@ fn inspected(folder: &std::path::Path, serials: bool) -> Inspection {
     inspect(&Root::new(folder), &[], &Options { serials, ..Options::default() }).unwrap()
 }
 
-const TREES: [&str; 11] = [
+const TREES: [&str; 13] = [
     "ich8-ide",
     "ich8-ahci",
     "shared-ide-port",
@@ -37,6 +37,8 @@ const TREES: [&str; 11] = [
     "virtual",
     "libata-force",
     "nvme-multipath",
+    "vmd",
+    "other-stacks",
 ];
 
 #[test]

@@ -175,3 +175,36 @@ fn json_reads_back_and_is_the_same_each_time() {
         assert_eq!(serde_json::from_str::<drivelab_host::Inspection>(&json).unwrap(), first);
     }
 }
+
+#[test]
+fn a_drive_behind_a_volume_management_device_shows_it_on_the_way() {
+    let tree = Tree::named("vmd");
+    let device = tree.device("nvme0n1");
+    assert_eq!(device.controller.address.as_deref(), Some("10000:e1:00.0"));
+    let first = &device.hops[0];
+    assert_eq!(first.name, "0000:00:0e.0");
+    assert!(first.about.starts_with("Intel VMD"), "{first:?}");
+    // The function of class RAID hides nothing here: the drive is there.
+    assert!(tree.inspect().devices.len() == 1);
+    let findings = tree.findings("nvme0n1");
+    assert_eq!(findings, [drivelab_host::FindingId::WriteCacheVolatile]);
+}
+
+#[test]
+fn stacks_of_other_makes_are_named_for_what_they_are() {
+    let devices = Tree::named("other-stacks").inspect().devices;
+    let kinds: Vec<(&str, Kind)> = devices.iter().map(|d| (d.name.as_str(), d.kind)).collect();
+    let expected = [
+        ("bcache0", Kind::Bcache),
+        ("dm-0", Kind::Multipath),
+        ("foo0", Kind::Other),
+        ("loop0", Kind::Loop),
+        ("md0", Kind::Md),
+        ("mmcblk0", Kind::Mmc),
+        ("nbd0", Kind::Network),
+        ("sda", Kind::Sas),
+    ];
+    assert_eq!(kinds, expected);
+    let sas = devices.last().unwrap();
+    assert_eq!(sas.link.speed_gbps.map(|speed| speed.to_string()).as_deref(), Some("3.0"));
+}

@@ -99,6 +99,13 @@ fn links() {
     check(&format!("dmesg = {exception}"), LinkErrors);
     check("dmesg = I/O error, dev sda, sector 2048 op 0x0:(READ)", LinkErrors);
     check_none("dmesg = I/O error, dev sdb, sector 2048 op 0x0:(READ)");
+    // What failed before the disk was attached under this name was another's.
+    let again = "I/O error, dev sda, sector 8 op 0x0:(READ)\\nsd 0:0:0:0: [sda] Attached SCSI disk";
+    check_none(&format!("dmesg = {again}"));
+    let tree = Tree::named("not-disks");
+    tree.add("dmesg = I/O error, dev loop0, sector 8 op 0x0:(READ)");
+    assert!(!tree.findings("loop0").contains(&LinkErrors), "a file has no link");
+    check_none("dmesg = I/O error, dev sdb, sector 2048 op 0x0:(READ)");
     check_none("dmesg = ata1: hard resetting link");
 }
 

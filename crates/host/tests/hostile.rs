@@ -40,6 +40,10 @@ fn what_is_huge_is_cut() {
     let tree = Tree::named("ich8-ahci");
     fs::write(tree.place(SCHEDULER), vec![b'x'; 1 << 20]).unwrap();
     told(&tree, "queue/scheduler", "larger than 65536 bytes");
+    // A file with a hole of a gigabyte: only what is wanted is read.
+    let file = fs::File::create(tree.place("proc/mdstat")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    told(&tree, "proc/mdstat", "larger than 1048576 bytes");
 }
 
 #[test]
@@ -53,6 +57,8 @@ fn half_written_values_are_told() {
     check("queue/nr_requests", "12a", "a number: `12a`");
     check("size", "99999999999999999999999999", "a number");
     check("inflight", "1", "two numbers");
+    check("queue/scheduler", "none mq-dead", "one in brackets");
+    check("queue/scheduler", "[", "one in brackets");
     check("sda1/start", "-5", "a number");
 }
 

@@ -3,6 +3,7 @@
 //! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
 #![forbid(unsafe_code)]
 
+pub mod attachment;
 pub mod comparison;
 pub mod figures;
 pub mod foreign;

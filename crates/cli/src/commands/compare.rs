@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
+use drivelab_report::attachment;
 use drivelab_report::comparison::{self, CompareOptions, CompareResult, Input, InputError};
 use drivelab_report::foreign::{self, Imported};
 use drivelab_report::pairs;
@@ -24,6 +25,7 @@ use crate::ui::Ui;
 #[command(after_help = "\
 Examples:
   drivelab compare before.json after.json
+  drivelab compare ide.json ahci.json --factor controller
   drivelab compare ide.csv ahci.csv                  two bonnie++ results
   drivelab compare --pairs results.csv               lines of block,arm,value[,metric]
   drivelab compare monday.json tuesday.json --aa     how much do equal runs differ on this host?")]
@@ -37,6 +39,10 @@ pub(crate) struct CompareArgs {
     /// Smallest effect worth acting on.
     #[arg(long, default_value = "3%")]
     mei: Ratio,
+    /// What the arms are meant to differ in (scheduler, controller, queue-depth, ...); anything
+    /// else that differs is warned of. Without it, more than one difference is.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    factor: Vec<String>,
     /// A CSV file with lines of `block,arm,value[,metric]`.
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
@@ -62,6 +68,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         primary: arguments.primary.clone(),
         mei: arguments.mei.to_f64(),
         seed: arguments.seed,
+        factors: factors(&arguments.factor)?,
     };
     let result = comparison::analyse(&input, &options).map_err(Failure::bad_request)?;
     if arguments.aa {
@@ -73,6 +80,15 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
         ui.result(&comparison::text(&result, ui.look()))?;
     }
     Ok(Exit::of(&result.primary().adjusted.comparison))
+}
+
+/// The factors by their own names.
+fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
+    let read = |name: &String| {
+        let known = attachment::read_factor(name).map_err(Failure::bad_words)?;
+        Ok(known.to_owned())
+    };
+    given.iter().map(read).collect()
 }
 
 fn from_pairs(path: &Path, wanted: &[PathBuf]) -> Result<Input, Failure> {
@@ -154,7 +170,7 @@ fn show_noise_floor(result: &CompareResult, mei: Ratio, seed: u64, ui: Ui) -> Ou
     let effective = drivelab_stats::effective_mei(mei.to_f64(), &floor);
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({
-            "schema": "drivelab.noise-floor/1",
+            "schema": "drivelab.compare/1",
             "metric": series.name,
             "n": equal.len(),
             "floor": floor,

@@ -62,7 +62,7 @@ fn list(ui: Ui) -> Outcome {
         });
     }
     if ui.json {
-        let drives = serde_json::json!({ "schema": "drivelab.drive-list/1", "drives": rows });
+        let drives = serde_json::json!({ "schema": "drivelab.drive/1", "drives": rows });
         return ui.result(&super::json_text(&drives));
     }
     let mut text = String::new();
@@ -99,8 +99,9 @@ fn show(drive: &str, ui: Ui) -> Outcome {
         return ui.result(&super::json_text(&shown));
     }
     let mut text = format!("{} ({spec})\n\n", profile.model);
+    let width = settings.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
     for (name, value) in settings {
-        text.push_str(&format!("  {name:16}{value}\n"));
+        text.push_str(&format!("  {name:width$}{value}\n"));
     }
     text.push_str(&format!("\n{text_of_profile}"));
     ui.result(&text)

@@ -89,6 +89,8 @@ fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
             anyhow::Error::new(error).context(format!("cannot listen at {address}")),
         )
     })?;
+    // The port that was given out, where 0 was asked for.
+    let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
     ui.note(&format!("waiting at {address} for a machine whose plug may be pulled"));
     let notes = durability::keep_for_others(&listener, ledger).at_path("keep", ledger)?;
     ui.result(&format!("{notes} notes are in {}", ledger.display()))

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -15,8 +13,10 @@ use drivelab_host::view::{self, Paint};
 use drivelab_host::watch::{self, Sample};
 use drivelab_host::{Inspection, Options, Root, Wanted};
 
+use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::kernel_log;
 use crate::ui::Ui;
 
 /// How disks are attached, and what is wrong with them: opens no disk, writes nothing.
@@ -91,17 +91,9 @@ fn base(arguments: &InspectArgs) -> Result<PathBuf, Failure> {
 /// A name with a slash that exists here is a file or a device file; any other is a name.
 fn wanted(arguments: &InspectArgs, name: &Path) -> Wanted {
     let text = name.to_string_lossy().into_owned();
-    let about = if text.contains('/') { std::fs::metadata(name).ok() } else { None };
-    match about.filter(|_| arguments.root.is_none()) {
-        Some(about) => {
-            let block = about.file_type().is_block_device();
-            let number = if block { about.rdev() } else { about.dev() };
-            let path = std::path::absolute(name).unwrap_or_else(|_| name.to_owned());
-            let path = path.to_string_lossy().into_owned();
-            Wanted::Holder { path, number: drivelab_host::device_number(number) }
-        }
-        None => Wanted::Name(text),
-    }
+    let here = text.contains('/') && arguments.root.is_none();
+    let holder = if here { attached::holder(name) } else { None };
+    holder.unwrap_or(Wanted::Name(text))
 }
 
 /// The log asked for; else this boot's, from the kernel, or where that is closed from the journal.
@@ -117,15 +109,7 @@ fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
     if arguments.root.is_some() {
         return Ok(None);
     }
-    Ok(drivelab_host::log::ring(Path::new("/dev/kmsg")).or_else(journal))
-}
-
-fn journal() -> Option<String> {
-    let mut journal = Command::new("journalctl");
-    journal.args(["--dmesg", "--boot", "--no-pager", "--quiet", "--output=short-monotonic"]);
-    let said = journal.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    (said.status.success() && !text.is_empty()).then_some(text)
+    Ok(kernel_log::of_this_boot())
 }
 
 fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Outcome {
@@ -137,7 +121,7 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
     let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({
-            "schema": "drivelab.inspect-capture/1",
+            "schema": "drivelab.inspect/1",
             "file": file,
             "entries": entries,
             "serials": serials,

@@ -88,7 +88,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     }
     if ui.json {
         let document = serde_json::json!({
-            "schema": "drivelab.drive-predict/1",
+            "schema": "drivelab.drive/1",
             "drive": spec.to_string(),
             "uncertainty": UNCERTAINTY,
             "depths": rows,
@@ -140,7 +140,7 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
             })
             .collect();
         let document = serde_json::json!({
-            "schema": "drivelab.drive-fit/1",
+            "schema": "drivelab.drive/1",
             "profile": arguments.out,
             "figures": figures,
             "rms_log_error": fit.rms_log_error,

@@ -11,7 +11,7 @@ use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{
-    self, Backend, Endpoint, Scheduling, Server, Settings, Stopped, Summary,
+    self, Backend, Endpoint, Scheduling, Server, Settings, Spin, Stopped, Summary,
 };
 use drivelab_serve::store::Store;
 
@@ -46,6 +46,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ENDPOINT")]
     nbd: Option<Endpoint>,
 
+    /// Become a block device of the kernel's, through ublk: not in this build.
+    #[arg(long)]
+    ublk: bool,
+
     /// Become this file (made if there is none), through FUSE.
     #[arg(long, value_name = "PATH")]
     fuse: Option<PathBuf>,
@@ -62,9 +66,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Stop sleeping this long before a deadline: less lateness for more CPU.
-    #[arg(long, value_name = "SPAN", default_value = "0")]
-    spin: Span,
+    /// Wake up this long before a deadline and spin: less lateness for more CPU; `auto` learns it.
+    #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
+    spin: Spin,
 
     /// The size of the `null` drive.
     #[arg(long, default_value = "1G")]
@@ -73,6 +77,13 @@ pub(crate) struct ServeArgs {
 
 /// The drive that takes no time.
 const NULL: &str = "null";
+
+/// Without deadlines there is nothing to spin before.
+const NEVER: Spin = Spin::Fixed(Span::ZERO);
+
+/// What even a loop that never sleeps takes for a request: a round trip over a unix socket took
+/// 13 us (`cargo bench -p drivelab --bench emulation`).
+const AWAKE: Span = Span::from_us(15);
 
 /// One thread each: more tags than any drive has.
 const MOST_TAGS: usize = 256;
@@ -88,6 +99,10 @@ fn memory_limit() -> Bytes {
 
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
+    if arguments.ublk {
+        let failure = Failure::cannot_here(anyhow::anyhow!("this build of drivelab has no ublk"));
+        return Err(failure.hint("a loop device on --fuse is a block device too; or use --nbd"));
+    }
     if arguments.nbd.is_none() && arguments.fuse.is_none() {
         let failure = Failure::bad_words("nobody could reach the drive");
         return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
@@ -99,41 +114,73 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
             if !file.is_direct() {
                 ui.warn("this file system knows no direct I/O: the page cache is in between");
             }
-            serve(file, &path.display().to_string(), arguments, ui)
+            serve(file, &path.display().to_string(), Nature::OTHER, arguments, ui)
         }
         (name, None) => {
             let name = name.as_deref().expect("clap asks for it without --backing");
-            serve(modelled(name, arguments)?, name, arguments, ui)
+            let (device, nature) = device(name, arguments)?;
+            serve(with_data(device, nature, arguments)?, name, nature, arguments, ui)
         }
     }
 }
 
-/// A drive behind its sockets, with data in memory or in an image.
-fn modelled(name: &str, arguments: &ServeArgs) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
-    let device = device(name, arguments)?;
+/// What a client is told of a drive besides its size, and what the loop has to know.
+#[derive(Debug, Clone, Copy)]
+struct Nature {
+    /// It answers in the time of a model, and no sooner.
+    modelled: bool,
+    rotates: bool,
+    physical_sector: Sectors,
+}
+
+impl Nature {
+    /// A drive that takes no time, or a file of which we know nothing.
+    const OTHER: Self = Self { modelled: false, rotates: false, physical_sector: Sectors::new(8) };
+}
+
+/// A device and its bytes, in memory or in an image.
+fn with_data(
+    device: Box<dyn Device>,
+    nature: Nature,
+    arguments: &ServeArgs,
+) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, memory_limit())),
         Some(path) => Box::new(Image::open(path, capacity).at_path("open the image", path)?),
     };
-    Ok(ServedDrive::new(device, Store::new(medium, Sectors::new(1)), arguments.seed))
+    let store = Store::new(medium, nature.physical_sector);
+    Ok(ServedDrive::new(device, store, arguments.seed))
 }
 
-fn serve<B: Backend>(drive: B, name: &str, arguments: &ServeArgs, ui: Ui) -> Outcome {
+fn serve<B: Backend>(
+    drive: B,
+    name: &str,
+    nature: Nature,
+    arguments: &ServeArgs,
+    ui: Ui,
+) -> Outcome {
     let bytes = drive.capacity().bytes().get();
-    let rotational = arguments.backing.is_none() && name != NULL;
+    let sector = nature.physical_sector.bytes().get();
+    // What has no deadlines gains nothing by jumping the queue, and hears its clients in smaller
+    // pieces.
+    let real_time = nature.modelled;
+    let spin = if real_time || arguments.spin != Spin::Auto { arguments.spin } else { NEVER };
     let settings = Settings {
         nbd: arguments.nbd.clone(),
         fuse: arguments.fuse.clone(),
         control: arguments.control.clone(),
-        export: Export { name: "drive".into(), bytes, rotational },
-        // What has no deadlines gains nothing by jumping the queue, and hears its clients in
-        // smaller pieces.
-        fifo: rotational,
-        spin: arguments.spin,
+        export: Export {
+            name: "drive".into(),
+            bytes,
+            rotational: nature.rotates,
+            sector_bytes: u32::try_from(sector).expect("512 or 4096"),
+        },
+        real_time,
+        spin,
     };
     let server = Server::new(drive, settings).map_err(cannot_serve)?;
-    announce(name, arguments, &server, ui);
+    announce(name, real_time, arguments, &server, ui);
     let report = &mut |incident| ui.note(&format!("{incident}"));
     let summary = server.run(interrupt::flag(), report).map_err(cannot_serve)?;
     ui.result(&render(&summary, ui))
@@ -144,27 +191,46 @@ fn cannot_serve(error: std::io::Error) -> Failure {
 }
 
 /// The drive, if this host is fast enough to be it.
-fn device(name: &str, arguments: &ServeArgs) -> Result<Box<dyn Device>, Failure> {
+fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
     if name == NULL {
-        return Ok(Box::new(Null::new(Sectors::holding(arguments.size))));
+        let device = Null::new(Sectors::holding(arguments.size));
+        return Ok((Box::new(device), Nature::OTHER));
     }
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
     let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
     let typical = server::typical_read(&mut trial);
-    let floor = server::wake_up_floor().map_err(cannot_serve)?;
+    let floor = floor(arguments.spin)?;
     if typical < floor {
         let message = format!(
-            "this host cannot be {spec}: it answers a random read within {typical}, \
-             and here it takes {floor} to wake up"
+            "this host cannot be {spec}: it answers a random read within {typical}, and the \
+             floor here, the time it takes to wake up, is {floor}"
         );
         return Err(Failure::cannot_here(anyhow::anyhow!(message))
-            .hint("simulate it instead: drivelab run drive:NAME runs in virtual time"));
+            .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
     }
-    Ok(Box::new(target::build(&profile, &spec.options, arguments.seed)?))
+    let device = target::build(&profile, &spec.options, arguments.seed)?;
+    let (rotates, physical_sector) = (profile.rotates(), profile.physical_sector);
+    Ok((Box::new(device), Nature { modelled: true, rotates, physical_sector }))
 }
 
-fn announce<B: Backend>(name: &str, arguments: &ServeArgs, server: &Server<B>, ui: Ui) {
+/// The least time in which this host can answer: that to wake up, less what is spun whatever it
+/// costs.
+fn floor(spin: Spin) -> Result<Span, Failure> {
+    let wakes = server::wake_up_floor().map_err(cannot_serve)?;
+    Ok(match spin {
+        Spin::Auto => wakes,
+        Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),
+    })
+}
+
+fn announce<B: Backend>(
+    name: &str,
+    real_time: bool,
+    arguments: &ServeArgs,
+    server: &Server<B>,
+    ui: Ui,
+) {
     let mut text = format!("serving {name}");
     if let Some(endpoint) = server.nbd_endpoint() {
         text.push_str(&match &endpoint {
@@ -178,8 +244,13 @@ fn announce<B: Backend>(name: &str, arguments: &ServeArgs, server: &Server<B>, u
     if let Some(endpoint) = server.control_endpoint() {
         text.push_str(&format!("\n  control  {endpoint}"));
     }
+    if !real_time {
+        return ui.note(&text);
+    }
     if let Scheduling::Normal(why) = server.scheduling() {
         text.push_str(&format!("\n  timing   {why}; answers may be late on a busy machine"));
+    } else if !server.keeps_awake() {
+        text.push_str("\n  timing   /dev/cpu_dma_latency is not ours: processors may oversleep");
     }
     ui.note(&text);
 }

@@ -1,12 +1,14 @@
 //! From stored runs to the experiment that is analysed.
 
 use drivelab_core::plan::Plan;
+use drivelab_report::attachment::{self, Question, Sample};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, RunSample, WorkloadInfo,
 };
 use drivelab_stats::SteadyState;
 
+use super::file::Arm;
 use super::{Bench, StoredRun, StudyFile, Task, metrics};
 
 /// What was asked, what was done, and what it measured.
@@ -17,7 +19,7 @@ pub(crate) fn experiment(
     runs: &[StoredRun],
     reproduce: String,
 ) -> Experiment {
-    let arm = |(arm, settings): (&super::file::Arm, Vec<(String, String)>)| ArmInfo {
+    let arm = |(arm, settings): (&Arm, Vec<(String, String)>)| ArmInfo {
         name: arm.name.clone(),
         summary: arm.summary.clone(),
         settings,
@@ -46,9 +48,34 @@ pub(crate) fn experiment(
         contrasts: study.contrasts.iter().map(contrast).collect(),
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
-        risks: bench.risks(),
+        attached: attached(study, runs),
+        risks: bench.risks(runs),
         notes: notes(study, bench, runs),
         reproduce,
+    }
+}
+
+/// How the arms were attached, and what the study file says they differ in.
+fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
+    let baseline = (1..study.arms.len()).map(|to| (0, to));
+    let contrasts = study.contrasts.iter().map(|contrast| (contrast.from, contrast.to));
+    let mut pairs: Vec<(usize, usize)> = baseline.collect();
+    pairs.extend(contrasts.filter(|(from, _)| *from > 0));
+    let sample = |run: &StoredRun| Sample {
+        arm: run.step.arm,
+        group: match run.task {
+            Task::Workload(place) => place,
+            Task::Curve(place) => study.workloads.len() + place,
+        },
+        facts: attachment::facts(&run.record),
+    };
+    let arm = |arm: &Arm| attachment::Arm { name: arm.name.clone(), declares: arm.declares() };
+    Question {
+        arms: study.arms.iter().map(arm).collect(),
+        factors: study.factors.clone(),
+        is_study: true,
+        pairs,
+        samples: runs.iter().map(sample).collect(),
     }
 }
 

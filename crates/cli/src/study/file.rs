@@ -6,6 +6,7 @@ use drivelab_core::units::Ratio;
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::IoEngine;
 use drivelab_model::spec::Options;
+use drivelab_report::attachment;
 
 use crate::failure::Failure;
 
@@ -59,6 +60,8 @@ pub(crate) struct StudyFile {
     /// What a reader of the result must know.
     pub(crate) notes: Vec<String>,
     pub(crate) curve: Option<Curve>,
+    /// What the arms are meant to differ in, where that is said outright; else it is what they set.
+    pub(crate) factors: Vec<String>,
 }
 
 /// One configuration.
@@ -78,6 +81,30 @@ pub(crate) struct Arm {
     pub(crate) check: Option<String>,
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) direct: Option<bool>,
+}
+
+impl Arm {
+    /// What is set for it, by factor: its settings, how it is run, and what its command or its
+    /// instruction to the user speaks of.
+    pub(crate) fn declares(&self) -> Vec<(String, String)> {
+        let set = |(key, value): (&str, String)| (factor_of(key), value);
+        let mut declares: Vec<(String, String)> =
+            self.options.entries().into_iter().map(set).collect();
+        declares.extend(self.ioengine.map(|it| ("ioengine".to_owned(), it.to_string())));
+        declares.extend(self.direct.map(|it| ("direct".to_owned(), it.to_string())));
+        for text in [&self.apply, &self.manual].into_iter().flatten() {
+            let named = attachment::named_in(text);
+            let done = (named.is_empty()).then_some("");
+            let all = named.into_iter().chain(done);
+            declares.extend(all.map(|factor| (factor.to_owned(), text.clone())));
+        }
+        declares
+    }
+}
+
+/// The factor that a setting of a modelled drive is.
+fn factor_of(key: &str) -> String {
+    attachment::read_factor(key).unwrap_or(key).to_owned()
 }
 
 /// One workload.
@@ -139,6 +166,7 @@ impl StudyFile {
             contrasts: contrasts(&mut top, &arms)?,
             notes: top.list("notes")?.unwrap_or_default(),
             curve: curve(&mut top)?,
+            factors: factors(&mut top)?,
             arms,
         };
         study.check(&top)?;
@@ -186,6 +214,17 @@ impl StudyFile {
         }
         Ok(())
     }
+}
+
+/// `factor = "scheduler"`, or several: `factor = "scheduler, nr-requests"`.
+fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
+    let given: String = top.take("factor")?.unwrap_or_default();
+    let names = given.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let read = |name: &str| match attachment::read_factor(name) {
+        Ok(known) => Ok(known.to_owned()),
+        Err(wrong) => Err(top.error(wrong)),
+    };
+    names.map(read).collect()
 }
 
 fn arms(top: &mut Section) -> Result<Vec<Arm>, ConfigError> {

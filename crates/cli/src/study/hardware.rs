@@ -10,7 +10,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 
 use super::file::Arm;
-use super::{Bench, Entered, StudyFile, Task};
+use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
 use crate::measure::{self, Measurement};
 use crate::ui::Ui;
@@ -187,12 +187,8 @@ impl Bench for Hardware {
         self.arms.iter().map(of_arm).collect()
     }
 
-    fn risks(&self) -> Vec<String> {
-        vec![
-            "not known here: whether the drive acknowledges writes before they are on the medium \
-             (its write cache) was not looked at."
-                .into(),
-        ]
+    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+        vec![risk::seen(runs.iter().map(|run| &run.record))]
     }
 
     fn notes(&self) -> Vec<String> {

@@ -43,8 +43,8 @@ pub(crate) trait Bench {
     /// The settings in force in each arm, for the report.
     fn settings(&self) -> Vec<Vec<(String, String)>>;
 
-    /// What the settings risk when power fails.
-    fn risks(&self) -> Vec<String>;
+    /// What the settings risk when power fails, by what is known here and what `runs` saw.
+    fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
 
     /// What the reader must know about this place.
     fn notes(&self) -> Vec<String>;

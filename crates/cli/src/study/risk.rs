@@ -1,6 +1,10 @@
 //! What a study's settings risk when power fails, in sentences.
 
+use std::collections::BTreeSet;
+
+use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
+use drivelab_report::attachment;
 
 /// The state of the drive's write cache in one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,4 +40,62 @@ pub(super) fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
         format!("This is so in {}, not in the others.", with.join(", "))
     };
     vec![format!("{loss} {who}")]
+}
+
+/// What the write cache of a real drive means for data, as an inspection saw it before each run.
+pub(super) fn seen<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> String {
+    let states = runs.filter_map(|run| attachment::facts(run).remove("write_cache"));
+    let states: BTreeSet<String> = states.collect();
+    if states.is_empty() {
+        return "not known here: whether the drive acknowledges writes before they are on the \
+                medium (its write cache) could not be seen."
+            .into();
+    }
+    let caching: Vec<&str> =
+        states.iter().map(String::as_str).filter(|state| state.contains("write back")).collect();
+    if caching.is_empty() {
+        return "the drive says that it acknowledges no write before it is on the medium: a power \
+                cut loses nothing that was acknowledged, if that is so."
+            .into();
+    }
+    let when = if caching.len() < states.len() { " in some of the runs" } else { "" };
+    format!(
+        "the drive's write cache is on{when}: what was not flushed can be lost, in any order, when \
+         power fails. What a program flushed (fsync) is safe, if the drive keeps its promise."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::{Attached, AttachedDevice};
+
+    use super::*;
+
+    /// A run in virtual time that says to have been on a drive with this cache.
+    fn run(cache: Option<&str>) -> RunRecord {
+        let spec = crate::target::drive_spec("drive:generic-5400").unwrap();
+        let profile = crate::target::profile(&spec).unwrap();
+        let options =
+            drivelab_core::workload::WorkloadOptions { number_ios: Some(2), ..Default::default() };
+        let workload = options.check().unwrap();
+        let made = crate::target::simulate(&spec, &profile, &workload, 1, &|_| ()).unwrap();
+        let mut device = AttachedDevice::default();
+        device.set("write_cache", cache);
+        let attached = Some(Attached { devices: vec![device], ..Attached::default() });
+        RunRecord { attached, ..made }
+    }
+
+    #[test]
+    fn the_risk_is_that_of_the_cache_that_was_seen() {
+        let check = |caches: &[Option<&str>], expected: &str| {
+            let runs: Vec<RunRecord> = caches.iter().map(|cache| run(*cache)).collect();
+            let said = seen(runs.iter());
+            assert!(said.contains(expected), "{caches:?}: {said}");
+        };
+        check(&[], "not known here");
+        check(&[None], "not known here");
+        check(&[Some("write through")], "loses nothing");
+        check(&[Some("write back"), Some("write back")], "cache is on: what");
+        check(&[Some("write back"), Some("write through")], "on in some of the runs");
+    }
 }

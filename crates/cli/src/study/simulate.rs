@@ -7,7 +7,7 @@ use drivelab_model::profile::Profile;
 use drivelab_model::spec::{DriveSpec, Options};
 
 use super::risk::{self, WriteCache};
-use super::{Bench, Entered, StudyFile, Task};
+use super::{Bench, Entered, StoredRun, StudyFile, Task};
 use crate::failure::Failure;
 use crate::target;
 
@@ -96,7 +96,7 @@ impl Bench for Simulator {
             .collect()
     }
 
-    fn risks(&self) -> Vec<String> {
+    fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
         let names: Vec<&str> = self.arms.iter().map(|(name, _)| name.as_str()).collect();
         let cache = |(_, options): &(String, Options)| {
             let drive = target::build(&self.profile, options, 0).expect("built once before");

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Cell;
-use crate::record::{MarkId, RunRecord};
+use crate::record::{Attached, MarkId, RunRecord};
 
 /// The figures of one cell: one line of the matrix's results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct CellFigures {
     pub errors: u64,
     /// What casts doubt on the figures.
     pub marks: Vec<MarkId>,
+    /// How the target was attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
 }
 
 impl CellFigures {
@@ -43,6 +46,7 @@ impl CellFigures {
             lat_ns: [lat.p50, lat.p99, lat.max],
             errors: total.errors,
             marks: record.marks.iter().map(|mark| mark.id).collect(),
+            attached: record.attached.clone(),
         }
     }
 }

@@ -3,11 +3,13 @@
 //! These types *are* the JSON of `drivelab run` (schema `drivelab.run/1`): their field names are a
 //! contract with whoever scripts against them.
 
+mod attached;
 mod host;
 mod latency;
 mod mark;
 mod verification;
 
+pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use host::Host;
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
@@ -43,6 +45,9 @@ pub struct RunRecord {
     /// The machine; absent where nothing of it can matter, in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
+    /// How the target was attached just before; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
     /// What reading everything back found, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
@@ -200,19 +205,10 @@ impl Tally {
     /// Adds a job that ran at the same time: counts add, the longest time stays, and `cpu`, which
     /// is the whole process's, is left to whoever measured it.
     pub fn merge(&mut self, other: &Self) {
-        self.ios += other.ios;
-        self.reads += other.reads;
-        self.from_drive_cache += other.from_drive_cache;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
-        self.unanswered += other.unanswered;
+        self.add_counts(other);
         // Only a job alone looks for it.
         self.steady = self.steady.or(other.steady);
         self.elapsed = self.elapsed.max(other.elapsed);
-        self.lat.merge(&other.lat);
-        self.service.merge(&other.service);
-        self.late.merge(&other.late);
-        self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
         self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
         for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
             mine.ios += theirs.ios;
@@ -220,6 +216,29 @@ impl Tally {
             mine.lat_sum_ns = mine.lat_sum_ns.saturating_add(theirs.lat_sum_ns);
             mine.lat_max_ns = mine.lat_max_ns.max(theirs.lat_max_ns);
         }
+    }
+
+    /// Adds what was done after this: times add up as well, and so does `cpu`, where both have it.
+    pub fn follow(&mut self, next: &Self) {
+        let first = self.elapsed.is_zero();
+        let both = self.cpu.zip(next.cpu).map(|(mine, theirs)| mine + theirs);
+        self.cpu = if first { next.cpu } else { both };
+        self.add_counts(next);
+        self.elapsed += next.elapsed;
+        self.seconds.extend_from_slice(&next.seconds);
+    }
+
+    fn add_counts(&mut self, other: &Self) {
+        self.ios += other.ios;
+        self.reads += other.reads;
+        self.from_drive_cache += other.from_drive_cache;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.unanswered += other.unanswered;
+        self.lat.merge(&other.lat);
+        self.service.merge(&other.service);
+        self.late.merge(&other.late);
+        self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
     }
 
     /// The figures.

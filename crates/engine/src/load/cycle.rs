@@ -4,13 +4,12 @@ use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::request::Completion;
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
-use drivelab_core::workload::Requests;
 use drivelab_core::{Request, Target};
 
 use super::measure::Meter;
 use super::pace::Pacer;
 use super::slots::{Sent, Slots};
-use super::{End, Job, LoadError, Loaded, Phase, Progress, Watch};
+use super::{End, Job, LoadError, Loaded, Phase, Progress, Source, Watch};
 
 /// How often the watch is told how far the run is, in the target's time.
 const TICK: Span = Span::from_ms(100);
@@ -24,10 +23,10 @@ const PATIENCE: Span = Span::from_secs(8);
 const BATCH: u32 = 32;
 
 /// One job under way: sends what is due, waits, counts, again.
-pub(super) struct Cycle<'a, T, P, W> {
+pub(super) struct Cycle<'a, T, P, S, W> {
     target: &'a mut T,
     pacer: P,
-    requests: Requests,
+    source: &'a mut S,
     /// A request that the target gave back because its queue was full.
     held: Option<Request>,
     slots: Slots,
@@ -46,20 +45,20 @@ pub(super) struct Cycle<'a, T, P, W> {
     steady: bool,
 }
 
-impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
+impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
     /// Reserves everything that the loop will need, for a run from `start` on.
     pub(super) fn new(
         target: &'a mut T,
         job: Job<'_>,
         (pacer, start): (P, Time),
+        source: &'a mut S,
         watch: &'a mut W,
-    ) -> Result<Self, LoadError> {
-        let requests = Requests::new(job.workload, target.capacity(), job.seed)?;
+    ) -> Self {
         let depth = job.workload.pace.iodepth();
-        Ok(Self {
+        Self {
             target,
             pacer,
-            requests,
+            source,
             held: None,
             slots: Slots::new(depth),
             meter: Meter::new(job.workload, start),
@@ -72,7 +71,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             phase: Phase::Ramp,
             start,
             steady: false,
-        })
+        }
     }
 
     /// Runs to the end and drains.
@@ -161,7 +160,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             }
             let request = match self.held.take() {
                 Some(held) => Request { id, ..held },
-                None => self.requests.next(id),
+                None => self.source.next(id),
             };
             let bytes = request.sectors.bytes();
             match self.target.submit(request) {
@@ -190,7 +189,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         }
         for done in &self.completed {
             let sent = self.slots.release(done.id);
-            self.meter.count(&sent, done);
+            if self.meter.count(&sent, done) {
+                self.source.counted(done.id, sent.bytes);
+            }
             self.pacer.freed(done.at);
         }
         self.completed.clear();

@@ -95,9 +95,9 @@ impl Meter {
         reached
     }
 
-    /// Counts one completion.
+    /// Counts one completion; whether it counts for throughput.
     #[inline]
-    pub(super) fn count(&mut self, sent: &Sent, done: &Completion) {
+    pub(super) fn count(&mut self, sent: &Sent, done: &Completion) -> bool {
         let within = (done.at > self.from || self.from_start) && done.at <= self.end;
         let meant = sent.intended >= self.from && sent.intended < self.end;
         if done.result.is_err() {
@@ -116,6 +116,7 @@ impl Meter {
         if within {
             self.last = self.last.max(done.at);
         }
+        within && done.result.is_ok()
     }
 
     #[inline]

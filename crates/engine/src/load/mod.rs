@@ -19,10 +19,11 @@ mod watch;
 
 pub use watch::{Control, Phase, Progress, Watch};
 
-use drivelab_core::Target;
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::target::TargetError;
-use drivelab_core::workload::{Arrivals, Workload, WorkloadError};
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::{Arrivals, Requests, Workload, WorkloadError};
+use drivelab_core::{Request, RequestId, Target};
 
 use cycle::Cycle;
 use pace::{Closed, Open};
@@ -87,12 +88,42 @@ pub fn run<T: Target, W: Watch>(
     job: Job<'_>,
     watch: &mut W,
 ) -> Result<Loaded, LoadError> {
+    let mut requests = Requests::new(job.workload, target.capacity(), job.seed)?;
+    run_from(target, job, &mut requests, watch)
+}
+
+/// The same with requests of another making; of the job's workload only pace and times count.
+///
+/// # Errors
+/// The target breaks.
+pub fn run_from<T: Target, S: Source, W: Watch>(
+    target: &mut T,
+    job: Job<'_>,
+    source: &mut S,
+    watch: &mut W,
+) -> Result<Loaded, LoadError> {
     let start = target.now();
     let pace = job.workload.pace;
     match Arrivals::new(pace, job.seed) {
         Some(arrivals) => {
-            Cycle::new(target, job, (Open::new(arrivals, start), start), watch)?.run()
+            Cycle::new(target, job, (Open::new(arrivals, start), start), source, watch).run()
         }
-        None => Cycle::new(target, job, (Closed::new(pace, start), start), watch)?.run(),
+        None => Cycle::new(target, job, (Closed::new(pace, start), start), source, watch).run(),
+    }
+}
+
+/// Where requests come from.
+pub trait Source {
+    /// The next request of the slot `id`.
+    fn next(&mut self, id: RequestId) -> Request;
+
+    /// A request of the slot `id` completed in the measured time and moved so many bytes.
+    fn counted(&mut self, _id: RequestId, _bytes: Bytes) {}
+}
+
+impl Source for Requests {
+    #[inline]
+    fn next(&mut self, id: RequestId) -> Request {
+        Self::next(self, id)
     }
 }

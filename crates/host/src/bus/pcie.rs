@@ -78,6 +78,10 @@ pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
         let link = (speed(node, "current_link_speed"), width(node, "current_link_width"));
         let about = match link {
             (Some(speed), Some(width)) => format!("PCIe bridge, {speed} GT/s x{width}"),
+            // Intel's volume management device: drives of a root port of its own hang below it.
+            _ if node.link_name("driver").as_deref() == Some("vmd") => {
+                "Intel VMD (a RAID mode for NVMe drives), driver vmd".into()
+            }
             _ => "PCI bridge".into(),
         };
         Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about }

@@ -39,6 +39,8 @@ pub enum Kind {
     Multipath,
     /// Another device of the device mapper.
     Dm,
+    /// A disk with a faster one as its cache, by bcache.
+    Bcache,
     /// A file presented as a disk.
     Loop,
     /// Compressed memory presented as a disk.
@@ -68,6 +70,7 @@ impl Kind {
         let by_name = [
             ("dm-", Self::Dm),
             ("md", Self::Md),
+            ("bcache", Self::Bcache),
             ("loop", Self::Loop),
             ("zram", Self::Zram),
             ("ram", Self::Ram),
@@ -148,6 +151,7 @@ impl fmt::Display for Kind {
             Self::Luks => "encrypted volume (LUKS)",
             Self::Multipath => "multipath disk",
             Self::Dm => "device-mapper device",
+            Self::Bcache => "cached volume (bcache)",
             Self::Loop => "loop device: a file, not a disk",
             Self::Zram => "zram: compressed memory, not a disk",
             Self::Ram => "RAM disk: memory, not a disk",

@@ -63,6 +63,9 @@ impl Queue {
         };
         let line = queue.text("scheduler").unwrap_or_default();
         let (scheduler, schedulers) = schedulers(&line);
+        if scheduler.is_none() && !line.is_empty() {
+            queue.misread("scheduler", "names, one in brackets", &line);
+        }
         let (hardware_queues, tags) = hardware(block);
         Self {
             fua: queue.flag("fua"),
@@ -117,7 +120,7 @@ fn schedulers(line: &str) -> (Option<String>, Vec<String>) {
     let all: Vec<String> = line.split_whitespace().map(bare).collect();
     let chosen = line.split_whitespace().find(|word| word.starts_with('[') && word.ends_with(']'));
     let only = if all.len() == 1 { all.first().cloned() } else { None };
-    (chosen.map(bare).or(only), all)
+    (chosen.map(bare).or(only).filter(|name| !name.is_empty()), all)
 }
 
 /// Hardware queues, and commands in the first, from `mq/`.
@@ -142,7 +145,8 @@ mod tests {
         check("none", Some("none"));
         check("", None);
         check("noop deadline cfq", None);
-        check("[", Some(""));
+        check("[", None);
+        check("[]", None);
     }
 
     #[test]

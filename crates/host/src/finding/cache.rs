@@ -164,8 +164,14 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
             .into(),
             evidence: vec![evidence, model],
             fix: if physical {
-                "none needed while programs fsync what matters; keep it alike in all arms of a \
-                 comparison. For every write to be safe: hdparm -W0, or a drive with capacitors"
+                if nvme {
+                    "none needed while programs fsync what matters; keep it alike in all arms of a \
+                     comparison. For every write to be safe: nvme set-feature -f 6 -v 0, or a drive \
+                     with capacitors"
+                } else {
+                    "none needed while programs fsync what matters; keep it alike in all arms of a \
+                     comparison. For every write to be safe: hdparm -W0, or a drive with capacitors"
+                }
             } else {
                 "ask the host's administrator what the disk is and how it is cached; it decides \
                  every figure measured here"

@@ -154,7 +154,10 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
             evidence.push(format!("log: {}", unit.errors.evidence()));
         }
     }
-    if let Some(disk) = log.disks.get(&device.name).filter(|disk| !disk.errors.is_empty()) {
+    // Requests to a file, to memory or to another machine fail for reasons that are no link's; and
+    // the kernel gives such names again and again without a word in its log.
+    let disk = log.disks.get(&device.name).filter(|_| device.is_drive());
+    if let Some(disk) = disk.filter(|disk| !disk.errors.is_empty()) {
         evidence.push(format!("log: {}", disk.errors.evidence()));
     }
     if evidence.is_empty() {

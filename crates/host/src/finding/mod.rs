@@ -17,6 +17,7 @@ mod tuning;
 pub use id::FindingId;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,16 @@ pub enum Severity {
     Warn,
     /// Good to know.
     Info,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+        })
+    }
 }
 
 /// Something that is wrong, or that one should know.

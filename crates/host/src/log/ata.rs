@@ -98,7 +98,7 @@ impl AtaPortLog {
 impl KernelLog {
     pub(super) fn ata_line(&mut self, message: &str) -> bool {
         let Some((number, unit, rest)) = prefix(message) else { return false };
-        let speaking = self.speaking.clone();
+        let (speaking, at) = (self.speaking.clone(), self.at_s);
         let Some(port) = entry(&mut self.ports, number) else { return false };
         if rest.starts_with("SATA max") || rest.starts_with("PATA max") {
             port.line = Some(rest.to_owned());
@@ -110,9 +110,9 @@ impl KernelLog {
             port.forced.add(message);
             return true;
         }
-        port.link_line(unit, rest, message)
+        port.link_line((unit, rest), message, at)
             || port.device_line(unit, rest, message)
-            || port.error_line(rest, message)
+            || port.error_line(rest, message, at)
     }
 }
 
@@ -127,7 +127,12 @@ fn prefix(message: &str) -> Option<(u32, Option<u32>, &str)> {
 }
 
 impl AtaPortLog {
-    fn link_line(&mut self, unit: Option<u32>, rest: &str, message: &str) -> bool {
+    fn link_line(
+        &mut self,
+        (unit, rest): (Option<u32>, &str),
+        message: &str,
+        at: Option<u64>,
+    ) -> bool {
         let up = rest.strip_prefix("SATA link up ");
         let slower = rest.strip_prefix("limiting SATA link speed to ");
         if up.is_none() && slower.is_none() {
@@ -135,7 +140,7 @@ impl AtaPortLog {
         }
         let Some(link) = entry(&mut self.links, unit) else { return false };
         if let Some(slower) = slower {
-            link.downshifts.add(message);
+            link.downshifts.add_at(message, at);
             // The reset that follows brings it up at the new limit; what comes up later counts.
             link.limit = Speed::parse(slower);
             link.speed = link.limit.or(link.speed);
@@ -170,7 +175,7 @@ impl AtaPortLog {
         true
     }
 
-    fn error_line(&mut self, rest: &str, message: &str) -> bool {
+    fn error_line(&mut self, rest: &str, message: &str, at: Option<u64>) -> bool {
         if rest.contains("(media error)") || rest.starts_with("error: { UNC") {
             self.medium_errors += 1;
             return true;
@@ -181,7 +186,7 @@ impl AtaPortLog {
             || says.iter().any(|text| rest.contains(text))
             || rest.starts_with("hard resetting link") && !self.errors.is_empty();
         if told {
-            self.errors.add(message);
+            self.errors.add_at(message, at);
         }
         told
     }

@@ -25,9 +25,10 @@ pub struct UnitLog {
 impl KernelLog {
     /// `sd 0:0:0:0: [sda] ...`.
     pub(super) fn disk_line(&mut self, message: &str) -> bool {
+        let at = self.at_s;
         if let Some(name) = failed_disk(message) {
             let Some(disk) = entry(&mut self.disks, name.to_owned()) else { return false };
-            disk.errors.add(message);
+            disk.errors.add_at(message, at);
             return true;
         }
         if !message.starts_with("sd ") {
@@ -35,6 +36,13 @@ impl KernelLog {
         }
         let Some((_, rest)) = message.split_once('[') else { return false };
         let Some((name, rest)) = rest.split_once("] ") else { return false };
+        if rest.starts_with("Attached SCSI ") {
+            // Names are given anew: what failed under this one before was another attachment.
+            if let Some(disk) = self.disks.get_mut(name) {
+                disk.errors = Lines::default();
+            }
+            return true;
+        }
         let assumed = rest.starts_with("Assuming drive cache: write through");
         if !assumed && !rest.starts_with("Write cache: ") {
             return false;
@@ -54,6 +62,12 @@ impl KernelLog {
     pub(super) fn unit_line(&mut self, message: &str) -> bool {
         let Some((kind, rest)) = message.split_once(' ') else { return false };
         let Some((name, rest)) = rest.split_once(": ") else { return false };
+        let at = self.at_s;
+        if kind == "nvme" && rest.starts_with("pci function ") {
+            // A controller that is found anew has a past of its own.
+            self.units.remove(name);
+            return true;
+        }
         let ignored = kind == "usb" && rest.starts_with("UAS is ignored for this device");
         let errors: &[&str] = match kind {
             "usb" => &["reset ", "device descriptor read/"],
@@ -74,7 +88,7 @@ impl KernelLog {
         if ignored {
             unit.uas_ignored.add(message);
         } else {
-            unit.errors.add(message);
+            unit.errors.add_at(message, at);
         }
         true
     }
@@ -103,6 +117,19 @@ mod tests {
             log.disks["sda"].write_cache.as_deref().unwrap().starts_with("Write cache: enabled")
         );
         assert_eq!(log.disks["sdb"].assumed_write_through.count, 1);
+    }
+
+    #[test]
+    fn a_name_that_is_given_again_starts_without_errors() {
+        let failed = "[  10.5] I/O error, dev sdb, sector 2048 op 0x0:(READ)\n";
+        let attached = "[  11.5] sd 6:0:0:0: [sdb] Attached SCSI disk\n";
+        let count = |text: &str| KernelLog::parse(text).disks["sdb"].errors.count;
+        assert_eq!(count(&format!("{attached}{failed}{failed}")), 2);
+        assert_eq!(count(&format!("{failed}{attached}")), 0);
+        let timeout = "nvme nvme0: I/O 12 QID 3 timeout, aborting\n";
+        let found = "nvme nvme0: pci function 0000:03:00.0\n";
+        assert_eq!(KernelLog::parse(&format!("{found}{timeout}")).units["nvme0"].errors.count, 1);
+        assert!(KernelLog::parse(&format!("{timeout}{found}")).units.is_empty());
     }
 
     #[test]

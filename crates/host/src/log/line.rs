@@ -14,6 +14,18 @@ pub(super) fn message(line: &str) -> &str {
     after_stamp(line).trim_start()
 }
 
+/// When a line came, in seconds since the boot, where it has such a stamp: `[ 1.234567]`, or the
+/// microseconds of a record of `/dev/kmsg`. Dates say nothing without the date of the boot.
+pub(super) fn seconds(line: &str) -> Option<u64> {
+    if after_kmsg(line).is_some() {
+        let microseconds: u64 = line.split(',').nth(2)?.parse().ok()?;
+        return Some(microseconds / 1_000_000);
+    }
+    let (_, rest) = line.split_once('[')?;
+    let (whole, fraction) = rest.split_once(']')?.0.trim().split_once('.')?;
+    if digits(fraction) { whole.parse().ok() } else { None }
+}
+
 /// After `kernel: `, where what stands before it looks like a date and a host.
 fn after_kernel(line: &str) -> Option<&str> {
     let (before, after) = line.split_once(" kernel: ")?;
@@ -75,6 +87,19 @@ fn digits(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stamps_are_seconds_since_the_boot() {
+        let check = |line: &str, expected| assert_eq!(seconds(line), expected, "{line}");
+        check("[    1.234567] ata1: text", Some(1));
+        check("<6>[ 5140.234567][    T1] ata1: text", Some(5140));
+        check("Sep 13 12:00:00 tower kernel: [   71.234567] ata1: text", Some(71));
+        check("6,339,5140900,-;ata1: text", Some(5));
+        check("[Mon Sep 13 12:00:00 2009] ata1: text", None);
+        check("sd 0:0:0:0: [sda] Write cache: enabled", None);
+        check("[1.] a", None);
+        check("", None);
+    }
 
     #[test]
     fn what_stands_before_the_message_is_taken_off() {

@@ -31,6 +31,8 @@ pub struct Lines {
     pub first: Vec<String>,
     /// All of them.
     pub count: u64,
+    /// When the last one came, in seconds since the machine was booted; where the log says so.
+    pub last_s: Option<u64>,
 }
 
 impl Lines {
@@ -39,6 +41,12 @@ impl Lines {
         if self.first.len() < LINES_KEPT {
             self.first.push(line.to_owned());
         }
+    }
+
+    /// Adds a line that came so many seconds after the boot.
+    fn add_at(&mut self, line: &str, seconds: Option<u64>) {
+        self.add(line);
+        self.last_s = seconds.or(self.last_s);
     }
 
     /// Whether there are none.
@@ -52,6 +60,9 @@ impl Lines {
         let more = self.count - self.first.len() as u64;
         if more > 0 {
             text.push_str(&format!("; and {more} more"));
+        }
+        if let Some(seconds) = self.last_s {
+            text.push_str(&format!("; the last {seconds} s after boot"));
         }
         text
     }
@@ -72,6 +83,8 @@ pub struct KernelLog {
     pub understood: Vec<String>,
     /// Whether lines were seen at all.
     pub present: bool,
+    /// When the line at hand came, in seconds since the boot.
+    at_s: Option<u64>,
     /// The PCI function that spoke last: the ports that follow are its own.
     speaking: Option<String>,
 }
@@ -85,6 +98,7 @@ impl KernelLog {
             while !line.is_char_boundary(end) {
                 end -= 1;
             }
+            log.at_s = line::seconds(&line[..end]);
             log.line(line::message(&line[..end]), line.starts_with([' ', '\t']));
         }
         log
@@ -100,7 +114,7 @@ impl KernelLog {
             return;
         }
         if message.starts_with("Linux version ") {
-            *self = Self::default();
+            *self = Self { at_s: self.at_s, ..Self::default() };
         }
         self.present = true;
         let understood = self.ata_line(message)
@@ -108,8 +122,12 @@ impl KernelLog {
             || self.disk_line(message)
             || self.unit_line(message);
         if understood {
-            let indent = if indented { "\t" } else { "" };
-            self.understood.push(format!("{indent}{message}"));
+            let before = match self.at_s {
+                Some(seconds) => format!("[{seconds:>5}.000000] "),
+                None if indented => "\t".to_owned(),
+                None => String::new(),
+            };
+            self.understood.push(before + message);
         }
     }
 }
@@ -142,6 +160,8 @@ mod tests {
             lines.add(&format!("line {number}"));
         }
         assert_eq!(lines.evidence(), "line 1; line 2; line 3; and 2 more");
+        lines.add_at("line 6", Some(71));
+        assert!(lines.evidence().ends_with("and 3 more; the last 71 s after boot"));
     }
 
     proptest::proptest! {

@@ -4,6 +4,7 @@
 //! start at the root again, and one that climbs above it is refused. Nothing is trusted to be
 //! small, text, or finished. What cannot be read is noted ([`Root::problems`]) and left out.
 
+mod folder;
 mod node;
 mod record;
 mod resolve;
@@ -15,14 +16,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use resolve::Ending;
+use folder::{Folder, Folders, Told};
+use resolve::{Ending, join};
 
 /// Most bytes of one attribute: sysfs gives at most a page (4096, or 64 KiB on some machines).
 pub const ATTRIBUTE_BYTES_MAX: usize = 64 << 10;
@@ -48,10 +48,8 @@ pub struct Root {
     base: PathBuf,
     problems: RefCell<BTreeMap<String, String>>,
     /// Folders that were seen to be no links, so that they are asked after only once.
-    folders: RefCell<HashSet<String>>,
-    /// The folder that was read from last: attributes are read folder by folder, and from an open
-    /// one the kernel need not walk a path of ten names for each. Opened at the second attribute.
-    open: RefCell<Option<(String, Option<Rc<OwnedFd>>)>>,
+    known: RefCell<HashSet<String>>,
+    folders: Folders,
     recording: Option<RefCell<Recording>>,
 }
 
@@ -61,8 +59,8 @@ impl Root {
         Self {
             base: base.into(),
             problems: RefCell::default(),
-            folders: RefCell::default(),
-            open: RefCell::default(),
+            known: RefCell::default(),
+            folders: Folders::default(),
             recording: None,
         }
     }
@@ -101,11 +99,36 @@ impl Root {
     pub fn text(&self, path: &str, limit: usize) -> Option<String> {
         let (resolved, ending) = self.follow(path)?;
         if ending != Ending::File {
-            // Opening a pipe would wait for its other end; opening a device may do anything.
-            self.report(path, "cannot be read: it is no regular file");
-            return None;
+            return self.refuse(path);
         }
-        let bytes = match self.read(&resolved, limit) {
+        let (folder, name) = resolve::split(&resolved);
+        let open = self.folders.at(&self.base, folder);
+        self.content(Place { open: open.as_deref(), folder, name }, path, limit)
+    }
+
+    /// The text of the attribute `name` in `folder`, which is resolved, and no link itself.
+    fn attribute(&self, folder: &str, name: &str) -> Option<String> {
+        let open = self.folders.at(&self.base, folder);
+        let place = Place { open: open.as_deref(), folder, name };
+        match self.kind(place) {
+            Ok(FileType::RegularFile) => {
+                self.content(place, &join(folder, name), ATTRIBUTE_BYTES_MAX)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // A link, or something that is to be told.
+            _ => self.text(&join(folder, name), ATTRIBUTE_BYTES_MAX),
+        }
+    }
+
+    /// Opening a pipe would wait for its other end; opening a device may do anything.
+    fn refuse(&self, path: &str) -> Option<String> {
+        self.report(path, "cannot be read: it is no regular file");
+        None
+    }
+
+    /// The text of a regular file; `path` is what was asked for.
+    fn content(&self, place: Place<'_>, path: &str, limit: usize) -> Option<String> {
+        let mut bytes = match self.read(place, limit) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => {
@@ -113,24 +136,23 @@ impl Root {
                 return None;
             }
         };
-        let (bytes, cut) = (&bytes[..bytes.len().min(limit)], bytes.len() > limit);
+        let cut = bytes.len() > limit;
         if cut {
+            bytes.truncate(limit);
             self.report(path, &format!("is larger than {limit} bytes; the rest was left out"));
         }
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().file(&resolved, bytes);
+            recording.borrow_mut().file(&join(place.folder, place.name), &bytes);
         }
-        Some(match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
+        Some(String::from_utf8(bytes).unwrap_or_else(|error| {
+            let (at, bytes) = (error.utf8_error(), error.as_bytes());
             // A character cut in two by the limit is no fault of the file.
-            Err(error) if cut && error.error_len().is_none() => {
-                String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+            if cut && at.error_len().is_none() {
+                return String::from_utf8_lossy(&bytes[..at.valid_up_to()]).into_owned();
             }
-            Err(_) => {
-                self.report(path, "is not text (UTF-8); what is not was replaced");
-                String::from_utf8_lossy(bytes).into_owned()
-            }
-        })
+            self.report(path, "is not text (UTF-8); what is not was replaced");
+            String::from_utf8_lossy(bytes).into_owned()
+        }))
     }
 
     /// Notes that something is wrong with `path`.
@@ -144,40 +166,42 @@ impl Root {
     }
 
     /// One byte more than `limit` where the file has it, so that the caller can tell.
-    fn read(&self, resolved: &str, limit: usize) -> std::io::Result<Vec<u8>> {
-        let (folder, name) = resolve::split(resolved);
+    fn read(&self, place: Place<'_>, limit: usize) -> std::io::Result<Vec<u8>> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = match self.open(folder)? {
-            Some(open) => rustix::fs::openat(open, name, flags, Mode::empty())?,
-            None => rustix::fs::open(self.base.join(resolved), flags, Mode::empty())?,
+        let file = match place.open {
+            Some(open) => rustix::fs::openat(&open.fd, place.name, flags, Mode::empty())?,
+            None => rustix::fs::open(self.path_of(place), flags, Mode::empty())?,
         };
         read_up_to(file.into(), limit)
     }
 
-    /// What `name` in `folder` (resolved, and no link itself) is, without following it.
-    fn kind(&self, folder: &str, name: &str) -> std::io::Result<FileType> {
-        let follow = AtFlags::SYMLINK_NOFOLLOW;
-        let about = match &*self.open.borrow() {
-            Some((path, Some(open))) if path == folder => rustix::fs::statat(open, name, follow)?,
-            _ => rustix::fs::lstat(self.base.join(folder).join(name))?,
+    /// What stands at a place, without following it.
+    fn kind(&self, place: Place<'_>) -> std::io::Result<FileType> {
+        let about = match place.open {
+            Some(open) => match open.tell(place.name) {
+                Told::Kind(kind) => return Ok(kind),
+                Told::Missing => return Err(ErrorKind::NotFound.into()),
+                Told::Unknown => {
+                    rustix::fs::statat(&open.fd, place.name, AtFlags::SYMLINK_NOFOLLOW)?
+                }
+            },
+            None => rustix::fs::lstat(self.path_of(place))?,
         };
         Ok(FileType::from_raw_mode(about.st_mode))
     }
 
-    /// A folder, opened for looking things up in it; `None` at the first time in a row.
-    fn open(&self, folder: &str) -> std::io::Result<Option<Rc<OwnedFd>>> {
-        let mut last = self.open.borrow_mut();
-        let Some((path, open)) = last.as_mut().filter(|(path, _)| path == folder) else {
-            *last = Some((folder.to_owned(), None));
-            return Ok(None);
-        };
-        if open.is_none() {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let path = self.base.join(path.as_str());
-            *open = Some(Rc::new(rustix::fs::open(path, flags, Mode::empty())?));
-        }
-        Ok(open.clone())
+    fn path_of(&self, place: Place<'_>) -> PathBuf {
+        self.base.join(place.folder).join(place.name)
     }
+}
+
+/// A name in a folder that is resolved, and no link itself.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The folder, where it is open.
+    open: Option<&'a Folder>,
+    folder: &'a str,
+    name: &'a str,
 }
 
 /// Reads to the end or one byte past `limit`. A page at once: sysfs makes its text at each read.

@@ -1,14 +1,13 @@
 //! A folder of attributes.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::str::FromStr;
 
-use super::resolve::{join, parent};
-use super::{ATTRIBUTE_BYTES_MAX, Root, plain};
+use rustix::fs::FileType;
 
-/// Most entries of one folder; a machine with more disks than that is another's problem.
-const ENTRIES_MAX: usize = 16_384;
+use super::folder::ENTRIES_MAX;
+use super::resolve::{join, parent};
+use super::{ATTRIBUTE_BYTES_MAX, Place, Root, plain};
 
 /// A folder of the tree; its path holds no links.
 #[derive(Debug, Clone)]
@@ -68,7 +67,10 @@ impl<'r> Node<'r> {
 
     /// An attribute of several lines, as it is.
     pub fn lines(&self, name: &str) -> Option<String> {
-        self.root.text(&join(&self.path, name), ATTRIBUTE_BYTES_MAX)
+        if name.contains('/') {
+            return self.root.text(&join(&self.path, name), ATTRIBUTE_BYTES_MAX);
+        }
+        self.root.attribute(&self.path, name)
     }
 
     /// An attribute that is a number; what is none is reported.
@@ -110,31 +112,35 @@ impl<'r> Node<'r> {
 
     /// What is in it, by name.
     pub fn entries(&self) -> Vec<Entry> {
-        let listed = match fs::read_dir(self.root.base.join(&self.path)) {
+        let root = self.root;
+        let listed = match root.folders.listed(&root.base, &self.path) {
             Ok(listed) => listed,
             Err(error) => {
+                let error = std::io::Error::from(error);
                 if error.kind() != ErrorKind::NotFound {
-                    self.root.report(&self.path, &format!("cannot be listed: {}", plain(&error)));
+                    root.report(&self.path, &format!("cannot be listed: {}", plain(&error)));
                 }
                 return Vec::new();
             }
         };
-        let mut entries = Vec::new();
-        for entry in listed.flatten() {
-            if entries.len() >= ENTRIES_MAX {
-                self.root.report(&self.path, &format!("has over {ENTRIES_MAX} entries"));
-                break;
-            }
-            let kind = entry.file_type().ok();
-            let folder = kind.is_some_and(|kind| kind.is_dir() || kind.is_symlink());
-            match entry.file_name().into_string() {
-                Ok(name) => entries.push(Entry { name, folder }),
-                Err(name) => {
-                    let shown = name.to_string_lossy().into_owned();
-                    self.root.report(&join(&self.path, &shown), "has a name that is not text");
-                }
-            }
+        if listed.is_cut {
+            root.report(&self.path, &format!("has over {ENTRIES_MAX} entries"));
         }
+        for name in &listed.odd {
+            root.report(&join(&self.path, name), "has a name that is not text");
+        }
+        let entry = |(name, kind): (&String, FileType)| {
+            let kind = match kind {
+                FileType::Unknown => {
+                    let place = Place { open: Some(&listed), folder: &self.path, name };
+                    root.kind(place).unwrap_or(kind)
+                }
+                kind => kind,
+            };
+            let folder = matches!(kind, FileType::Directory | FileType::Symlink);
+            Entry { name: name.clone(), folder }
+        };
+        let mut entries: Vec<Entry> = listed.names().map(entry).collect();
         entries.sort();
         self.record(&entries);
         entries

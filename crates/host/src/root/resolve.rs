@@ -1,12 +1,10 @@
 //! Following symbolic links by hand, inside the root.
 
-use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
 
 use rustix::fs::FileType;
 
-use super::{Root, plain};
+use super::{Place, Root, plain};
 
 /// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS_MAX: usize = 40;
@@ -23,7 +21,7 @@ pub(super) enum Ending {
 }
 
 /// What stands at one place.
-enum Place {
+enum Found {
     Link(String),
     Ending(Ending),
 }
@@ -55,12 +53,12 @@ impl Root {
             }
             let before = here.len();
             push(&mut here, part);
-            if self.folders.borrow().contains(&here) {
+            if self.known.borrow().contains(&here) {
                 continue;
             }
             match self.look(path, &here)? {
-                Place::Ending(found) => ending = found,
-                Place::Link(target) => {
+                Found::Ending(found) => ending = found,
+                Found::Link(target) => {
                     links += 1;
                     if links > LINKS_MAX || rest.len() > PATH_BYTES_MAX {
                         self.report(path, "symbolic links go in a circle; not followed");
@@ -77,7 +75,7 @@ impl Root {
 
     /// Where to begin: behind the longest part of `path` that was seen before.
     fn start(&self, path: &str) -> (String, String) {
-        let folders = self.folders.borrow();
+        let folders = self.known.borrow();
         for (at, _) in path.rmatch_indices('/') {
             if folders.contains(&path[..at]) {
                 return (path[..at].to_owned(), path[at + 1..].to_owned());
@@ -87,9 +85,10 @@ impl Root {
     }
 
     /// What stands at `place`, whose folder is resolved already; `None` where there is nothing.
-    fn look(&self, asked: &str, place: &str) -> Option<Place> {
+    fn look(&self, asked: &str, place: &str) -> Option<Found> {
         let (folder, name) = split(place);
-        let kind = match self.kind(folder, name) {
+        let open = self.folders.at(&self.base, folder);
+        let kind = match self.kind(Place { open: open.as_deref(), folder, name }) {
             Ok(kind) => kind,
             Err(error) => {
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
@@ -99,16 +98,16 @@ impl Root {
             }
         };
         if kind == FileType::Symlink {
-            return self.read_link(place).map(Place::Link);
+            return self.read_link(place).map(Found::Link);
         }
         if kind == FileType::Directory {
-            self.folders.borrow_mut().insert(place.to_owned());
+            self.known.borrow_mut().insert(place.to_owned());
             if let Some(recording) = &self.recording {
                 recording.borrow_mut().folder(place);
             }
-            return Some(Place::Ending(Ending::Folder));
+            return Some(Found::Ending(Ending::Folder));
         }
-        Some(Place::Ending(if kind == FileType::RegularFile {
+        Some(Found::Ending(if kind == FileType::RegularFile {
             Ending::File
         } else {
             Ending::Other
@@ -117,8 +116,13 @@ impl Root {
 
     /// The text of the link at `place`, whose folder is resolved already.
     pub(super) fn read_link(&self, place: &str) -> Option<String> {
-        let target = fs::read_link(self.base.join(place)).ok()?;
-        let Some(target) = Path::to_str(&target) else {
+        let (folder, name) = split(place);
+        let target = match self.folders.at(&self.base, folder) {
+            Some(open) => rustix::fs::readlinkat(&open.fd, name, Vec::new()),
+            None => rustix::fs::readlink(self.base.join(place), Vec::new()),
+        };
+        let target = target.ok()?;
+        let Ok(target) = target.to_str() else {
             self.report(place, "links to a name that is not text");
             return None;
         };

@@ -1,6 +1,7 @@
 //! From a profile and options to a drive that runs.
 
 mod one_by_one;
+mod shelf;
 
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::{Device as _, Span};
@@ -46,6 +47,9 @@ pub enum BuildError {
     /// IDE knows no queuing.
     #[error("`ncq=on` needs `controller=ahci`: IDE knows no command queuing")]
     NoQueuing,
+    /// Drives cannot be put together so.
+    #[error("{0}")]
+    Shelf(&'static str),
 }
 
 /// Builds the drive that `profile` describes, attached as `options` say; `seed` governs what is
@@ -54,6 +58,14 @@ pub enum BuildError {
 /// # Errors
 /// Options that this drive cannot have.
 pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    if options.shelf.is_plain() {
+        one(profile, options, seed)
+    } else {
+        shelf::put(profile, options, seed)
+    }
+}
+
+fn one(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
     let model = profile.model.clone();
     match &profile.body {
         profile::Body::Hdd(hdd) => attach(model, hdd, options, options.seed.unwrap_or(seed)),
@@ -64,7 +76,7 @@ pub fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, B
                 return Err(BuildError::NothingToSet { model, key });
             }
             let capacity_bytes = capacity.bytes().get();
-            let about = About { model, capacity_bytes, attached: None };
+            let about = About { model, capacity_bytes, attached: None, arrangement: None };
             let body = Body::Fixed(Fixed::new(*capacity, *service, *servers));
             Ok(Drive { about, body })
         }
@@ -96,7 +108,7 @@ fn attach(
     });
     let stack = Box::new(Stack::new(host, wire, Mechanism::Queued(Box::new(disk))));
     let mut drive = Drive {
-        about: About { model, capacity_bytes: 0, attached: Some(attached) },
+        about: About { model, capacity_bytes: 0, attached: Some(attached), arrangement: None },
         body: Body::Stack(stack),
     };
     drive.about.capacity_bytes = drive.capacity().bytes().get();

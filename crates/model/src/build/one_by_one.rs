@@ -54,7 +54,7 @@ pub(super) fn attach(
     let disk = Mechanism::OneByOne(Box::new(scsi::Disk::new(params)));
     let stack = Box::new(Stack::new(host, wire, disk));
     let mut drive = Drive {
-        about: About { model, capacity_bytes: 0, attached: Some(attached) },
+        about: About { model, capacity_bytes: 0, attached: Some(attached), arrangement: None },
         body: Body::Stack(stack),
     };
     drive.about.capacity_bytes = drive.capacity().bytes().get();

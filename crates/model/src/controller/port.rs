@@ -23,6 +23,11 @@ impl Port {
         Self { per_sector, per_command, free: Time::ZERO }
     }
 
+    /// When everything that it has taken so far is through.
+    pub(crate) fn quiet(&self) -> Time {
+        self.free
+    }
+
     fn carrying(&self, sectors: Sectors) -> Span {
         Span::from_ns((sectors.get().saturating_mul(self.per_sector)).div_ceil(1 << 16))
     }

@@ -3,6 +3,7 @@
 use drivelab_core::{Lba, Sectors};
 
 use super::spindle::Angle;
+use crate::planted::planted;
 
 /// A band of cylinders with the same number of sectors on every track.
 #[derive(Debug, Clone)]
@@ -27,6 +28,7 @@ pub(crate) struct Zone {
 
 impl Zone {
     fn track_start(&self, cylinder: u64, head: u64, heads: u64) -> Angle {
+        let head = if planted!(SkewForgotten) { 0 } else { head };
         let switches = cylinder * (heads - 1) + head;
         self.origin
             .wrapping_add(switches.wrapping_mul(self.track_skew))

@@ -18,6 +18,8 @@ use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, S
 use crate::drive::Counters;
 use crate::drive::stack::Event;
 use crate::event::EventQueue;
+use crate::planted::planted;
+use crate::watch::{self, Step};
 use geometry::Arm;
 use mechanics::{Ended, Stream};
 use parts::{Parts, Retries};
@@ -70,6 +72,8 @@ pub(crate) struct Disk {
     sequence: u64,
     /// What reached the medium out of the cache, once somebody has asked for it.
     destaged: Option<Vec<Destaged>>,
+    /// What happened, once somebody has asked for it.
+    watched: Option<Vec<Step>>,
     pub(crate) counters: Counters,
 }
 
@@ -88,6 +92,7 @@ impl Disk {
             next_lba: None,
             sequence: 0,
             destaged: None,
+            watched: None,
             counters: Counters::default(),
             parts,
         }
@@ -100,6 +105,19 @@ impl Disk {
     /// Moves the records of what reached the medium out of the cache; keeps them from now on.
     pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
         records.append(self.destaged.get_or_insert_default());
+    }
+
+    /// Moves the steps since the last call; keeps them from now on.
+    pub(crate) fn watch(&mut self, steps: &mut Vec<Step>) {
+        steps.append(self.watched.get_or_insert_default());
+    }
+
+    /// Keeps `step` where somebody watches.
+    #[inline]
+    pub(crate) fn note(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(steps) = &mut self.watched {
+            steps.push(step());
+        }
     }
 
     /// Takes a command that holds `tag`.
@@ -118,7 +136,10 @@ impl Disk {
             Op::Flush => self.accept_flush(now, tag, events),
             Op::Trim => {
                 if let Some(cache) = &mut self.writes {
-                    cache.drop_range(request.lba, request.end(), &self.parts.mechanics);
+                    let range = request.lba..request.end();
+                    cache.drop_range(range, self.parts.port.quiet(), &self.parts.mechanics);
+                    self.make_room(now, events);
+                    self.finish_flushes(now, events);
                 }
                 self.answer_at_once(now, tag, events);
             }
@@ -179,10 +200,15 @@ impl Disk {
             self.buffer_read_ahead(now);
             self.ahead = None;
         }
-        self.reads.forget(request.lba, request.end());
+        if !planted!(StaleHit) {
+            self.reads.forget(request.lba, request.end());
+        }
         let candidate = self.candidate(now, tag, request);
         match &self.writes {
-            Some(cache) if !request.fua && cache.can_ever_hold(request.sectors) => {
+            Some(cache)
+                if (!request.fua || planted!(FuaIgnored))
+                    && cache.can_ever_hold(request.sectors) =>
+            {
                 if cache.has_room(request.sectors) && self.no_room.is_empty() {
                     self.cache_write(now, candidate, events);
                 } else {
@@ -200,12 +226,14 @@ impl Disk {
     /// Takes a write into the cache and reports it as done.
     fn cache_write(&mut self, now: Time, write: Candidate, events: &mut EventQueue<Event>) {
         self.counters.cached_writes += 1;
+        self.note(|| Step::Cached { at: now, tag: write.tag });
         let processing = self.parts.overheads.write_hit;
         let done = self.parts.port.exchange(now, processing, write.sectors);
         let served_by = ServedBy::DriveWriteCache;
         events.push(done, Event::Done { tag: write.tag, served_by });
         let cache = self.writes.as_mut().expect("only called with a cache");
-        cache.insert(Candidate { ready: done, arrived: now, ..write }, &self.parts.mechanics);
+        let ready = if planted!(DestageBeforeData) { now } else { done };
+        cache.insert(Candidate { ready, arrived: now, ..write }, &self.parts.mechanics);
         if self.access.is_none() {
             events.push(done, Event::Wake);
         }
@@ -213,7 +241,7 @@ impl Disk {
 
     fn accept_flush(&mut self, now: Time, tag: u8, events: &mut EventQueue<Event>) {
         let clean = self.writes.as_ref().is_none_or(WriteCache::is_clean);
-        if clean && self.no_room.is_empty() {
+        if (clean && self.no_room.is_empty()) || planted!(FlushDoesNotDrain) {
             self.answer_at_once(now, tag, events);
             return;
         }
@@ -270,7 +298,12 @@ impl Disk {
         if self.destages(heads.now, queued.is_some()) {
             let cache = self.writes.as_mut().expect("only a cache destages");
             if let Some(index) = choosing.best_of_cached(cache.runs()) {
-                return Some((cache.begin(index), true));
+                let run = cache.begin(index);
+                if planted!(DestageDropped) && run.sequence.is_multiple_of(4) {
+                    cache.finish();
+                } else {
+                    return Some((run, true));
+                }
             }
         }
         queued.map(|index| (self.queue.swap_remove(index), false))
@@ -337,7 +370,29 @@ impl Disk {
         self.ahead = None;
         self.counters.medium_busy += ended.at.since(now);
         self.access = Some(Access { work, cached, begun: now, streaming_since, ended });
-        events.push(ended.at, Event::MediumFree);
+        self.note_begun(now, reads_on);
+        if planted!(DoneBeforeMedium) && !cached {
+            let served_by = ServedBy::Medium;
+            events.push(streaming_since, Event::Done { tag: work.tag, served_by });
+        }
+        let free = if planted!(TwoOnMedium) { streaming_since.max(now) } else { ended.at };
+        events.push(free, Event::MediumFree);
+    }
+
+    fn note_begun(&mut self, at: Time, goes_on: bool) {
+        let Some(Access { work, cached, streaming_since, ended, .. }) = self.access else { return };
+        self.note(|| {
+            let access = watch::Access {
+                tag: (!cached).then_some(work.tag),
+                write: work.write,
+                lba: work.lba,
+                sectors: work.sectors,
+                goes_on,
+                on_sector: streaming_since,
+                until: ended.at,
+            };
+            Step::Begun { at, access }
+        });
     }
 
     fn lost_to_retries(&mut self) -> Span {
@@ -351,6 +406,7 @@ impl Disk {
     /// The access is done: answers it, and commits to the next before the host can react.
     pub(crate) fn medium_free(&mut self, now: Time, events: &mut EventQueue<Event>) {
         let access = self.access.take().expect("the medium was busy");
+        self.note(|| Step::Ended { at: now });
         let Access { work, .. } = access;
         let end = work.lba + work.sectors;
         self.arm = access.ended.arm;
@@ -362,23 +418,35 @@ impl Disk {
                 let (lba, sectors) = (run.lba, run.sectors);
                 records.push(Destaged { lba, sectors, taken: access.begun, at: now });
             }
-            self.make_room(now, events);
         } else if work.write {
             if let Some(cache) = &mut self.writes {
-                cache.superseded(work.lba, end, work.sequence, &self.parts.mechanics);
+                cache.superseded(&work, self.parts.port.quiet(), &self.parts.mechanics);
             }
             let done = self.parts.port.report(now);
-            events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
+            self.answer_from_medium(done, work.tag, events);
         } else {
             let buffered = self.reads.fill(work.lba, end);
             let port = &mut self.parts.port;
             let done = port.send_streamed(access.streaming_since, now, work.sectors);
-            events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
+            self.answer_from_medium(done, work.tag, events);
             self.read_on(access.ended, buffered..end);
+        }
+        if !planted!(RoomUnnoticed) || access.cached {
+            self.make_room(now, events);
         }
         self.finish_flushes(now, events);
         self.commit(now, self.parts.order, events);
         self.next_lba = None;
+    }
+
+    fn answer_from_medium(&self, done: Time, tag: u8, events: &mut EventQueue<Event>) {
+        if planted!(DoneBeforeMedium) {
+            return;
+        }
+        if planted!(RequestLost) && self.sequence.is_multiple_of(64) {
+            return;
+        }
+        events.push(done, Event::Done { tag, served_by: ServedBy::Medium });
     }
 
     /// After a read the head stays with the stream until something else is to be done.
@@ -386,6 +454,13 @@ impl Disk {
         if self.parts.read_segments > 0 {
             let size = self.parts.read_ahead;
             self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);
+            self.note_ahead();
+        }
+    }
+
+    fn note_ahead(&mut self) {
+        if let Some((from, to)) = self.ahead.map(|ahead| ahead.range()) {
+            self.note(|| Step::ReadsAhead { from, to });
         }
     }
 
@@ -406,6 +481,7 @@ impl Disk {
     fn extend_read_ahead(&mut self, now: Time, end: Lba) {
         if let Some(ahead) = &mut self.ahead {
             ahead.extend(&self.parts.mechanics, self.arm, now, end, self.parts.read_ahead);
+            self.note_ahead();
         }
     }
 

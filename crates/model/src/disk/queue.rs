@@ -4,6 +4,7 @@ use drivelab_core::{Lba, Sectors, Span, Time};
 
 use super::geometry::{Arm, Place};
 use super::mechanics::Mechanics;
+use crate::planted::planted;
 
 /// One access that the medium could serve next: a queued command, or cached data to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +108,12 @@ impl<'a> Choosing<'a> {
             if candidate.ready > self.heads.now {
                 continue;
             }
-            let rank = (self.cost(candidate, patience), candidate.sequence);
+            let turn = if planted!(NewestFirst) && self.order == Order::Fifo {
+                !candidate.sequence
+            } else {
+                candidate.sequence
+            };
+            let rank = (self.cost(candidate, patience), turn);
             if self.best.is_none_or(|best| rank < best) {
                 self.best = Some(rank);
                 found = Some(index);
@@ -121,7 +127,7 @@ impl<'a> Choosing<'a> {
     fn cost(&self, candidate: &Candidate, patience: u64) -> i64 {
         let Order::ShortestPositioning { guard, ageing, age_limit } = self.order else { return 0 };
         let waited = self.heads.now.since(candidate.arrived);
-        if waited > age_limit * patience {
+        if waited > age_limit * patience && !planted!(AgeIgnored) {
             // Below every other cost; among those that are over it the sequence decides.
             return i64::MIN;
         }

@@ -7,6 +7,7 @@ use drivelab_core::{Lba, Sectors, Time};
 use super::geometry::Arm;
 use super::mechanics::{Ended, Mechanics, Stream};
 use super::read_cache::ReadCache;
+use crate::planted::planted;
 
 /// The head follows the sectors after the last read until the limit, then stands by.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,9 @@ impl ReadAhead {
         read: Range<Lba>,
         size: Sectors,
     ) -> Option<Self> {
-        let limit = mechanics.geometry.end().min(read.end + size);
+        let end = mechanics.geometry.end();
+        let end = if planted!(ReadAheadBeyondEnd) { end + Sectors::new(64) } else { end };
+        let limit = end.min(read.end + size);
         if limit <= read.end {
             return None;
         }
@@ -81,6 +84,11 @@ impl ReadAhead {
             self.stream = mechanics.stream_from(now, arm, self.limit);
         }
         self.limit = limit;
+    }
+
+    /// From the sector after those that have passed to the last one that may.
+    pub(super) fn range(&self) -> (Lba, Lba) {
+        (self.reached, self.limit)
     }
 
     /// Whether any of the sectors it holds or is about to read lie between `start` and `end`.

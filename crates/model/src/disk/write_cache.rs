@@ -1,9 +1,12 @@
 //! The volatile write cache: acknowledged data that is not on the medium yet.
 
+use std::ops::Range;
+
 use drivelab_core::{Lba, Sectors, Time};
 
 use super::mechanics::Mechanics;
 use super::queue::Candidate;
+use crate::planted::planted;
 
 /// The longest run that is written in one go.
 ///
@@ -42,7 +45,8 @@ impl WriteCache {
 
     /// Whether a write of `sectors` can be taken now.
     pub(crate) fn has_room(&self, sectors: Sectors) -> bool {
-        self.dirty + sectors <= self.size && self.runs.len() < self.max_runs
+        (self.dirty + sectors <= self.size || planted!(CacheOverfilled))
+            && self.runs.len() < self.max_runs
     }
 
     /// Whether it is so full that its data competes with waiting reads.
@@ -57,7 +61,10 @@ impl WriteCache {
 
     /// Whether everything that arrived before `sequence` is on the medium.
     pub(crate) fn is_clean_before(&self, sequence: u64) -> bool {
-        let newer = |run: &Candidate| run.sequence >= sequence;
+        let newer = |run: &Candidate| {
+            let counts = if planted!(LaterWritesCount) { run.newest } else { run.sequence };
+            counts >= sequence
+        };
         self.runs.iter().all(newer) && self.writing.as_ref().is_none_or(newer)
     }
 
@@ -100,41 +107,57 @@ impl WriteCache {
             run.newest = write.newest;
             return;
         }
-        self.drop_range(start, end, mechanics);
+        let write = self.inherit(write);
+        self.drop_range(start..end, write.ready, mechanics);
         self.dirty += write.sectors;
-        let joins = |run: &Candidate| {
-            run.lba + run.sectors == start && run.sectors + write.sectors <= LONGEST_RUN
-        };
-        match self.runs.iter_mut().find(|run| joins(run)) {
-            Some(run) => {
-                run.sectors += write.sectors;
-                run.newest = write.newest;
+        let short = |run: &Candidate| run.sectors + write.sectors <= LONGEST_RUN;
+        let before = self.runs.iter().position(|run| run.lba + run.sectors == start && short(run));
+        let after = || self.runs.iter().position(|run| run.lba == end && short(run));
+        let joined = match (before, before.is_none().then(after).flatten()) {
+            (Some(index), _) => {
+                let run = self.runs.remove(index);
                 // The data of a run is written while later data still arrives.
-                run.ready = run.ready.min(write.ready);
+                Candidate { ready: run.ready.min(write.ready), ..run }
             }
-            None => self.join_front(write),
+            (None, Some(index)) => {
+                let run = self.runs.remove(index);
+                let ready = run.ready.max(write.ready);
+                Candidate { lba: write.lba, place: write.place, ready, ..run }
+            }
+            (None, None) => return self.keep(write),
+        };
+        self.keep(Candidate {
+            sectors: joined.sectors + write.sectors,
+            newest: write.newest,
+            sequence: joined.sequence.min(write.sequence),
+            arrived: joined.arrived.min(write.arrived),
+            ..joined
+        });
+    }
+
+    /// `write` with the age of the oldest data that it replaces: a flush that waits for that data
+    /// now waits for what has taken its place.
+    fn inherit(&self, write: Candidate) -> Candidate {
+        let (start, end) = (write.lba, write.lba + write.sectors);
+        let replaced = |run: &&Candidate| run.lba < end && start < run.lba + run.sectors;
+        match self.runs.iter().find(replaced) {
+            Some(run) if !planted!(AgeForgotten) => {
+                Candidate { sequence: run.sequence, arrived: run.arrived, ..write }
+            }
+            _ => write,
         }
     }
 
-    /// Joins `write` to a run that begins where it ends, or keeps it as a run of its own.
-    fn join_front(&mut self, write: Candidate) {
-        let end = write.lba + write.sectors;
-        let follows =
-            |run: &&mut Candidate| run.lba == end && run.sectors + write.sectors <= LONGEST_RUN;
-        match self.runs.iter_mut().find(follows) {
-            Some(run) => {
-                run.lba = write.lba;
-                run.sectors += write.sectors;
-                run.newest = write.newest;
-                run.place = write.place;
-                run.ready = run.ready.max(write.ready);
-            }
-            None => self.runs.push(write),
-        }
+    /// Takes in a run at its place by age.
+    fn keep(&mut self, run: Candidate) {
+        let place = self.runs.partition_point(|older| older.sequence <= run.sequence);
+        self.runs.insert(place, run);
     }
 
-    /// Drops what it holds from `start` up to `end`: overwritten or trimmed.
-    pub(crate) fn drop_range(&mut self, start: Lba, end: Lba, mechanics: &Mechanics) {
+    /// Drops what it holds of `range`: overwritten or trimmed. All data taken before has arrived by
+    /// `arrived`, so what is left behind the gap may be written then.
+    pub(crate) fn drop_range(&mut self, range: Range<Lba>, arrived: Time, mechanics: &Mechanics) {
+        let Range { start, end } = range;
         let mut index = 0;
         while index < self.runs.len() {
             let run = &mut self.runs[index];
@@ -154,20 +177,23 @@ impl WriteCache {
             } else {
                 index += 1;
             }
-            if after > Sectors::ZERO {
+            if after > Sectors::ZERO && !planted!(TailDropped) {
                 self.dirty += after;
                 let place = mechanics.geometry.place(end);
-                self.runs.insert(index, Candidate { place, ..tail });
+                let ready = tail.ready.max(arrived);
+                self.runs.insert(index, Candidate { place, ready, ..tail });
                 index += 1;
             }
         }
     }
 
-    /// Drops what is older than `sequence` from `start` up to `end`: newer data is on the medium.
-    pub(crate) fn superseded(&mut self, start: Lba, end: Lba, sequence: u64, by: &Mechanics) {
-        let overlaps = |run: &Candidate| run.lba < end && start < run.lba + run.sectors;
-        if self.runs.iter().filter(|run| overlaps(run)).all(|run| run.newest < sequence) {
-            self.drop_range(start, end, by);
+    /// Drops what is older than `write`, which is on the medium.
+    pub(crate) fn superseded(&mut self, write: &Candidate, arrived: Time, by: &Mechanics) {
+        let (start, end) = (write.lba, write.lba + write.sectors);
+        let overlaps = |run: &&Candidate| run.lba < end && start < run.lba + run.sectors;
+        let older = |run: &Candidate| run.newest < write.sequence || planted!(NewerDropped);
+        if self.runs.iter().filter(overlaps).all(older) {
+            self.drop_range(start..end, arrived, by);
         }
     }
 

@@ -8,6 +8,7 @@ use super::stack::Event;
 use crate::disk::Disk;
 use crate::event::EventQueue;
 use crate::scsi;
+use crate::watch::Step;
 
 /// What is behind the wire.
 #[derive(Debug)]
@@ -60,13 +61,26 @@ impl Mechanism {
         }
     }
 
-    /// Gives the records of cached data that has reached the medium.
-    ///
-    /// The disk that takes one command at a time keeps none: there a write out of its cache counts
-    /// as volatile until the next flush, which promises less than the drive does and never more.
-    pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
+    /// Gives the records of cached data that has reached the medium by `now`.
+    pub(crate) fn drain_destaged(&mut self, now: Time, records: &mut Vec<Destaged>) {
+        match self {
+            Self::Queued(disk) => disk.drain_destaged(records),
+            Self::OneByOne(disk) => disk.drain_destaged(now, records),
+        }
+    }
+
+    /// Gives the steps since the last call; the disk that takes one command at a time has none.
+    pub(crate) fn watch(&mut self, steps: &mut Vec<Step>) {
         if let Self::Queued(disk) = self {
-            disk.drain_destaged(records);
+            disk.watch(steps);
+        }
+    }
+
+    /// Keeps a step where somebody watches.
+    #[inline]
+    pub(crate) fn note(&mut self, step: impl FnOnce() -> Step) {
+        if let Self::Queued(disk) = self {
+            disk.note(step);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A modelled drive with everything around it.
 
+mod arrangement;
 mod fixed;
 mod mechanism;
 pub(crate) mod stack;
@@ -9,8 +10,12 @@ use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};
 
 use crate::controller::Controller;
 use crate::host::Scheduler;
+use crate::raid::Array;
+use crate::shelf::Shelf;
 use crate::spec::Link;
+use crate::watch::Step;
 
+pub use arrangement::Arrangement;
 pub(crate) use fixed::Fixed;
 pub(crate) use mechanism::Mechanism;
 pub(crate) use stack::Stack;
@@ -27,6 +32,8 @@ pub struct Drive {
 pub(crate) enum Body {
     Stack(Box<Stack>),
     Fixed(Fixed),
+    Shelf(Box<Shelf<Drive>>),
+    Array(Box<Array<Shelf<Drive>>>),
 }
 
 /// What a drive is, for reports.
@@ -38,6 +45,8 @@ pub struct About {
     pub capacity_bytes: u64,
     /// How it is attached; `None` for a drive that is nothing but a service time.
     pub attached: Option<Attached>,
+    /// How several of it are put together; `None` for one of its own.
+    pub arrangement: Option<Arrangement>,
 }
 
 /// How a drive is attached and set, as it came out of profile, options and negotiation.
@@ -96,11 +105,24 @@ impl Drive {
         &self.about
     }
 
+    /// Appends what happened inside since the last call, in order.
+    ///
+    /// A drive starts to keep such steps with the first call, so that runs which nobody watches
+    /// pay nothing for them. Drives of `DiskSim` files and drives of fixed service time, in which
+    /// there is nothing but a service time to see, never have any.
+    pub fn watch(&mut self, steps: &mut Vec<Step>) {
+        if let Body::Stack(stack) = &mut self.body {
+            stack.watch(steps);
+        }
+    }
+
     /// What it has done so far.
     pub fn counters(&self) -> Counters {
         match &self.body {
             Body::Stack(stack) => stack.counters(),
             Body::Fixed(fixed) => fixed.counters(),
+            Body::Shelf(drives) => arrangement::counters(drives),
+            Body::Array(array) => arrangement::counters(array.inner()),
         }
     }
 }
@@ -111,6 +133,8 @@ impl Device for Drive {
         match &self.body {
             Body::Stack(stack) => stack.capacity(),
             Body::Fixed(fixed) => fixed.capacity(),
+            Body::Shelf(drives) => drives.capacity(),
+            Body::Array(array) => array.capacity(),
         }
     }
 
@@ -119,6 +143,8 @@ impl Device for Drive {
         match &mut self.body {
             Body::Stack(stack) => stack.submit(now, request),
             Body::Fixed(fixed) => fixed.submit(now, request),
+            Body::Shelf(drives) => drives.submit(now, request),
+            Body::Array(array) => array.submit(now, request),
         }
     }
 
@@ -127,6 +153,8 @@ impl Device for Drive {
         match &self.body {
             Body::Stack(stack) => stack.next_event(),
             Body::Fixed(fixed) => fixed.next_event(),
+            Body::Shelf(drives) => drives.next_event(),
+            Body::Array(array) => array.next_event(),
         }
     }
 
@@ -135,12 +163,18 @@ impl Device for Drive {
         match &mut self.body {
             Body::Stack(stack) => stack.advance(now, completed),
             Body::Fixed(fixed) => fixed.advance(now, completed),
+            Body::Shelf(drives) => drives.advance(now, completed),
+            Body::Array(array) => array.advance(now, completed),
         }
     }
+
     fn destaged(&mut self, records: &mut Vec<Destaged>) {
         match &mut self.body {
             Body::Stack(stack) => stack.drain_destaged(records),
-            Body::Fixed(_) => {}
+            Body::Shelf(drives) => drives.destaged(records),
+            // An array keeps none: what its members hold counts as volatile until the next flush,
+            // which promises less than they do and never more.
+            Body::Fixed(_) | Body::Array(_) => {}
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::controller::Wire;
 use crate::drive::mechanism::Mechanism;
 use crate::event::EventQueue;
 use crate::host::Host;
+use crate::planted::planted;
+use crate::watch::Step;
 
 /// What happens inside a drive.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +91,12 @@ impl Stack {
                 Event::MediumFree => self.disk.medium_free(at, &mut self.events),
                 Event::Done { tag, served_by } => {
                     let id = self.complete(tag);
-                    completed.push(Completion { id, at, result: Ok(()), served_by });
+                    self.disk.note(|| Step::Done { at, tag });
+                    let done = Completion { id, at, result: Ok(()), served_by };
+                    completed.push(done);
+                    if planted!(DoneTwice) && id.0.is_multiple_of(64) {
+                        completed.push(done);
+                    }
                     self.dispatch(at);
                     if self.host.admit_waiting(at) {
                         self.dispatch(at);
@@ -104,7 +111,11 @@ impl Stack {
     }
 
     pub(crate) fn drain_destaged(&mut self, records: &mut Vec<Destaged>) {
-        self.disk.drain_destaged(records);
+        self.disk.drain_destaged(self.told, records);
+    }
+
+    pub(crate) fn watch(&mut self, steps: &mut Vec<Step>) {
+        self.disk.watch(steps);
     }
 
     #[inline]
@@ -127,6 +138,7 @@ impl Stack {
             let tag = self.free_tags.pop().expect("the pool said that a tag is free");
             self.wire.take(request.op);
             self.on_wire[usize::from(tag)] = Some(request);
+            self.disk.note(|| Step::Sent { at: now, tag, request });
             self.disk.accept(now, tag, &request, &mut self.events);
         }
     }

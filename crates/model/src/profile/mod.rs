@@ -27,6 +27,8 @@ pub struct Profile {
     pub sources: Vec<String>,
     /// What the profile knowingly leaves out.
     pub leaves_out: Option<String>,
+    /// What the drive writes as one, and is not torn by a power cut: 1 sector of 512 bytes, or 8.
+    pub physical_sector: Sectors,
     pub(crate) body: Body,
 }
 
@@ -144,11 +146,20 @@ impl Profile {
         }
     }
 
+    /// Whether it has to wait for a platter to come round.
+    pub fn rotates(&self) -> bool {
+        match &self.body {
+            Body::Hdd(_) | Body::OneByOne(_) => true,
+            Body::Fixed { .. } => false,
+        }
+    }
+
     fn of_disksim(file: &str, read: disksim::Read) -> Self {
         Self {
             model: read.model,
             sources: vec![format!("{file}, a parameter file of DiskSim 4.0")],
             leaves_out: Some(LEFT_OUT.to_owned()),
+            physical_sector: Sectors::new(1),
             body: Body::OneByOne(Box::new(read.params)),
         }
     }
@@ -156,6 +167,7 @@ impl Profile {
     fn assemble(raw: &Raw, sources: Vec<String>) -> Result<Self, String> {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
+        let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);
         let body = match required(raw.kind, "kind")? {
             Kind::Hdd => Body::Hdd(Box::new(HddProfile::assemble(raw)?)),
             Kind::Fixed => Body::Fixed {
@@ -164,7 +176,7 @@ impl Profile {
                 servers: raw.servers.map_or(1, |servers| servers.0 as usize),
             },
         };
-        Ok(Self { model, sources, leaves_out, body })
+        Ok(Self { model, sources, leaves_out, physical_sector, body })
     }
 }
 

@@ -4,7 +4,8 @@ use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section};
 
 use super::values::{
-    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, Shape, Share, Short,
+    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape, Share,
+    Short,
 };
 use crate::spec::{Link, Switch};
 
@@ -20,6 +21,9 @@ macro_rules! profile_keys {
             /// Cylinders and time, rising.
             pub(super) seek_table: Option<Vec<(u32, Span)>>,
         }
+
+        #[cfg(test)]
+        pub(super) const KEYS: &[&str] = &[$(stringify!($key),)+ "zones", "seek_table", "source"];
 
         impl Raw {
             fn read_keys(section: &mut Section) -> Result<Self, ConfigError> {
@@ -49,6 +53,7 @@ profile_keys! {
     kind: Kind,
     model: String,
     capacity_bytes: Capacity,
+    sector_bytes: SectorSize,
     /// What the profile knowingly does not say.
     leaves_out: String,
     // Geometry.
@@ -98,7 +103,7 @@ profile_keys! {
 
 /// The tables of a profile. Leaf keys are unique over all of them, so that an override may leave
 /// the heading out.
-const TABLES: [&str; 9] =
+pub(super) const TABLES: [&str; 9] =
     ["drive", "geometry", "seek", "buffer", "queue", "overhead", "tail", "attachment", "fixed"];
 
 impl Raw {

@@ -31,6 +31,16 @@ fn every_profile_that_comes_along_can_be_built() {
 }
 
 #[test]
+fn the_reference_names_every_key_and_every_table() {
+    let page = include_str!("../../../../docs/reference/profile-file.md");
+    let missing = |names: &[&'static str], quote: fn(&str) -> String| -> Vec<&'static str> {
+        names.iter().copied().filter(|name| !page.contains(&quote(name))).collect()
+    };
+    assert_eq!(missing(raw::KEYS, |key| format!("`{key}`")), ["base"], "base stands in an example");
+    assert_eq!(missing(&raw::TABLES, |table| format!("`[{table}]`")), [""; 0]);
+}
+
+#[test]
 fn a_base_is_overridden_key_by_key_flat_or_in_its_table() {
     for text in [
         "base = \"seagate-st31000333as\"\nrpm = 7416\nmodel = \"mine\"\n",

@@ -119,6 +119,20 @@ impl Value for Capacity {
     }
 }
 
+/// A physical sector: what the drive writes as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SectorSize(pub(super) Sectors);
+
+impl Value for SectorSize {
+    fn read(text: &str) -> Result<Self, String> {
+        match text.replace('_', "").as_str() {
+            "512" => Ok(Self(Sectors::new(1))),
+            "4096" | "4k" => Ok(Self(Sectors::new(8))),
+            _ => Err(format!("`{text}` is neither 512 nor 4096")),
+        }
+    }
+}
+
 /// Memory in the drive: at most a gibibyte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Memory(pub(super) Sectors);

@@ -14,7 +14,7 @@ mod segments;
 mod write;
 mod zone;
 
-use drivelab_core::{Op, Request, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Destaged, Op, Request, Sectors, ServedBy, Span, Time};
 
 use crate::drive::Counters;
 use delivery::Arrivals;
@@ -37,6 +37,9 @@ pub(crate) struct Disk {
     after_write: bool,
     /// Scratch space: when the sectors of a read come off the medium.
     arrivals: Arrivals,
+    /// What goes out of the buffer, and when it is on the medium, which may be in the future; kept
+    /// once somebody asks.
+    destaged: Option<Vec<Destaged>>,
     pub(crate) counters: Counters,
 }
 
@@ -52,6 +55,7 @@ impl Disk {
             background: Background::Idle,
             after_write: false,
             arrivals: Arrivals::default(),
+            destaged: None,
             counters: Counters::default(),
         }
     }
@@ -66,8 +70,29 @@ impl Disk {
         let begun = later(now, self.params.overheads.per_request);
         self.settle(begun);
         let (done, served_by) = self.serve(begun, request);
+        if request.op == Op::Write && served_by == ServedBy::DriveWriteCache {
+            self.record(now, request);
+        }
         // Residuals may be negative; an answer before its question cannot be.
         (done.max(now), served_by)
+    }
+
+    /// Keeps in mind when the write that came at `taken` will have left the buffer.
+    fn record(&mut self, taken: Time, request: &Request) {
+        if let (Some(records), Background::Destaging(destage)) =
+            (&mut self.destaged, &self.background)
+        {
+            let (lba, sectors) = (request.lba, request.sectors);
+            records.push(Destaged { lba, sectors, taken, at: destage.until });
+        }
+    }
+
+    /// Moves the records of what is on the medium by `now` to `records`, in order of time.
+    pub(crate) fn drain_destaged(&mut self, now: Time, records: &mut Vec<Destaged>) {
+        let kept = self.destaged.get_or_insert_default();
+        // One arm writes one thing after the other.
+        let there = kept.partition_point(|record| record.at <= now);
+        records.extend(kept.drain(..there));
     }
 
     fn serve(&mut self, begun: Time, request: &Request) -> (Time, ServedBy) {

@@ -1,11 +1,13 @@
 //! How users name a modelled drive: `drive:NAME[,key=value...]`.
 
 mod options;
+mod shelf;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use options::{Link, OptionError, Options, Switch};
+pub use shelf::ShelfOptions;
 
 use drivelab_core::config::nearest;
 
@@ -144,6 +146,10 @@ mod tests {
         check("generic-5400,ncq", "write `key=value`");
         check("generic-5400,tags=0", "from 1 to 256");
         check("generic-5400,tags=1,tags=2", "given twice");
+        check("generic-5400,drives=0", "from 1 to 32");
+        check("generic-5400,drives=3,raid=6", "`5`");
+        check("generic-5400,drives=3,chunk=100k", "power of two");
+        check("generic-5400,bus=pcie1x3", "`pcie1x8`");
         check("drives/mine.yaml", "must end in `.toml`");
         check("", "drive list");
     }

@@ -4,6 +4,7 @@ use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value, nearest};
 use drivelab_core::dispatch::Dispatch;
 
+use super::shelf::ShelfOptions;
 use crate::controller::Controller;
 use crate::host::Scheduler;
 
@@ -80,6 +81,8 @@ pub struct Options {
     pub ncq: Option<Switch>,
     /// Seed of what is random in the drive, such as retries.
     pub seed: Option<u64>,
+    /// Several drives, and what they share.
+    pub shelf: ShelfOptions,
 }
 
 /// An option that cannot be.
@@ -104,7 +107,7 @@ pub enum OptionError {
 }
 
 /// A whole number with limits; the message says them.
-fn whole(text: &str, limits: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
+pub(super) fn whole(text: &str, limits: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
     let number = u32::read(text).ok().filter(|number| limits.contains(number));
     number.ok_or_else(|| {
         format!("`{text}` is not a whole number from {} to {}", limits.start(), limits.end())
@@ -113,7 +116,7 @@ fn whole(text: &str, limits: std::ops::RangeInclusive<u32>) -> Result<u32, Strin
 
 impl Options {
     /// Every key, in the order in which they are printed.
-    pub const KEYS: [&'static str; 9] = [
+    pub const KEYS: [&'static str; 16] = [
         "controller",
         "tags",
         "link",
@@ -123,6 +126,13 @@ impl Options {
         "nr-requests",
         "ncq",
         "seed",
+        "drives",
+        "raid",
+        "chunk",
+        "failed",
+        "bus",
+        "host-queue",
+        "max-sectors-kb",
     ];
 
     /// Sets `key` to `value`, both as text; underscores in keys count as hyphens, so that TOML
@@ -154,7 +164,7 @@ impl Options {
             "nr-requests" => self.nr_requests = Some(whole(value, 1..=65_536)?),
             "ncq" => self.ncq = Some(Value::read(value)?),
             "seed" => self.seed = Some(Value::read(value)?),
-            _ => unreachable!("the caller looked the key up in KEYS"),
+            _ => self.shelf.set(key, value)?,
         }
         Ok(())
     }
@@ -171,6 +181,7 @@ impl Options {
             nr_requests: over.nr_requests.or(self.nr_requests),
             ncq: over.ncq.or(self.ncq),
             seed: over.seed.or(self.seed),
+            shelf: self.shelf.overlaid_with(&over.shelf),
         }
     }
 
@@ -188,6 +199,7 @@ impl Options {
             self.seed.map(|value| value.to_string()),
         ];
         let set = |(key, value): (&'static str, Option<String>)| value.map(|value| (key, value));
+        let values = values.into_iter().chain(self.shelf.values());
         Self::KEYS.into_iter().zip(values).filter_map(set).collect()
     }
 }
@@ -210,7 +222,10 @@ mod tests {
 
     #[test]
     fn each_key_can_be_set_and_is_listed() {
-        let values = ["scsi", "4", "6", "on", "split", "bioq", "128", "off", "9"];
+        let values = [
+            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "9", "5", "5", "64k", "2",
+            "pcie1x8", "32", "128",
+        ];
         let mut options = Options::default();
         for (key, value) in Options::KEYS.into_iter().zip(values) {
             options.set(key, value).unwrap();

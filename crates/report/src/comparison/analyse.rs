@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_stats::{Provenance, Role};
+use drivelab_stats::Role;
 
 use super::result::{CompareResult, Facts};
 use super::{ArmRuns, Figure, Input, Source};
+use crate::attachment;
 use crate::foreign::{Label, Remark};
 use crate::metric;
 use crate::outcome::{JudgeError, Question, Rules, Series, geometric_mean, judge};
@@ -21,6 +22,8 @@ pub struct CompareOptions {
     pub mei: f64,
     /// Seed of the random sign flips (above 16 blocks).
     pub seed: u64,
+    /// What the arms are meant to differ in, where that is said.
+    pub factors: Vec<String>,
 }
 
 /// A comparison that cannot be made.
@@ -73,13 +76,16 @@ pub fn analyse(
         facts.push(column.facts());
     }
     notes.extend(incomplete(&columns[gate], &blocks));
-    let rules = Rules { seed: options.seed, provenance: Provenance::Unknown, first: None };
+    let rules = Rules { seed: options.seed, provenance: input.provenance, first: None };
     let outcomes = judge(&series, &questions, rules)?;
     let decides = |outcome: &crate::outcome::Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
     };
     let primary = outcomes.iter().position(decides);
+    let question =
+        attachment::Question { factors: options.factors.clone(), ..input.attached.clone() };
     Ok(CompareResult {
+        attached: attachment::difference(&question),
         source: input.source.clone(),
         arms: input.arms.iter().map(|arm| arm.name.clone()).collect(),
         blocks,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Source;
 use super::result::CompareResult;
+use crate::attachment::AttachedJson;
 use crate::foreign::label_names;
 use crate::outcome::{MetricJson, document};
 
@@ -21,6 +22,8 @@ struct CompareJson<'a> {
     blocks_used: usize,
     arms: Vec<ArmJson<'a>>,
     metrics: Vec<MetricJson<'a>>,
+    /// How the arms were attached.
+    attached: AttachedJson<'a>,
     notes: &'a [String],
     drivelab: &'static str,
 }
@@ -52,6 +55,7 @@ pub fn json(result: &CompareResult) -> String {
         blocks_used: result.blocks.len(),
         arms: names.iter().map(|name| ArmJson { name }).collect(),
         metrics: metrics.collect(),
+        attached: AttachedJson::from(&result.attached),
         notes: &result.notes,
         drivelab: crate::VERSION,
     })

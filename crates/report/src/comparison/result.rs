@@ -3,6 +3,7 @@
 use drivelab_stats::Verdict;
 
 use super::Source;
+use crate::attachment::Difference;
 use crate::foreign::{Label, Remark};
 use crate::outcome::{Outcome, Series};
 
@@ -28,6 +29,8 @@ pub struct CompareResult {
     /// The comparison that decides, by its place in `outcomes`: the primary metric of the last
     /// arm.
     pub primary: usize,
+    /// How the arms were attached.
+    pub attached: Difference,
     /// What else a reader must know.
     pub notes: Vec<String>,
 }

@@ -18,7 +18,7 @@ use crate::{foreign, pairs};
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, mei: 0.03, seed: 1 }
+    CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() }
 }
 
 fn published() -> CompareResult {
@@ -255,6 +255,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             memory_bytes: 1 << 30,
             id: host.to_owned(),
         }),
+        attached: None,
         verification: None,
     }
 }

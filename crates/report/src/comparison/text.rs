@@ -5,6 +5,7 @@ use drivelab_stats::Verdict;
 
 use super::result::{CompareResult, Facts};
 use super::words::words;
+use crate::attachment;
 use crate::figures;
 use crate::foreign::{Label, label_names};
 use crate::metric;
@@ -20,6 +21,7 @@ pub fn text(result: &CompareResult, look: Look) -> String {
     text.push('\n');
     text += &table(result).render(look);
     text.push('\n');
+    text += &attachment::text(&result.attached, &result.names(), look);
     text += &footnotes(result, look);
     text
 }

@@ -19,6 +19,7 @@ fn results(matrix: &Matrix) -> Vec<CellResult> {
             let place = matrix.targets.iter().position(|name| name == target).unwrap();
             let share = if cell.target.is_none() { 0.5 } else { 1.0 };
             CellFigures {
+                attached: None,
                 target: target.clone(),
                 bytes_per_s: speed[place] * share,
                 iops: 1.0,

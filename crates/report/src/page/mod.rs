@@ -4,6 +4,7 @@
 //! drawn by uPlot from the data in the page.
 
 mod arms;
+mod attached;
 mod data;
 mod details;
 mod forest;
@@ -39,6 +40,7 @@ pub fn html(result: &StudyResult) -> String {
         depth(result),
         latency(result),
         arms::section(result),
+        attached::section(result),
         remarks(result),
         details::section(result),
         reproduce(result),

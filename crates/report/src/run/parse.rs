@@ -51,10 +51,24 @@ fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
         let hint = "compare runs with runs; a newer drivelab may have written it";
         return Err(ParseError::new(line, what, hint));
     }
+    if let Some(several) = several(&document) {
+        let hint = "compare single runs: `drivelab run --json` of one job each, stored one by one";
+        return Err(ParseError::new(line, format!("this is {several}, not one run"), hint));
+    }
     serde_json::from_value(document).map_err(|error| {
         let hint = "give what `drivelab run --json` prints, unchanged";
         ParseError::new(line, format!("this is no stored run ({error})"), hint)
     })
+}
+
+/// What a document of `drivelab run` is that holds more than one run.
+fn several(document: &Value) -> Option<String> {
+    if let Some(cells) = document.get("cells").and_then(Value::as_array) {
+        return Some(format!("a matrix of {} cells", cells.len()));
+    }
+    document.get("config")?.get("file")?;
+    let jobs = document.get("jobs")?.as_array()?;
+    Some(format!("the result of a job file with {} jobs", jobs.len()))
 }
 
 #[cfg(test)]

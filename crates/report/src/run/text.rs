@@ -5,6 +5,7 @@ use drivelab_core::record::{JobRecord, Latency, RunRecord};
 use drivelab_stats::quantile_reportable;
 
 use super::nanoseconds;
+use crate::attachment;
 use crate::figures;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
@@ -36,6 +37,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
     }
     if let Some(warning) = super::steady::warning(total, STEADY_MEI) {
         text += &look.led("Warning:", BOLD, &warning, 2);
+        text.push('\n');
+    }
+    if let Some(attached) = attachment::line(record) {
+        text += &look.led("Attached:", BOLD, &attached, 2);
         text.push('\n');
     }
     text += &look.led("How it was made:", BOLD, &conditions(record), 2);

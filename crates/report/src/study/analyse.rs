@@ -6,6 +6,7 @@ use drivelab_stats::{Provenance, Role};
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
 use super::{Experiment, curve};
+use crate::attachment;
 use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, judge};
 
 /// An experiment from which nothing can be concluded.
@@ -88,6 +89,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         workloads: experiment.workloads.clone(),
         latency: curve::latency(experiment, &blocks.used),
         depth: curve::depth(experiment),
+        attached: attachment::difference(&experiment.attached),
         risks: experiment.risks.clone(),
         notes: notes(experiment, &blocks, &left_out),
         reproduce: experiment.reproduce.clone(),

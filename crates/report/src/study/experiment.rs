@@ -4,6 +4,8 @@ use drivelab_core::histogram::Histogram;
 use drivelab_core::plan::Design;
 use drivelab_stats::Better;
 
+use crate::attachment::Question;
+
 /// A finished experiment, or the finished part of one.
 #[derive(Debug, Clone)]
 pub struct Experiment {
@@ -33,6 +35,8 @@ pub struct Experiment {
     pub runs: Vec<RunSample>,
     /// IOPS against depth, for the picture; compared nowhere.
     pub curves: Vec<CurvePoint>,
+    /// How the arms were attached, and what they are meant to differ in.
+    pub attached: Question,
     /// What the settings risk when power fails, in sentences.
     pub risks: Vec<String>,
     /// Anything else a reader must know: what is modelled, what fell short.

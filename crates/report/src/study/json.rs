@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::result::StudyResult;
+use crate::attachment::AttachedJson;
 use crate::outcome::{MetricJson, document};
 
 /// The schema that this version writes.
@@ -26,6 +27,7 @@ struct StudyJson<'a> {
     metrics: Vec<MetricJson<'a>>,
     contrasts: Vec<ContrastJson<'a>>,
     depth: Vec<DepthJson<'a>>,
+    attached: AttachedJson<'a>,
     risks: &'a [String],
     notes: &'a [String],
     reproduce: &'a str,
@@ -88,6 +90,7 @@ pub fn json(result: &StudyResult) -> String {
         metrics: result.outcomes.iter().map(metric).collect(),
         contrasts: contrasts.collect(),
         depth: depth(result, &names),
+        attached: AttachedJson::from(&result.attached),
         risks: &result.risks,
         notes: &result.notes,
         reproduce: &result.reproduce,

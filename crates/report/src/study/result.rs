@@ -5,6 +5,7 @@ use drivelab_stats::Verdict;
 
 use super::curve::{DepthCurve, LatencyCurve};
 use super::{ArmInfo, WorkloadInfo};
+use crate::attachment::Difference;
 use crate::outcome::{Outcome, Series};
 
 /// The result of a study.
@@ -42,6 +43,8 @@ pub struct StudyResult {
     pub latency: Vec<LatencyCurve>,
     /// IOPS against depth.
     pub depth: Vec<DepthCurve>,
+    /// How the arms were attached.
+    pub attached: Difference,
     /// What the settings risk, in sentences.
     pub risks: Vec<String>,
     /// What else a reader must know.

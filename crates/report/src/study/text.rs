@@ -5,6 +5,7 @@ use drivelab_stats::Verdict;
 
 use super::result::StudyResult;
 use super::words::words;
+use crate::attachment;
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, gather, ratio_and_range};
@@ -25,6 +26,7 @@ pub fn text(result: &StudyResult, look: Look) -> String {
         text += &table.render(look);
     }
     text.push('\n');
+    text += &attachment::text(&result.attached, &result.names(), look);
     text += &footnotes(result, look);
     text
 }

@@ -54,6 +54,8 @@ pub struct Export {
     pub bytes: u64,
     /// It has to seek.
     pub rotational: bool,
+    /// Its physical sector in bytes, announced as the block size it prefers.
+    pub sector_bytes: u32,
 }
 
 /// What was agreed upon.
@@ -184,7 +186,7 @@ impl Handshake {
         info.extend(self.transmission_flags().to_be_bytes());
         answer(out, option, reply::INFO, &info);
         let mut info = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-        for size in [BLOCK_BYTES, 4096, MOST_BYTES] {
+        for size in [BLOCK_BYTES, self.export.sector_bytes, MOST_BYTES] {
             info.extend(size.to_be_bytes());
         }
         answer(out, option, reply::INFO, &info);

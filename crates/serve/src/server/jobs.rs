@@ -61,6 +61,8 @@ impl<B: Backend> Server<B> {
     }
 
     fn start(&mut self, now: Time, job: Job, data: Option<Box<[u8]>>) -> io::Result<()> {
+        self.vigil.asked(now);
+        self.wakefulness.busy(now);
         let token = self.jobs.insert(job);
         let command = self.jobs.get_mut(token).first(token, data);
         self.submit(now, command)?;
@@ -161,7 +163,9 @@ impl<B: Backend> Server<B> {
             (Ok(()), Task::Write) => mounted.reply_written(unique, length),
             (Ok(()), _) => mounted.reply_done(unique),
         }
-        self.lateness.record(self.clock.now().since(done.due));
+        let now = self.clock.now();
+        self.lateness.record(now.since(done.due));
+        self.vigil.answered(now);
         Ok(())
     }
 }

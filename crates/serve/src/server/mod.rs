@@ -3,13 +3,11 @@
 mod backend;
 mod client;
 mod endpoint;
-mod floor;
 mod job;
 mod jobs;
-mod scheduling;
+mod realtime;
 mod sockets;
 mod stats;
-mod timing;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,10 +19,8 @@ use rustix::event::epoll;
 
 pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
-pub use floor::{typical_read, wake_up_floor};
-pub use scheduling::Scheduling;
+pub use realtime::{LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
 pub use stats::{Stats, Stopped, Summary};
-pub use timing::LatenessNs;
 
 use crate::control::Response;
 use crate::drive::{Done, PowerCut};
@@ -35,7 +31,7 @@ use crate::table::Table;
 use client::Client;
 use endpoint::Listener;
 use job::Job;
-use timing::{Clock, Lateness};
+use realtime::{Clock, Lateness, Vigil, Wakefulness};
 
 /// How a drive is served.
 #[derive(Debug, Clone)]
@@ -48,10 +44,10 @@ pub struct Settings {
     pub control: Option<Endpoint>,
     /// What NBD clients are told.
     pub export: Export,
-    /// Ask for real-time scheduling.
-    pub fifo: bool,
+    /// Ask the host for real-time scheduling and for processors that do not sleep.
+    pub real_time: bool,
     /// How long before a deadline the loop stops sleeping and spins.
-    pub spin: Span,
+    pub spin: Spin,
 }
 
 /// Lateness of which a run is void, with and without real-time scheduling: what an otherwise idle
@@ -80,6 +76,8 @@ pub struct Server<B> {
     settings: Settings,
     poll: OwnedFd,
     clock: Clock,
+    vigil: Vigil,
+    wakefulness: Wakefulness,
     nbd: Option<Listener>,
     control: Option<Listener>,
     fuse: Option<Mounted>,
@@ -113,7 +111,7 @@ impl<B: Backend> Server<B> {
     pub fn new(drive: B, settings: Settings) -> io::Result<Self> {
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let clock = Clock::new()?;
-        let scheduling = if settings.fifo {
+        let scheduling = if settings.real_time {
             Scheduling::ask_for_fifo()
         } else {
             Scheduling::Normal("real-time scheduling was not asked for".to_owned())
@@ -125,6 +123,8 @@ impl<B: Backend> Server<B> {
         let fuse = settings.fuse.as_ref().map(|path| Mounted::new(path, bytes)).transpose()?;
         let server = Self {
             drive,
+            vigil: Vigil::new(settings.spin),
+            wakefulness: Wakefulness::new(settings.real_time),
             settings,
             poll,
             clock,
@@ -178,6 +178,11 @@ impl<B: Backend> Server<B> {
         &self.scheduling
     }
 
+    /// Whether the host keeps its processors awake for us.
+    pub fn keeps_awake(&self) -> bool {
+        self.wakefulness.is_permitted()
+    }
+
     /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
     ///
     /// # Errors
@@ -203,6 +208,9 @@ impl<B: Backend> Server<B> {
                 return self.cut_power(now);
             }
             self.turn_out_idlers(now);
+            if self.drive.in_flight() == 0 {
+                self.wakefulness.idle(now);
+            }
         }
         self.stop()
     }
@@ -211,14 +219,12 @@ impl<B: Backend> Server<B> {
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
         let cut = self.cut.as_ref().and_then(|cutting| cutting.cut.at());
         let next = self.drive.next_event().into_iter().chain(cut).min();
-        let now = self.clock.now();
-        let soon = next.is_some_and(|next| next <= now + self.settings.spin);
-        let timeout = if soon {
-            Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 })
-        } else {
-            self.clock.set_alarm(next)?;
-            Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: LOOK_ROUND_NS })
-        };
+        let awake = self.vigil.is_awake(self.clock.now(), next);
+        let sleep_ns = if awake { 0 } else { LOOK_ROUND_NS };
+        if !awake {
+            self.clock.set_alarm(next.map(|next| self.vigil.alarm(next)))?;
+        }
+        let timeout = Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: sleep_ns });
         match epoll::wait(&self.poll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -227,7 +233,7 @@ impl<B: Backend> Server<B> {
 
     fn handle(&mut self, data: u64, flags: epoll::EventFlags) -> io::Result<()> {
         match data {
-            ALARM => self.clock.acknowledge(),
+            ALARM => self.wake_up(),
             NBD_LISTENER => self.accept(true),
             CONTROL_LISTENER => self.accept(false),
             FUSE => self.serve_file()?,
@@ -239,6 +245,13 @@ impl<B: Backend> Server<B> {
             }
         }
         Ok(())
+    }
+
+    /// Learns from an alarm how late they ring.
+    fn wake_up(&mut self) {
+        if let Some(set) = self.clock.acknowledge() {
+            self.vigil.woke(self.clock.now().since(set));
+        }
     }
 
     /// Moves the drive to `now` and answers what is due.
@@ -267,6 +280,8 @@ impl<B: Backend> Server<B> {
             valid: self.lateness.is_valid(),
             pending_bytes: self.drive.pending().get(),
             clients: self.clients.iter().flatten().count(),
+            keeps_awake: self.wakefulness.is_permitted(),
+            early_ns: self.vigil.early().ns(),
             scheduling: if self.scheduling == Scheduling::Fifo { "fifo" } else { "normal" },
         }
     }

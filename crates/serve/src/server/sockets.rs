@@ -133,9 +133,12 @@ impl<B: Backend> Server<B> {
                 self.clients[place] = None;
                 continue;
             }
-            let now = self.clock.now();
-            for due in client.due.drain(..) {
-                self.lateness.record(now.since(due));
+            if !client.due.is_empty() {
+                let now = self.clock.now();
+                for due in client.due.drain(..) {
+                    self.lateness.record(now.since(due));
+                }
+                self.vigil.answered(now);
             }
             // Room that was made may let requests through that came earlier.
             self.hear(place)?;

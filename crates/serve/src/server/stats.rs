@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::timing::LatenessNs;
+use super::realtime::LatenessNs;
 use crate::store::Survival;
 
 /// The answer to `GET /stats`.
@@ -22,6 +22,10 @@ pub struct Stats {
     pub pending_bytes: u64,
     /// Connections that are open.
     pub clients: usize,
+    /// Whether the host's processors are kept from sleeping while requests come.
+    pub keeps_awake: bool,
+    /// How long before a deadline the loop now wakes up and spins.
+    pub early_ns: u64,
     /// How the loop is scheduled: `fifo` or `normal`.
     pub scheduling: &'static str,
 }

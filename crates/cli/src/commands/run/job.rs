@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::jobfile::{self, FileJob};
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_engine::{IoEngine, Progress as Step};
 use serde_json::json;
 
@@ -37,6 +37,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         measurements.push(measurement(job, arguments)?);
     }
     let mut records: Vec<RunRecord> = Vec::new();
+    let mut total = Tally::default();
     while records.len() < jobs.len() && !interrupt::requested() {
         let first = records.len();
         let group = jobs[first..].iter().take_while(|job| job.group == jobs[first].group).count();
@@ -45,12 +46,23 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         let longest = Duration::from_nanos(longest.max().unwrap_or_default().ns());
         let progress = Progress::time(longest, &jobs[first].name);
         let mut done = measure::together(measurements, &|step: &Step| progress.step(step))?;
-        for (record, job) in done.iter_mut().zip(&jobs[first..]) {
+        for (record, job) in done.records.iter_mut().zip(&jobs[first..]) {
             record.label = Some(job.name.clone());
         }
-        records.append(&mut done);
+        records.append(&mut done.records);
+        total.follow(&done.total);
     }
-    finish(&name, &jobs, &records, ui)
+    if ui.json {
+        ui.result(&document(&name, &jobs, &records, &total))?;
+    } else {
+        let texts = records.iter().map(|record| drivelab_report::run::text(record, ui.look()));
+        ui.result(&texts.collect::<Vec<_>>().join("\n"))?;
+    }
+    if interrupt::requested() {
+        ui.warn("interrupted: the figures are those of the time until then");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::Done)
 }
 
 fn measurement(job: &FileJob, arguments: &JobArgs) -> Result<Measurement, Failure> {
@@ -77,21 +89,38 @@ fn measurement(job: &FileJob, arguments: &JobArgs) -> Result<Measurement, Failur
     })
 }
 
-fn finish(file: &str, jobs: &[FileJob], records: &[RunRecord], ui: Ui) -> Outcome {
-    if ui.json {
-        let runs = jobs.iter().zip(records).map(|(job, record)| {
-            json!({"name": job.name, "group": job.group, "notes": job.notes, "run": record})
-        });
-        let jobs = runs.collect::<Vec<_>>();
-        let document = json!({"schema": "drivelab.job/1", "file": file, "jobs": jobs});
-        ui.result(&crate::commands::json_text(&document))?;
-    } else {
-        let texts = records.iter().map(|record| drivelab_report::run::text(record, ui.look()));
-        ui.result(&texts.collect::<Vec<_>>().join("\n"))?;
+/// A file of one job gives what that run gives. Of several jobs each entry has a job's figures and
+/// configuration, and `total` is all of them, groups one after the other.
+fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) -> String {
+    if let ([_], [only]) = (jobs, records) {
+        return crate::commands::json_text(&json!(only));
     }
-    if interrupt::requested() {
-        ui.warn("interrupted: the figures are those of the time until then");
-        return Ok(Exit::Interrupted);
-    }
-    Ok(Exit::Done)
+    let entry = |(job, record): (&FileJob, &RunRecord)| {
+        let mut entry = json!(record.total);
+        entry["name"] = json!(job.name);
+        entry["group"] = json!(job.group);
+        entry["notes"] = json!(job.notes);
+        entry["target"] = json!(record.target);
+        entry["config"] = json!(record.config);
+        entry["marks"] = json!(record.marks);
+        entry["attached"] = json!(record.attached);
+        entry["threads"] = json!(record.jobs);
+        entry
+    };
+    let mut targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let marks = records.iter().zip(jobs).flat_map(|(record, job)| {
+        let told = |mark: &Mark| json!({"id": mark.id, "message": mark.message, "job": job.name});
+        record.marks.iter().map(told)
+    });
+    crate::commands::json_text(&json!({
+        "schema": RUN_SCHEMA,
+        "target": targets.join(", "),
+        "config": {"drivelab": env!("CARGO_PKG_VERSION"), "file": file},
+        "jobs": jobs.iter().zip(records).map(entry).collect::<Vec<_>>(),
+        "total": total.record(),
+        "marks": marks.collect::<Vec<_>>(),
+        "host": records.first().map(|record| &record.host),
+    }))
 }

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
             let at = begin + Duration::from_nanos(step.elapsed.ns());
             progress.at(u64::try_from(at.as_millis()).unwrap_or(u64::MAX), &cell.key(&matrix));
         };
-        let records = measure::together(&measurements(&matrix, cell, arguments)?, &show)?;
+        let records = measure::together(&measurements(&matrix, cell, arguments)?, &show)?.records;
         // A cell that was cut short is measured again.
         if interrupt::requested() {
             break;
@@ -142,7 +142,7 @@ impl Kept {
 }
 
 fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcome {
-    let document = json!({"schema": "drivelab.matrix/1", "matrix": matrix, "cells": results});
+    let document = json!({"schema": "drivelab.run/1", "matrix": matrix, "cells": results});
     let document = crate::commands::json_text(&document);
     let page = drivelab_report::matrix::html(matrix, results);
     for (name, text) in [("results.json", &document), ("report.html", &page)] {

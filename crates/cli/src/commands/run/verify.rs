@@ -67,7 +67,7 @@ pub(crate) fn only(arguments: &VerifyArgs, target: &Path, ui: Ui) -> Outcome {
     let found = arguments.check(target)?;
     if ui.json {
         ui.result(&crate::commands::json_text(&json!({
-            "schema": "drivelab.verify/1",
+            "schema": "drivelab.run/1",
             "target": target.display().to_string(),
             "verification": found,
         })))?;

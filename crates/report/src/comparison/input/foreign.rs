@@ -81,7 +81,8 @@ fn input<'a>(
     });
     let arms: Vec<ArmRuns> = named.collect();
     notes.extend(order_note(&arms));
-    checked(Input { source: Source::Foreign { tool: tools.join(", ") }, arms, notes })
+    let source = Source::Foreign { tool: tools.join(", ") };
+    checked(Input::new(source, arms, notes))
 }
 
 fn figure(result: &ImportedResult, is_single: bool) -> Figure {

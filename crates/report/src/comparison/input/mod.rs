@@ -8,8 +8,9 @@ pub use foreign::{from_foreign, from_lines};
 pub use pairs::from_pairs;
 pub use runs::from_runs;
 
-use drivelab_stats::Better;
+use drivelab_stats::{Better, Provenance};
 
+use crate::attachment::Question;
 use crate::foreign::Remark;
 
 /// Everything that is to be compared.
@@ -21,6 +22,18 @@ pub struct Input {
     pub arms: Vec<ArmRuns>,
     /// What a reader must know of how it was put together.
     pub notes: Vec<String>,
+    /// What is known of how the runs were made.
+    pub provenance: Provenance,
+    /// How the arms were attached, and what they are meant to differ in.
+    pub attached: Question,
+}
+
+impl Input {
+    /// Figures of which nothing else is known.
+    fn new(source: Source, arms: Vec<ArmRuns>, notes: Vec<String>) -> Self {
+        let (provenance, attached) = (Provenance::Unknown, Question::default());
+        Self { source, arms, notes, provenance, attached }
+    }
 }
 
 /// Where figures come from.

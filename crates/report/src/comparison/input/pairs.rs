@@ -38,7 +38,7 @@ pub fn from_pairs(rows: &[PairRow], wanted: &[String]) -> Result<Input, InputErr
     }
     let arms =
         names.iter().map(|name| ArmRuns { name: (*name).to_owned(), runs: runs(rows, name) });
-    checked(Input { source: Source::Pairs, arms: arms.collect(), notes })
+    checked(Input::new(Source::Pairs, arms.collect(), notes))
 }
 
 /// Each row is a run of its own: those of one block are brought together in the analysis.

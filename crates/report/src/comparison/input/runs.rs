@@ -1,8 +1,12 @@
 //! Stored runs as arms.
 
+use std::collections::BTreeSet;
+
 use drivelab_core::record::{MarkId, RunRecord};
+use drivelab_stats::Provenance;
 
 use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
+use crate::attachment::{self, Arm, Question, Sample};
 use crate::foreign::{Label, Remark};
 use crate::run;
 
@@ -27,7 +31,38 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
             }
         }
     }
-    checked(Input { source: Source::Runs, arms: named, notes })
+    checked(Input {
+        provenance: provenance(arms),
+        attached: attached(arms),
+        ..Input::new(Source::Runs, named, notes)
+    })
+}
+
+/// Runs in virtual time are known to be simulated: equal values are to be expected of them, and no
+/// sign of copies. Only where a seed comes again in an arm, the run may be one.
+fn provenance(arms: &[(String, Vec<RunRecord>)]) -> Provenance {
+    let is_simulated = |record: &RunRecord| {
+        record.host.is_none() && record.marks.iter().any(|mark| mark.id == MarkId::Modelled)
+    };
+    let are_own = |records: &[RunRecord]| {
+        let mut seeds = BTreeSet::new();
+        records.iter().all(|record| is_simulated(record) && seeds.insert(record.config.seed))
+    };
+    let simulated = arms.iter().all(|(_, records)| are_own(records));
+    if simulated { Provenance::Simulated } else { Provenance::Unknown }
+}
+
+fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
+    let named = arms.iter().map(|(name, _)| Arm { name: name.clone(), ..Arm::default() });
+    let samples = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
+        records.iter().map(move |run| Sample { arm, group: 0, facts: attachment::facts(run) })
+    });
+    Question {
+        arms: named.collect(),
+        pairs: (1..arms.len()).map(|to| (0, to)).collect(),
+        samples: samples.collect(),
+        ..Question::default()
+    }
 }
 
 /// Modelled runs have no machine and may be held against any.

@@ -79,6 +79,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         ],
         runs,
         curves: curves(blocks, &mut rng),
+        attached: crate::attachment::Question::default(),
         risks: vec![
             "the drive's write cache is on: what it has confirmed but not yet written, up to \
              32 MiB, is lost when power fails."

@@ -11,7 +11,7 @@ use drivelab_core::{Bytes, Rng, Sectors, Span};
 use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::medium::Memory;
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{Endpoint, Server, Settings, Summary};
+use drivelab_serve::server::{Endpoint, Server, Settings, Spin, Summary};
 use drivelab_serve::store::Store;
 
 use super::wire::*;
@@ -34,9 +34,14 @@ impl Running {
             nbd: Some(Endpoint::Unix(nbd.clone())),
             fuse: None,
             control: Some(Endpoint::Unix(control.clone())),
-            export: Export { name: "drive".into(), bytes: CAPACITY.get(), rotational: false },
-            fifo: false,
-            spin: Span::ZERO,
+            export: Export {
+                name: "drive".into(),
+                bytes: CAPACITY.get(),
+                rotational: false,
+                sector_bytes: 512,
+            },
+            real_time: false,
+            spin: Spin::Fixed(Span::ZERO),
         };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);

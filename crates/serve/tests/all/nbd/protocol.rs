@@ -9,7 +9,8 @@ use super::wire::*;
 const BYTES: u64 = 1 << 20;
 
 fn session() -> Session {
-    let export = Export { name: "drive".into(), bytes: BYTES, rotational: true };
+    let export =
+        Export { name: "drive".into(), bytes: BYTES, rotational: true, sector_bytes: 4096 };
     Session::new(export, Limits::default())
 }
 
@@ -152,7 +153,8 @@ fn block_status_is_told_once_it_was_agreed_upon() {
 
 #[test]
 fn what_one_connection_has_under_way_is_bounded() {
-    let export = Export { name: "drive".into(), bytes: BYTES, rotational: false };
+    let export =
+        Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
     let limits = Limits { requests: 4, bytes: 1 << 20 };
     let mut session = Session::new(export, limits);
     let greeting = session.output().len();

@@ -19,7 +19,7 @@ const PRIORITY: u8 = 10;
 
 impl Scheduling {
     /// Asks for `SCHED_FIFO` for the calling thread.
-    pub(super) fn ask_for_fifo() -> Self {
+    pub(in crate::server) fn ask_for_fifo() -> Self {
         let value = ThreadPriorityValue::try_from(PRIORITY).expect("between 0 and 99");
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
         let priority = ThreadPriority::Crossplatform(value);

@@ -5,7 +5,7 @@ use std::io;
 use drivelab_core::{Device, Histogram, Lba, Ratio, Request, Rng, Sectors, Span, Time};
 use rustix::event::epoll;
 
-use super::timing::Clock;
+use super::clock::Clock;
 
 /// Wake-ups that are tried.
 const TRIES: u32 = 100;

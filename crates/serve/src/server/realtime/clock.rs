@@ -1,18 +1,17 @@
-//! The clock of the loop: when it is, when to wake up, and how late that was.
+//! The clock of the loop: when it is, and an alarm that rings at a moment.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
-use drivelab_core::{Histogram, Ratio, Span, Time};
+use drivelab_core::Time;
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
-use serde::Serialize;
 
 /// The host's monotonic clock, counted from when the server began, and an alarm on it.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(in crate::server) struct Clock {
     began: u64,
     alarm: OwnedFd,
     /// What the alarm is set to.
@@ -27,23 +26,23 @@ fn monotonic_ns() -> u64 {
 }
 
 impl Clock {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(in crate::server) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let alarm = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Self { began: monotonic_ns(), alarm, set: None })
     }
 
-    pub(super) fn now(&self) -> Time {
+    pub(in crate::server) fn now(&self) -> Time {
         Time::from_ns(monotonic_ns() - self.began)
     }
 
     /// What becomes readable when the alarm rings.
-    pub(super) fn alarm(&self) -> &OwnedFd {
+    pub(in crate::server) fn alarm(&self) -> &OwnedFd {
         &self.alarm
     }
 
     /// Sets the alarm to a moment, not to a distance: what the loop does until then costs nothing.
-    pub(super) fn set_alarm(&mut self, at: Option<Time>) -> io::Result<()> {
+    pub(in crate::server) fn set_alarm(&mut self, at: Option<Time>) -> io::Result<()> {
         if self.set == at {
             return Ok(());
         }
@@ -59,54 +58,10 @@ impl Clock {
         Ok(())
     }
 
-    /// The alarm has rung.
-    pub(super) fn acknowledge(&mut self) {
-        self.set = None;
+    /// The alarm has rung; gives the moment it was set to.
+    pub(in crate::server) fn acknowledge(&mut self) -> Option<Time> {
         // Empty if it was set anew in between: then there is nothing to acknowledge.
         let _ = rustix::io::read(&self.alarm, &mut [0; 8]);
-    }
-}
-
-/// How late the answers were, and whether the run counts.
-#[derive(Debug)]
-pub(super) struct Lateness {
-    histogram: Histogram,
-    /// What the 99th percentile must not exceed.
-    bound: Span,
-}
-
-/// Quantiles of lateness in nanoseconds; `null` before the first answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct LatenessNs {
-    /// Median.
-    pub p50: Option<u64>,
-    /// 99th percentile.
-    pub p99: Option<u64>,
-    /// The latest.
-    pub max: Option<u64>,
-}
-
-impl Lateness {
-    pub(super) fn new(bound: Span) -> Self {
-        Self { histogram: Histogram::new(), bound }
-    }
-
-    pub(super) fn record(&mut self, late: Span) {
-        self.histogram.record(late);
-    }
-
-    pub(super) fn bound(&self) -> Span {
-        self.bound
-    }
-
-    pub(super) fn quantiles(&self) -> LatenessNs {
-        let quantile = |percent| self.histogram.quantile(Ratio::percent(percent)).map(Span::ns);
-        let max = self.histogram.max().map(Span::ns);
-        LatenessNs { p50: quantile(50), p99: quantile(99), max }
-    }
-
-    /// A run with lateness above the bound is void: it measured this host, not the drive.
-    pub(super) fn is_valid(&self) -> bool {
-        self.quantiles().p99.is_some_and(|p99| p99 <= self.bound.ns())
+        self.set.take()
     }
 }

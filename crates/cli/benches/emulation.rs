@@ -1,0 +1,134 @@
+//! The emulation error: a modelled disk in virtual time, and the same served and read in real time.
+//!
+//! `cargo bench -p drivelab --bench emulation -- [SECONDS [SPIN]]`: about so many seconds an arm
+//! and depth. The arms and the load loop are those of the conformance tests, and all arms make the
+//! same requests, so that no error comes from other addresses. The first line says how late this
+//! host wakes a sleeper; an arm whose server was later than its bound is marked void.
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
+
+#[path = "../tests/conformance/mod.rs"]
+#[expect(dead_code, reason = "the tests use the rest")]
+mod conformance;
+
+use std::io::Write as _;
+
+use conformance::{Arm as _, Client, Kind, Mounted, Served, VirtualTime, random_reads};
+use drivelab_core::record::Tally;
+use drivelab_core::{Bytes, Ratio, Span};
+use drivelab_serve::server::{Spin, Summary, wake_up_floor};
+
+const DISK: Kind = Kind::Named("seagate-st31000333as");
+const REGION: Bytes = Bytes::gib(900);
+const SEED: u64 = 5;
+
+/// Other seeds, in virtual time: how far two runs of so many requests lie apart by chance.
+const OTHERS: u64 = 20;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    iops: f64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn figures(tally: &Tally) -> Figures {
+    let quantile = |percent| {
+        let found = tally.lat.quantile(Ratio::percent(percent)).expect("there were requests");
+        found.ns() as f64 / 1e3
+    };
+    let iops = tally.ios as f64 * 1e9 / tally.elapsed.ns() as f64;
+    Figures { iops, p50_us: quantile(50), p99_us: quantile(99) }
+}
+
+fn say(words: &str) {
+    writeln!(std::io::stdout(), "{words}").expect("somebody reads it");
+}
+
+fn line(arm: &str, it: Figures, model: Option<Figures>, summary: Option<&Summary>) {
+    let Figures { iops, p50_us, p99_us } = it;
+    let mut text = format!("{arm:22} {iops:9.2} {p50_us:10.0} {p99_us:10.0}");
+    if let Some(model) = model {
+        for (is, was) in [(iops, model.iops), (p50_us, model.p50_us), (p99_us, model.p99_us)] {
+            text.push_str(&format!(" {:+7.2}%", (is / was - 1.0) * 100.0));
+        }
+    }
+    if let Some(summary) = summary {
+        let lateness = summary.stats.lateness_ns;
+        let us = |ns: Option<u64>| ns.unwrap_or(0) / 1000;
+        text.push_str(&format!(" {:6} {:6}", us(lateness.p50), us(lateness.p99)));
+        text.push_str(if summary.stats.valid { "" } else { "  VOID" });
+        text.push_str(if summary.stats.scheduling == "fifo" { "" } else { "  (no SCHED_FIFO)" });
+    }
+    say(&text);
+}
+
+/// Twice the standard deviation of each figure over other seeds, in per cent.
+fn chance(depth: u32, number: u64, of: Figures) -> String {
+    let others: Vec<Figures> = (0..OTHERS)
+        .map(|other| {
+            let workload = random_reads(depth, REGION, number);
+            figures(&VirtualTime::new(DISK.build(1)).load(&workload, SEED + 1 + other))
+        })
+        .collect();
+    let spread = |pick: fn(&Figures) -> f64| {
+        let n = f64::from(u32::try_from(OTHERS).expect("a few"));
+        let mean = others.iter().map(pick).sum::<f64>() / n;
+        let square = others.iter().map(|it| (pick(it) - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        200.0 * square.sqrt() / pick(&of)
+    };
+    let (iops, p50, p99) = (spread(|it| it.iops), spread(|it| it.p50_us), spread(|it| it.p99_us));
+    format!("{:22} {:31}  +-{iops:5.2}% +-{p50:5.2}% +-{p99:5.2}%", "  other addresses", "")
+}
+
+fn disk(depth: u32, seconds: u64, spin: Spin) {
+    // 80 requests a second at depth 1 and 130 at depth 32, as the model has it.
+    let number = seconds * if depth == 1 { 80 } else { 130 };
+    let workload = random_reads(depth, REGION, number);
+    let model = figures(&VirtualTime::new(DISK.build(1)).load(&workload, SEED));
+    line(&format!("depth {depth}, virtual time"), model, None, None);
+    let served = Served::start(&DISK, 1, Some(spin));
+    let tally = Client::connect(served.nbd()).load(&workload, SEED);
+    line(&format!("depth {depth}, NBD"), figures(&tally), Some(model), Some(&served.stop()));
+    if Mounted::is_possible().is_ok() {
+        let mut mounted = Mounted::start_with(&DISK, 1, Some(spin));
+        let tally = mounted.load(&workload, SEED);
+        line(&format!("depth {depth}, FUSE"), figures(&tally), Some(model), Some(&mounted.stop()));
+    }
+    say(&chance(depth, number, model));
+}
+
+/// What the way to the drive takes: a drive that takes no time, and one that takes 10 ms.
+fn transport(depth: u32, seconds: u64, spin: Spin) {
+    for (name, kind, number) in [
+        ("null", Kind::Null, seconds * 1000),
+        ("10 ms", Kind::fixed("10ms"), seconds * 90 * u64::from(depth)),
+    ] {
+        let served = Served::start(&kind, 1, Some(spin));
+        let workload = random_reads(depth, Bytes::mib(512), number);
+        let tally = Client::connect(served.nbd()).load(&workload, SEED);
+        let summary = served.stop();
+        line(&format!("depth {depth}, {name}, NBD"), figures(&tally), None, Some(&summary));
+        if Mounted::is_possible().is_ok() {
+            let mut mounted = Mounted::start_with(&kind, 1, Some(spin));
+            let tally = mounted.load(&workload, SEED);
+            let summary = mounted.stop();
+            line(&format!("depth {depth}, {name}, FUSE"), figures(&tally), None, Some(&summary));
+        }
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
+    let seconds = arguments.first().map_or(30, |text| text.parse().expect("SECONDS"));
+    let spin = arguments.get(1).map_or(Spin::Auto, |text| text.parse().expect("auto or a SPAN"));
+    let floor: Span = wake_up_floor().expect("the host has timers");
+    say(&format!("nine wake-ups of ten are later than their moment by at most {floor}"));
+    let head = "     IOPS     p50 us     p99 us     IOPS      p50      p99   late us: p50, p99";
+    say(&format!("{:22} {head}", "arm"));
+    for depth in [1, 32] {
+        disk(depth, seconds, spin);
+        transport(depth, (seconds / 4).max(1), spin);
+    }
+}

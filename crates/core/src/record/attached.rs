@@ -1,0 +1,132 @@
+//! How the target of a run was attached and set just before it.
+//!
+//! Names and values, so that two runs can be held against each other whatever they ran on: the
+//! names are those of `drivelab inspect --json` where that has the fact.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What was seen of a target and of all it is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Attached {
+    /// What is set for the whole machine: the processors' governor, options of the kernel.
+    #[serde(default)]
+    pub machine: BTreeMap<String, Fact>,
+    /// The device under the target, then those it is made of.
+    #[serde(default)]
+    pub devices: Vec<AttachedDevice>,
+    /// Why there are none: the file is in memory, or on another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<String>,
+}
+
+/// One device on the way from a target to the medium.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AttachedDevice {
+    /// Its name: `sda`, `dm-0`, or the profile of a modelled drive.
+    pub name: String,
+    /// What it is: `ata`, `nvme`, `lvm`, `model`.
+    pub kind: String,
+    /// The devices it is made of, by name; a drive is made of none.
+    #[serde(default)]
+    pub made_of: Vec<String>,
+    /// Its settings.
+    #[serde(default)]
+    pub facts: BTreeMap<String, Fact>,
+    /// What was wrong with it.
+    #[serde(default)]
+    pub findings: Vec<FoundFault>,
+}
+
+/// A finding of an inspection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundFault {
+    /// Which: `ncq-off`.
+    pub id: String,
+    /// `error`, `warn` or `info`.
+    pub severity: String,
+    /// What it is, in a sentence.
+    pub message: String,
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fact {
+    /// Something that is so or not.
+    Flag(bool),
+    /// A count, or a size in the unit that the name says.
+    Number(u64),
+    /// A word.
+    Text(String),
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(true) => f.pad("on"),
+            Self::Flag(false) => f.pad("off"),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.pad(text),
+        }
+    }
+}
+
+impl From<bool> for Fact {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<u32> for Fact {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u64> for Fact {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<&str> for Fact {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Fact {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl AttachedDevice {
+    /// Notes a setting, where it is known.
+    pub fn set(&mut self, name: &str, value: Option<impl Into<Fact>>) {
+        if let Some(value) = value {
+            self.facts.insert(name.to_owned(), value.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_plain_values_in_json() {
+        let mut device = AttachedDevice { name: "sda".into(), ..AttachedDevice::default() };
+        device.set("ncq", Some(true));
+        device.set("queue_depth", Some(31_u32));
+        device.set("scheduler", Some("none"));
+        device.set("rpm", None::<u32>);
+        let json = serde_json::to_value(&device).unwrap();
+        let expected = serde_json::json!({ "ncq": true, "queue_depth": 31, "scheduler": "none" });
+        assert_eq!(json["facts"], expected);
+        assert_eq!(serde_json::from_value::<AttachedDevice>(json).unwrap(), device);
+    }
+}

@@ -1,0 +1,132 @@
+//! Folders of the tree that are open: what is in them, known from one listing.
+//!
+//! A disk is described by some sixty attributes in some ten folders. Asking the kernel for each by
+//! its whole path walks ten names each time, and asking first whether it is there doubles the
+//! calls; an open folder that was listed once answers both.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::rc::Rc;
+
+use rustix::fs::{FileType, Mode, OFlags, RawDir};
+
+/// Most entries of one folder; a machine with more disks than that is another's problem.
+pub(super) const ENTRIES_MAX: usize = 16_384;
+/// Folders that are kept open: the ten or so of a disk, and the classes that all disks share.
+/// The usual limit of a process is 1024 open files.
+const OPEN_MAX: usize = 32;
+/// Look-ups in a folder before it is listed: on the way to a disk most are passed through once or
+/// twice, and listing them costs more than it saves.
+const LOOKUPS_FIRST: u8 = 2;
+
+/// An open folder and what is in it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) fd: OwnedFd,
+    names: HashMap<String, FileType>,
+    /// Names that are not text, as far as they can be shown.
+    pub(super) odd: Vec<String>,
+    /// Whether there are more than were listed.
+    pub(super) is_cut: bool,
+}
+
+/// What an open folder says of a name.
+pub(super) enum Told {
+    Kind(FileType),
+    Missing,
+    /// The file system does not say, or the listing was cut.
+    Unknown,
+}
+
+impl Folder {
+    fn open(path: &Path) -> rustix::io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::empty())?;
+        let (mut names, mut odd, mut is_cut) = (HashMap::new(), Vec::new(), false);
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut listed = RawDir::new(&fd, &mut buffer);
+        while let Some(entry) = listed.next() {
+            let entry = entry?;
+            if names.len() >= ENTRIES_MAX {
+                is_cut = true;
+                break;
+            }
+            match entry.file_name().to_str() {
+                Ok("." | "..") => {}
+                Ok(name) => {
+                    names.insert(name.to_owned(), entry.file_type());
+                }
+                Err(_) => odd.push(entry.file_name().to_string_lossy().into_owned()),
+            }
+        }
+        Ok(Self { fd, names, odd, is_cut })
+    }
+
+    /// What stands there under this name.
+    pub(super) fn tell(&self, name: &str) -> Told {
+        match self.names.get(name) {
+            Some(FileType::Unknown) => Told::Unknown,
+            Some(kind) => Told::Kind(*kind),
+            None if self.is_cut => Told::Unknown,
+            None => Told::Missing,
+        }
+    }
+
+    /// All names.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&String, FileType)> {
+        self.names.iter().map(|(name, kind)| (name, *kind))
+    }
+}
+
+/// The folders that are open, the one used last at the end.
+#[derive(Debug, Default)]
+pub(super) struct Folders {
+    lookups: RefCell<HashMap<String, u8>>,
+    open: RefCell<VecDeque<(String, Rc<Folder>)>>,
+}
+
+impl Folders {
+    /// The folder at `path` below `base`, where it is open or worth opening; `None` where it is to
+    /// be asked by paths.
+    pub(super) fn at(&self, base: &Path, path: &str) -> Option<Rc<Folder>> {
+        let mut lookups = self.lookups.borrow_mut();
+        let Some(count) = lookups.get_mut(path) else {
+            lookups.insert(path.to_owned(), 1);
+            return None;
+        };
+        if *count < LOOKUPS_FIRST {
+            *count += 1;
+            return None;
+        }
+        drop(lookups);
+        // A folder that cannot be listed may let us look things up all the same.
+        self.listed(base, path).ok()
+    }
+
+    /// The folder at `path` below `base`, listed.
+    pub(super) fn listed(&self, base: &Path, path: &str) -> rustix::io::Result<Rc<Folder>> {
+        if let Some(folder) = self.kept(path) {
+            return Ok(folder);
+        }
+        let folder = Rc::new(Folder::open(&base.join(path))?);
+        self.lookups.borrow_mut().insert(path.to_owned(), LOOKUPS_FIRST);
+        let mut open = self.open.borrow_mut();
+        if open.len() >= OPEN_MAX {
+            open.pop_front();
+        }
+        open.push_back((path.to_owned(), Rc::clone(&folder)));
+        Ok(folder)
+    }
+
+    fn kept(&self, path: &str) -> Option<Rc<Folder>> {
+        let mut open = self.open.borrow_mut();
+        let place = open.iter().rposition(|(known, _)| known == path)?;
+        let kept = open.remove(place)?;
+        let folder = Rc::clone(&kept.1);
+        open.push_back(kept);
+        Some(folder)
+    }
+}

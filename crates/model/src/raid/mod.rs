@@ -1,0 +1,273 @@
+//! Arrays as Linux md makes them: RAID 0, 1 and 5 over members that lie one after another.
+//!
+//! What is left out: md's stripe cache, which gathers small sequential writes into whole stripes;
+//! locks on a stripe that two requests touch; superblocks, bitmaps, resync and rebuild; the time
+//! that the processor needs for parity. Stripes are counted in sectors, not in pages of 4 KiB, so a
+//! write that is not aligned to 4 KiB costs less here.
+
+mod balance;
+mod layout;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use drivelab_core::config::Choice;
+use drivelab_core::{
+    Completion, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
+    choice_as_text,
+};
+
+use crate::shelf::{Pending, Table};
+use balance::Balance;
+use layout::{Extent, Layout, index};
+use plan::plan;
+
+/// How an array keeps its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Striped, without redundancy.
+    Raid0,
+    /// Every member holds everything.
+    Raid1,
+    /// Striped with parity that moves from member to member.
+    Raid5,
+}
+
+impl Choice for Level {
+    const WHAT: &'static str = "RAID level";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
+}
+choice_as_text!(Level);
+
+/// The shape of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// How it keeps its data.
+    pub level: Level,
+    /// Members, the failed one included.
+    pub members: usize,
+    /// Data of one stripe on one member.
+    pub chunk: Sectors,
+    /// The member that is gone, if one is.
+    pub failed: Option<usize>,
+}
+
+/// Writes that follow reads, or parts that are waited for.
+#[derive(Debug)]
+struct Group {
+    request: u32,
+    left: u32,
+    writes: Vec<Extent>,
+    fua: bool,
+}
+
+/// An access to a member that is under way.
+#[derive(Debug, Clone, Copy)]
+struct Child {
+    group: u32,
+    op: Op,
+    extent: Extent,
+}
+
+/// An array over a device that holds the members one after another, each as large as the next.
+#[derive(Debug)]
+pub struct Array<D> {
+    inner: D,
+    layout: Layout,
+    failed: Option<usize>,
+    member: Sectors,
+    balance: Balance,
+    requests: Table<Pending>,
+    groups: Table<Group>,
+    children: Table<Child>,
+    /// Accesses that the members gave back.
+    held: VecDeque<Request>,
+    answered: VecDeque<Completion>,
+    told: Time,
+    scratch: Vec<Completion>,
+}
+
+impl<D: Device> Array<D> {
+    /// The array of `shape` over `inner`, whose address space is that of the members in a row.
+    pub fn new(inner: D, shape: Shape) -> Self {
+        let members = shape.members as u64;
+        let least = if shape.level == Level::Raid5 { 3 } else { 1 };
+        assert!((least..=32).contains(&members), "{members} members make no RAID {}", shape.level);
+        assert!(shape.failed.is_none_or(|failed| failed < shape.members), "no such member");
+        assert!(shape.failed.is_none() || shape.level != Level::Raid0, "nothing is left of it");
+        let member = Sectors::new(inner.capacity().get() / members);
+        let chunk = shape.chunk.get();
+        Self {
+            layout: Layout { level: shape.level, members, chunk, rows: member.get() / chunk },
+            inner,
+            failed: shape.failed,
+            member,
+            balance: Balance::new(shape.members, shape.failed),
+            requests: Table::default(),
+            groups: Table::default(),
+            children: Table::default(),
+            held: VecDeque::new(),
+            answered: VecDeque::new(),
+            told: Time::ZERO,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The members' device.
+    pub fn inner(&self) -> &D {
+        &self.inner
+    }
+
+    /// The groups of accesses that make up a request.
+    fn groups_of(&mut self, request: &Request) -> Vec<plan::Group> {
+        if self.layout.level != Level::Raid1 {
+            return plan(&self.layout, self.failed, request);
+        }
+        let Request { lba, sectors, .. } = *request;
+        let on = |member| Extent { member, lba, sectors };
+        if request.op == Op::Read {
+            let reads = vec![on(self.balance.choose(lba, sectors))];
+            return vec![plan::Group { reads, writes: Vec::new() }];
+        }
+        let alive = (0..index(self.layout.members)).filter(|place| Some(*place) != self.failed);
+        vec![plan::Group { reads: Vec::new(), writes: alive.map(on).collect() }]
+    }
+
+    fn send(&mut self, now: Time, group: u32, op: Op, extents: &[Extent], fua: bool) {
+        for &extent in extents {
+            self.balance.sent(extent.member);
+            let child = self.children.insert(Child { group, op, extent });
+            let base = Sectors::new(extent.member as u64 * self.member.get());
+            let (id, lba) = (RequestId(u64::from(child)), extent.lba + base);
+            self.give(now, Request { id, op, lba, sectors: extent.sectors, fua });
+        }
+    }
+
+    fn give(&mut self, now: Time, request: Request) {
+        if !self.held.is_empty() {
+            self.held.push_back(request);
+        } else if let Err(request) = self.inner.submit(now, request) {
+            self.held.push_back(request);
+        }
+    }
+
+    /// An access is done; its group goes on to its writes, or ends.
+    fn done(&mut self, completion: &Completion, completed: &mut Vec<Completion>) {
+        let Completion { at, result, served_by, .. } = *completion;
+        let child = self.children.remove(u32::try_from(completion.id.0).expect("named by us"));
+        if child.op != Op::Flush {
+            self.balance.done(child.extent.member, child.extent.lba + child.extent.sectors);
+        }
+        let group = &mut self.groups[child.group];
+        group.left -= 1;
+        // The reads before a write do not say where the write went.
+        let request = &mut self.requests[group.request];
+        if child.op != Op::Read || group.writes.is_empty() {
+            request.add(result, served_by);
+        }
+        if group.left == 0 && !group.writes.is_empty() {
+            let (writes, fua) = (std::mem::take(&mut group.writes), group.fua);
+            group.left = count(writes.len());
+            self.send(at, child.group, Op::Write, &writes, fua);
+            return;
+        }
+        let finished = request.left == 0;
+        if group.left == 0 {
+            let group = self.groups.remove(child.group);
+            if finished {
+                completed.push(self.requests.remove(group.request).completion(at));
+            }
+        }
+    }
+
+    /// Answers what needs no member.
+    fn answer(&mut self, now: Time, request: &Request, result: Result<(), IoError>) {
+        let served_by = ServedBy::Unknown;
+        self.answered.push_back(Completion { id: request.id, at: now, result, served_by });
+    }
+
+    fn flush(&mut self, now: Time, request: &Request) {
+        let parent = self.requests.insert(Pending::new(request.id, 1));
+        let writes = Vec::new();
+        let group = self.groups.insert(Group { request: parent, left: 1, writes, fua: false });
+        let extent = Extent { member: 0, lba: Lba::ZERO, sectors: Sectors::ZERO };
+        let child = self.children.insert(Child { group, op: Op::Flush, extent });
+        self.give(now, Request { id: RequestId(u64::from(child)), ..*request });
+    }
+}
+
+fn count(extents: usize) -> u32 {
+    u32::try_from(extents).expect("a request has few parts")
+}
+
+impl<D: Device> Device for Array<D> {
+    fn capacity(&self) -> Sectors {
+        self.layout.capacity()
+    }
+
+    fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
+        assert!(now >= self.told, "time ran backwards");
+        assert!(self.next_event().is_none_or(|next| next >= now), "an event was passed over");
+        self.told = now;
+        if !self.held.is_empty() {
+            return Err(request);
+        }
+        let last = Lba::ZERO + self.capacity();
+        let beyond = request.lba > last || last - request.lba < request.sectors;
+        // md hands no discards on to RAID 5 members unless it is told that it is safe.
+        let discarded = request.op == Op::Trim && self.layout.level == Level::Raid5;
+        if request.op == Op::Flush {
+            self.flush(now, &request);
+        } else if beyond {
+            self.answer(now, &request, Err(IoError::OutOfRange));
+        } else if discarded || request.sectors == Sectors::ZERO {
+            self.answer(now, &request, Ok(()));
+        } else {
+            let groups = self.groups_of(&request);
+            let parts = |group: &plan::Group| {
+                if group.writes.is_empty() { group.reads.len() } else { group.writes.len() }
+            };
+            let left = count(groups.iter().map(parts).sum());
+            let parent = self.requests.insert(Pending::new(request.id, left));
+            for plan::Group { reads, writes } in groups {
+                let first = if reads.is_empty() { &writes } else { &reads };
+                let left = count(first.len());
+                let later = if reads.is_empty() { Vec::new() } else { writes.clone() };
+                let fua = request.fua;
+                let group = Group { request: parent, left, writes: later, fua };
+                let group = self.groups.insert(group);
+                let op = if reads.is_empty() { request.op } else { Op::Read };
+                self.send(now, group, op, first, fua && reads.is_empty());
+            }
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let answered = self.answered.front().map(|answer| answer.at);
+        self.inner.next_event().into_iter().chain(answered).min()
+    }
+
+    fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
+        assert!(now >= self.told, "time ran backwards");
+        self.told = now;
+        while self.answered.front().is_some_and(|answer| answer.at <= now) {
+            completed.extend(self.answered.pop_front());
+        }
+        let mut done = std::mem::take(&mut self.scratch);
+        self.inner.advance(now, &mut done);
+        for completion in done.drain(..) {
+            self.done(&completion, completed);
+        }
+        self.scratch = done;
+        while let Some(request) = self.held.pop_front() {
+            if let Err(request) = self.inner.submit(now, request) {
+                self.held.push_front(request);
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The buses behind which drives sit, and what they carry.
+
+use std::fmt;
+
+use drivelab_core::config::Value;
+use drivelab_core::{Op, Sectors, Span};
+
+use crate::spec::Link;
+
+/// What all drives of a shelf share on their way to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bus {
+    /// A PCI slot of 32 or 64 bits at 33, 66 or 133 MHz: one wire for both directions.
+    Pci {
+        /// Bytes a clock.
+        bytes: u64,
+        /// Clocks a second.
+        hz: u64,
+    },
+    /// PCI Express: each direction has lanes of its own.
+    Pcie {
+        /// 1 to 5.
+        generation: u8,
+        /// 1 to 16.
+        lanes: u8,
+    },
+    /// A SATA port multiplier: one link, and `switching` says who may use it.
+    Multiplier {
+        /// Which drives may have commands at once.
+        switching: Switching,
+    },
+}
+
+/// How a port multiplier's host port deals with several drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switching {
+    /// Commands to one drive at a time: another's must be done first.
+    Command,
+    /// Commands to all drives at once; their frames share the link.
+    Fis,
+}
+
+/// The SATA data payload that one frame carries at most (Serial ATA 2.6, section 10.3.11), after
+/// which a receiver can begin.
+pub(super) const FRAME: Sectors = Sectors::new(16);
+
+const PCI_NAMES: [(&str, Bus); 4] = [
+    ("pci", Bus::Pci { bytes: 4, hz: 33_333_333 }),
+    ("pci-66", Bus::Pci { bytes: 4, hz: 66_666_667 }),
+    ("pci-64-66", Bus::Pci { bytes: 8, hz: 66_666_667 }),
+    ("pci-x-133", Bus::Pci { bytes: 8, hz: 133_333_333 }),
+];
+const GENERATIONS: std::ops::RangeInclusive<u8> = 1..=5;
+const LANES: [u8; 5] = [1, 2, 4, 8, 16];
+
+impl fmt::Display for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pci { .. } => {
+                let name = PCI_NAMES.iter().find(|(_, bus)| bus == self).map(|(name, _)| *name);
+                f.write_str(name.expect("only named buses are made"))
+            }
+            Self::Pcie { generation, lanes } => write!(f, "pcie{generation}x{lanes}"),
+            Self::Multiplier { switching: Switching::Command } => f.write_str("pmp-command"),
+            Self::Multiplier { switching: Switching::Fis } => f.write_str("pmp-fis"),
+        }
+    }
+}
+
+impl Value for Bus {
+    fn read(text: &str) -> Result<Self, String> {
+        let named = PCI_NAMES.iter().find(|(name, _)| *name == text).map(|(_, bus)| *bus);
+        let multiplier = |switching| Some(Self::Multiplier { switching });
+        let found = named.or_else(|| match text {
+            "pmp-command" => multiplier(Switching::Command),
+            "pmp-fis" => multiplier(Switching::Fis),
+            _ => pcie(text.strip_prefix("pcie")?),
+        });
+        found.ok_or_else(|| {
+            format!(
+                "`{text}` is no bus: it is one of `pci`, `pci-66`, `pci-64-66`, `pci-x-133`, \
+                 `pmp-command`, `pmp-fis`, or PCI Express as generation and lanes, `pcie1x8`"
+            )
+        })
+    }
+}
+
+fn pcie(text: &str) -> Option<Bus> {
+    let (generation, lanes) = text.split_once('x')?;
+    let (generation, lanes) = (generation.parse().ok()?, lanes.parse().ok()?);
+    (GENERATIONS.contains(&generation) && LANES.contains(&lanes))
+        .then_some(Bus::Pcie { generation, lanes })
+}
+
+/// What a bus carries, in figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Bytes a second from the drives to the host.
+    pub reads: u64,
+    /// Bytes a second from the host to the drives.
+    pub writes: u64,
+    /// Both directions use one wire.
+    pub shared: bool,
+    /// What a command takes of the bus besides its data: its block and descriptors fetched, its
+    /// response and interrupt. An estimate.
+    pub per_command: Span,
+}
+
+impl Bus {
+    /// What it carries of data; `link` is the speed of a port multiplier's uplink.
+    pub(crate) fn rates(self, link: Option<Link>) -> Rates {
+        match self {
+            // A burst is 64 words long, the latency timer that BIOSes of the time set. Around it
+            // lie 8 clocks (arbitration, address, turnaround), and 16 more where the card reads
+            // memory and waits for the first word (the most that PCI 2.3, section 3.5.1.1, allows
+            // a target). An estimate from the rules of the bus, not a measurement.
+            Self::Pci { bytes, hz } => Rates {
+                reads: bytes * hz / 72 * 64,
+                writes: bytes * hz / 88 * 64,
+                shared: true,
+                per_command: Span::from_us(2),
+            },
+            // Of each 128-byte packet's time a fifth goes to its header, checksum and the flow
+            // control between packets. An estimate.
+            Self::Pcie { generation, lanes } => {
+                let rate = per_lane(generation) * u64::from(lanes) / 10 * 8;
+                let per_command = Span::from_ns(500);
+                Rates { reads: rate, writes: rate, shared: false, per_command }
+            }
+            // As the link of a drive: framing is not apart from the command's cost there either.
+            Self::Multiplier { .. } => {
+                let rate = match link {
+                    Some(Link::Sata1) => 150_000_000,
+                    Some(Link::Sata2) | None => 300_000_000,
+                    Some(Link::Sata3) => 600_000_000,
+                };
+                Rates { reads: rate, writes: rate, shared: true, per_command: Span::ZERO }
+            }
+        }
+    }
+
+    /// Whether commands to two drives may be under way at once.
+    pub(super) fn one_at_a_time(self) -> bool {
+        self == Self::Multiplier { switching: Switching::Command }
+    }
+}
+
+/// Bytes a second of one lane and direction after its coding: 8b/10b at 2.5 and 5 GT/s, 128b/130b
+/// from 8 GT/s on (PCI Express Base Specification 5.0, section 4.2).
+fn per_lane(generation: u8) -> u64 {
+    match generation {
+        1 => 250_000_000,
+        2 => 500_000_000,
+        3 => 984_615_384,
+        4 => 1_969_230_769,
+        _ => 3_938_461_538,
+    }
+}
+
+/// How long sectors take at a rate, in units of 2^-16 ns a sector, so that no rate is rounded off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pace(u64);
+
+impl Pace {
+    pub(super) fn new(bytes_per_s: u64) -> Self {
+        Self(((512 * 1_000_000_000_u64) << 16) / bytes_per_s)
+    }
+
+    #[inline]
+    pub(super) fn time(self, sectors: Sectors) -> Span {
+        Span::from_ns(sectors.get().saturating_mul(self.0).div_ceil(1 << 16))
+    }
+}
+
+/// The paces of a bus, by direction.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crossing {
+    reads: Pace,
+    writes: Pace,
+    per_command: Span,
+}
+
+impl Crossing {
+    pub(super) fn new(rates: Rates) -> Self {
+        Self {
+            reads: Pace::new(rates.reads),
+            writes: Pace::new(rates.writes),
+            per_command: rates.per_command,
+        }
+    }
+
+    /// How long the data of a command takes alone.
+    #[inline]
+    pub(super) fn time(&self, op: Op, sectors: Sectors) -> Span {
+        let pace = if op == Op::Write { self.writes } else { self.reads };
+        pace.time(sectors) + self.per_command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        let mut names: Vec<String> = PCI_NAMES.iter().map(|(name, _)| (*name).into()).collect();
+        names.extend(["pmp-command".into(), "pmp-fis".into(), "pcie1x8".into(), "pcie5x16".into()]);
+        for name in names {
+            assert_eq!(Bus::read(&name).unwrap().to_string(), name);
+        }
+        for wrong in ["", "isa", "pcie", "pcie0x1", "pcie6x1", "pcie1x3", "pcie1x", "pciex8"] {
+            assert!(Bus::read(wrong).unwrap_err().contains("pcie1x8"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_bus_carries_more_than_its_wires() {
+        let of = |name: &str| Bus::read(name).unwrap().rates(None);
+        assert!(of("pci").reads < 133_333_332 && of("pci").writes < of("pci").reads);
+        assert_eq!(of("pcie1x8").reads, 1_600_000_000);
+        assert_eq!(of("pcie2x1").writes * 2, of("pcie2x2").writes);
+        assert!(of("pci").shared && !of("pcie1x1").shared && of("pmp-fis").shared);
+    }
+}

@@ -1,0 +1,249 @@
+//! One way of a bus: a rate that the ports share fairly.
+
+use std::collections::VecDeque;
+
+use drivelab_core::{Span, Time};
+
+/// Work is counted in 2^-8 ns at the full rate of the lane: fine enough for a sector on the fastest
+/// bus, and 2^64 of them last two years of a lane that is never idle.
+const SHIFT: u32 = 8;
+
+/// Data that has to cross.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    /// The command it belongs to.
+    pub(super) command: u32,
+    /// How long it takes when nothing else crosses.
+    pub(super) whole: Span,
+    /// How long before its end the receiver is told: from there on it can begin.
+    pub(super) early: Span,
+}
+
+/// What a lane says of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// What is left crosses while the receiver works already.
+    Early(u32),
+    /// All of it has crossed.
+    Done(u32),
+}
+
+/// A port's loads, which cross one after the other.
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    loads: VecDeque<(u32, u64, u64)>,
+    /// How much every busy port will have been served when the first load is told early, and done.
+    due: Option<(Option<u64>, u64)>,
+}
+
+impl Queue {
+    fn next(&self) -> Option<u64> {
+        self.due.map(|(early, done)| early.unwrap_or(done))
+    }
+}
+
+/// Carries the loads of several ports at once, each busy port getting the same share.
+///
+/// This is the limit of turns that are short against a load: a burst or a packet is at
+/// most a few hundred bytes, a command a thousand times that. The lane is never idle while a load
+/// waits, and what crosses never exceeds its rate.
+#[derive(Debug, Clone)]
+pub(super) struct Lane {
+    ports: Vec<Queue>,
+    busy: u64,
+    /// What every port that was busy all the time has been served.
+    served: u64,
+    /// When `served` was right.
+    at: Time,
+    idle_since: Time,
+    next: Option<Time>,
+    /// Time at the full rate that has been asked for.
+    pub(super) asked: Span,
+}
+
+impl Lane {
+    pub(super) fn new(ports: usize) -> Self {
+        Self {
+            ports: vec![Queue::default(); ports],
+            busy: 0,
+            served: 0,
+            at: Time::ZERO,
+            idle_since: Time::ZERO,
+            next: None,
+            asked: Span::ZERO,
+        }
+    }
+
+    /// Takes a load that `port` has at `now`; of it, up to `begun` crossed while the lane was idle,
+    /// because the port passes data on as it comes in.
+    pub(super) fn push(&mut self, now: Time, port: usize, load: Load, begun: Span) {
+        self.move_to(now);
+        self.asked += load.whole;
+        let crossed =
+            if self.busy == 0 { begun.ns().min(now.since(self.idle_since).ns()) } else { 0 };
+        let whole = load.whole.ns().saturating_sub(crossed) << SHIFT;
+        let early = (load.early.ns() << SHIFT).min(whole);
+        let queue = &mut self.ports[port];
+        queue.loads.push_back((load.command, whole, early));
+        if queue.loads.len() == 1 {
+            self.busy += 1;
+            self.begin(port);
+        }
+        self.foresee();
+    }
+
+    fn begin(&mut self, port: usize) {
+        let queue = &mut self.ports[port];
+        let (_, whole, early) = *queue.loads.front().expect("the port is busy");
+        let done = self.served + whole;
+        queue.due = Some(((early > 0).then(|| done - early), done));
+    }
+
+    /// When something is to be told.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn foresee(&mut self) {
+        let least = self.ports.iter().filter_map(Queue::next).min();
+        self.next = least.map(|due| {
+            let left = due.saturating_sub(self.served).saturating_mul(self.busy);
+            self.at + Span::from_ns(left.div_ceil(1 << SHIFT))
+        });
+    }
+
+    fn move_to(&mut self, now: Time) {
+        if let Some(passed) = (now.since(self.at).ns() << SHIFT).checked_div(self.busy) {
+            self.served += passed;
+        }
+        self.at = now;
+    }
+
+    /// What is to be told at `now`, if anything still is; the lowest port first.
+    pub(super) fn tell(&mut self, now: Time) -> Option<Told> {
+        if self.next.is_none_or(|next| next > now) {
+            return None;
+        }
+        self.move_to(now);
+        let served = self.served;
+        let due = |queue: &Queue| queue.next().is_some_and(|due| due <= served);
+        let port = self.ports.iter().position(due)?;
+        let queue = &mut self.ports[port];
+        let command = queue.loads.front().expect("the port is busy").0;
+        if let Some((early @ Some(_), _)) = &mut queue.due {
+            *early = None;
+            self.foresee();
+            return Some(Told::Early(command));
+        }
+        queue.loads.pop_front();
+        queue.due = None;
+        if queue.loads.is_empty() {
+            self.busy -= 1;
+            self.idle_since = now;
+        } else {
+            self.begin(port);
+        }
+        self.foresee();
+        Some(Told::Done(command))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::from_ns(us * 1000)
+    }
+
+    fn load(command: u32, whole: u64) -> Load {
+        Load { command, whole: Span::from_us(whole), early: Span::ZERO }
+    }
+
+    fn run(lane: &mut Lane) -> Vec<(u64, Told)> {
+        let mut told = Vec::new();
+        while let Some(at) = lane.next() {
+            while let Some(what) = lane.tell(at) {
+                told.push((at.ns(), what));
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn busy_ports_share_alike_and_none_waits_for_an_idle_one() {
+        let mut lane = Lane::new(3);
+        lane.push(us(0), 0, load(0, 10), Span::ZERO);
+        lane.push(us(0), 2, load(1, 30), Span::ZERO);
+        // Both at half the rate until 20 us; then the other's remaining 20 us at the full rate.
+        assert_eq!(run(&mut lane), [(20_000, Told::Done(0)), (40_000, Told::Done(1))]);
+    }
+
+    #[test]
+    fn loads_of_one_port_cross_in_order_at_its_share() {
+        let mut lane = Lane::new(2);
+        for command in 0..3 {
+            lane.push(us(0), 0, load(command, 10), Span::ZERO);
+        }
+        lane.push(us(0), 1, load(9, 10), Span::ZERO);
+        let done = [(20_000, 0), (20_000, 9), (30_000, 1), (40_000, 2)];
+        assert_eq!(run(&mut lane), done.map(|(at, command)| (at, Told::Done(command))));
+    }
+
+    #[test]
+    fn what_crossed_while_the_lane_was_idle_counts_once() {
+        let mut lane = Lane::new(2);
+        // 8 us of 10 had time to cross before; the lane was idle for long enough.
+        lane.push(us(100), 0, load(0, 10), Span::from_us(8));
+        assert_eq!(lane.next(), Some(us(102)));
+        assert_eq!(run(&mut lane), [(102_000, Told::Done(0))]);
+        // Idle for 3 us only.
+        lane.push(us(105), 0, load(1, 10), Span::from_us(8));
+        assert_eq!(lane.next(), Some(us(112)));
+        // Not idle at all: nothing has crossed yet.
+        lane.push(us(105), 1, load(2, 7), Span::from_us(8));
+        assert_eq!(run(&mut lane), [(119_000, Told::Done(1)), (119_000, Told::Done(2))]);
+    }
+
+    #[test]
+    fn a_receiver_is_told_early_once() {
+        let mut lane = Lane::new(1);
+        let early = Load { early: Span::from_us(4), ..load(5, 10) };
+        lane.push(us(0), 0, early, Span::ZERO);
+        assert_eq!(run(&mut lane), [(6_000, Told::Early(5)), (10_000, Told::Done(5))]);
+    }
+
+    proptest::proptest! {
+        /// Whatever comes when: nothing gets lost, the rate is kept, and the lane is idle only
+        /// while there is nothing to carry.
+        #[test]
+        fn work_is_conserved_and_the_rate_is_kept(
+            loads in proptest::collection::vec((0_u64..200, 0_usize..4, 1_u64..50), 1..40),
+        ) {
+            let mut loads = loads;
+            loads.sort_unstable();
+            let (mut lane, mut told) = (Lane::new(4), Vec::new());
+            for (command, (at, port, whole)) in (0_u32..).zip(&loads) {
+                while let Some(next) = lane.next().filter(|next| *next <= us(*at)) {
+                    while let Some(what) = lane.tell(next) {
+                        told.push((next.ns(), what));
+                    }
+                }
+                lane.push(us(*at), *port, load(command, *whole), Span::ZERO);
+            }
+            told.extend(run(&mut lane));
+            proptest::prop_assert_eq!(told.len(), loads.len());
+            // The end of each busy period of one server that serves the same work in any order.
+            let mut end = 0;
+            for (at, _, whole) in &loads {
+                end = end.max(at * 1000) + whole * 1000;
+            }
+            let last = told.iter().map(|(at, _)| *at).max().unwrap();
+            // Each telling may be late by the rounding of one nanosecond.
+            let late = last.checked_sub(end);
+            let slack = told.len() as u64;
+            proptest::prop_assert!(late.is_some_and(|late| late <= slack), "{last} against {end}");
+        }
+    }
+}

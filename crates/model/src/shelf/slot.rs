@@ -1,0 +1,74 @@
+//! One drive of a shelf, with its queue in the host.
+
+use std::collections::VecDeque;
+
+use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
+
+use super::bus::{FRAME, Pace};
+
+/// A drive and what the shelf must know of it.
+#[derive(Debug)]
+pub struct Member<D> {
+    /// The drive.
+    pub device: D,
+    /// Commands that the host keeps under way to it.
+    pub limit: usize,
+    /// What its own wire carries, in bytes a second; `None` where it has none to speak of.
+    pub wire_bytes_per_s: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Slot<D> {
+    pub(super) device: D,
+    pub(super) waiting: VecDeque<u32>,
+    pub(super) under_way: usize,
+    pub(super) limit: usize,
+    pub(super) next: Option<Time>,
+    wire: Option<Pace>,
+    /// Requests that the drive gave back.
+    refused: VecDeque<Request>,
+}
+
+impl<D: Device> Slot<D> {
+    pub(super) fn new(member: Member<D>) -> Self {
+        Self {
+            next: member.device.next_event(),
+            device: member.device,
+            waiting: VecDeque::new(),
+            under_way: 0,
+            limit: member.limit,
+            wire: member.wire_bytes_per_s.map(Pace::new),
+            refused: VecDeque::new(),
+        }
+    }
+
+    /// How much of a load's time on the bus can lie at the same time as its transfer on the drive's
+    /// wire, because the controller passes frames on as they come: all but the first frame, and not
+    /// more than the wire takes.
+    #[inline]
+    pub(super) fn together(&self, whole: Span, sectors: Sectors) -> Span {
+        let Some(wire) = self.wire else { return Span::ZERO };
+        let frame = Span::from_ns(whole.ns() * FRAME.get().min(sectors.get()) / sectors.get());
+        wire.time(sectors).min(whole.saturating_sub(frame))
+    }
+
+    #[inline]
+    pub(super) fn submit(&mut self, now: Time, request: Request) {
+        if let Err(request) = self.device.submit(now, request) {
+            self.refused.push_back(request);
+        }
+        self.next = self.device.next_event();
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, done: &mut Vec<Completion>) {
+        self.device.advance(now, done);
+        while let Some(request) = self.refused.pop_front() {
+            if let Err(request) = self.device.submit(now, request) {
+                self.refused.push_front(request);
+                break;
+            }
+        }
+        self.next = self.device.next_event();
+    }
+}

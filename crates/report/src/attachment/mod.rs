@@ -1,0 +1,22 @@
+//! How the arms of a comparison were attached: what differed, and whether that is what was meant.
+//!
+//! A benchmark of AHCI against IDE whose disk had queue depth 1 in both measures nothing of the
+//! kind, and one whose scheduler changed too cannot tell which of both it measured. Both look like
+//! any other result until somebody asks.
+
+mod difference;
+mod factor;
+mod facts;
+mod json;
+mod line;
+#[cfg(test)]
+pub(crate) mod tests;
+mod text;
+mod warning;
+
+pub use difference::{Arm, Difference, Question, Row, Sample, difference};
+pub use factor::{named_in, names, read as read_factor};
+pub use facts::{Facts, facts};
+pub(crate) use json::AttachedJson;
+pub(crate) use line::line;
+pub(crate) use text::text;
