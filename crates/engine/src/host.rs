@@ -41,6 +41,18 @@ pub(crate) fn process_cpu() -> Span {
     Span::from_secs(part(time.tv_sec)) + Span::from_ns(part(time.tv_nsec))
 }
 
+/// How long this thread could have run and had no processor, so far.
+pub(crate) fn waited() -> Span {
+    waited_in(&fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default())
+}
+
+/// Linux, `Documentation/scheduler/sched-stats.rst`: time on a processor, time waiting for one,
+/// both in nanoseconds, and time slices.
+fn waited_in(schedstat: &str) -> Span {
+    let waited = schedstat.split_ascii_whitespace().nth(1);
+    Span::from_ns(waited.and_then(|ns| ns.parse().ok()).unwrap_or(0))
+}
+
 /// `model name` of x86; other processors name themselves elsewhere or not at all.
 fn cpu_model(cpuinfo: &str) -> String {
     let line = cpuinfo.lines().find(|line| {
@@ -85,6 +97,8 @@ mod tests {
             memory_in("MemTotal:       24684092 kB\nMemFree: 1 kB\n"),
             Bytes::kib(24_684_092)
         );
+        assert_eq!(waited_in("1200 34 5\n"), Span::from_ns(34));
+        assert_eq!(waited_in(""), Span::ZERO);
         assert!(!usable_cpus().is_empty());
     }
 

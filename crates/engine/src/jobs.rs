@@ -14,7 +14,7 @@ use rustix::thread::CpuSet;
 
 use crate::conditions::{self, Counters};
 use crate::file::{Clock, FileJob, Null, Psync};
-use crate::host::{process_cpu, usable_cpus};
+use crate::host::{process_cpu, usable_cpus, waited};
 use crate::ioengine::IoEngine;
 use crate::load::{self, Control, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
@@ -42,6 +42,8 @@ pub(crate) struct Done {
     pub(crate) groups: Vec<Vec<Loaded>>,
     /// Processor time of the process from the first job's beginning to measure to the last's end.
     pub(crate) cpu: Span,
+    /// How long all jobs together had to wait for a processor.
+    pub(crate) waited: Span,
     /// What the machine counted when each group began to measure and when it ended.
     pub(crate) counters: Vec<Option<(Counters, Counters)>>,
 }
@@ -70,6 +72,7 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
         failed: AtomicBool::new(false),
         counts: [const { AtomicU64::new(0) }; 3],
         cpu: Mutex::new((Span::MAX, Span::ZERO)),
+        waited: AtomicU64::new(0),
         counters: Mutex::new(vec![(None, None); groups.len()]),
     };
     let cpus = usable_cpus();
@@ -110,7 +113,8 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
     let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
     let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
     let counters = counters.into_iter().map(|(begin, end)| begin.zip(end)).collect();
-    Ok(Done { groups: done, cpu: end.saturating_sub(begin), counters })
+    let waited = Span::from_ns(shared.waited.into_inner());
+    Ok(Done { groups: done, cpu: end.saturating_sub(begin), waited, counters })
 }
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
@@ -156,7 +160,7 @@ fn one(
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
     let device = jobs.opened.device;
-    let watch = JobWatch { shared, thread, group, device, told: [0; 3] };
+    let watch = JobWatch { shared, thread, group, device, told: [0; 3], waited: Span::ZERO };
     match jobs.ioengine {
         IoEngine::IoUring => {
             let ring = Ring::new(file).map_err(|error| JobError::Setup(jobs.ioengine, error));
@@ -251,6 +255,8 @@ struct Shared<'a> {
     counts: [AtomicU64; 3],
     /// Processor time when the first job began to measure and when the last one ended.
     cpu: Mutex<(Span, Span)>,
+    /// Nanoseconds that jobs waited for a processor while they measured.
+    waited: AtomicU64,
     /// What the machine counted at a group's first beginning to measure and at its last end.
     counters: Mutex<Vec<(Option<Counters>, Option<Counters>)>>,
 }
@@ -262,6 +268,8 @@ struct JobWatch<'a> {
     group: usize,
     device: Option<(u32, u32)>,
     told: [u64; 3],
+    /// What it had waited for a processor when it began to measure.
+    waited: Span,
 }
 
 impl Watch for JobWatch<'_> {
@@ -271,6 +279,12 @@ impl Watch for JobWatch<'_> {
     }
 
     fn enter(&mut self, phase: Phase) {
+        let so_far = waited();
+        if phase == Phase::Drain {
+            let waited = so_far.saturating_sub(self.waited).ns();
+            self.shared.waited.fetch_add(waited, Ordering::Relaxed);
+        }
+        self.waited = so_far;
         let now = process_cpu();
         let mut cpu = self.shared.cpu.lock().expect("no job panics while it holds the lock");
         match phase {

@@ -22,6 +22,8 @@ pub(crate) struct Course<'a> {
     /// Jobs that ran together.
     pub(crate) numjobs: u32,
     pub(crate) total: &'a Tally,
+    /// How long its jobs could have run and had no processor.
+    pub(crate) waited: Span,
     pub(crate) end: End,
 }
 
@@ -147,13 +149,16 @@ fn drive_cache(total: &Tally) -> Option<Mark> {
 /// Only closed loops: an open one spins while it waits for the next moment to send.
 fn cpu_bound(course: Course<'_>) -> Option<Mark> {
     let Pace::Closed { .. } = course.workload.pace else { return None };
-    let used = course.total.cpu?;
+    // What others took of the processor was as much of a limit as its speed.
+    let used = course.total.cpu? + course.waited;
     let had = course.total.elapsed * u64::from(course.numjobs);
     if had.is_zero() || used.ns() / 9 < had.ns() / 10 {
         return None;
     }
     let share = u128::from(used.ns()) * 100 / u128::from(had.ns());
-    let message = format!("the processor was busy {share} % of the time and may be the limit");
+    let message = format!(
+        "the processor was busy or not to be had {share} % of the time and may be the limit"
+    );
     mark(MarkId::CpuBound, message)
 }
 
@@ -259,7 +264,9 @@ mod tests {
         let (mut options, mut total, mut place) = clean();
         change(&mut options, &mut total, &mut place);
         let workload = options.check().unwrap();
-        let course = Course { workload: &workload, numjobs: 1, total: &total, end: End::Runtime };
+        let waited = Span::ZERO;
+        let course =
+            Course { workload: &workload, numjobs: 1, total: &total, waited, end: End::Runtime };
         let ids: Vec<MarkId> = of_run(course, place).iter().map(|mark| mark.id).collect();
         assert_eq!(ids, expected);
     }
@@ -292,6 +299,20 @@ mod tests {
         };
         check(write(false), &[MarkId::PageCache]);
         check(write(true), &[]);
+    }
+
+    #[test]
+    fn a_processor_that_others_took_is_the_limit_too() {
+        let (options, mut total, place) = clean();
+        let workload = options.check().unwrap();
+        total.cpu = Some(Span::from_secs(5));
+        let ids = |waited| -> Vec<MarkId> {
+            let end = End::Runtime;
+            let course = Course { workload: &workload, numjobs: 1, total: &total, waited, end };
+            of_run(course, place).iter().map(|mark| mark.id).collect()
+        };
+        assert_eq!(ids(Span::from_secs(3)), []);
+        assert_eq!(ids(Span::from_ms(4_500)), [MarkId::CpuBound]);
     }
 
     #[test]
@@ -344,7 +365,9 @@ mod tests {
         let (options, mut total, _) = clean();
         total.from_drive_cache = total.ios / 2 + 1;
         let workload = options.check().unwrap();
-        let course = Course { workload: &workload, numjobs: 1, total: &total, end: End::Stopped };
+        let waited = Span::ZERO;
+        let course =
+            Course { workload: &workload, numjobs: 1, total: &total, waited, end: End::Stopped };
         let ids: Vec<MarkId> = of_simulation(course).iter().map(|mark| mark.id).collect();
         assert_eq!(ids, [MarkId::Modelled, MarkId::DriveCache, MarkId::Interrupted]);
     }

@@ -196,7 +196,7 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
     }
     let groups: Vec<Jobs<'_>> = ready.iter().map(Ready::jobs).collect();
     let done = jobs::run(&groups, control)?;
-    let cpu = (plans.len() == 1).then_some(done.cpu);
+    let cpu = (plans.len() == 1).then_some((done.cpu, done.waited));
     let moved = |device| -> u64 {
         let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
         same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes).sum()
@@ -275,7 +275,12 @@ impl<'a> Ready<'a> {
         marks.into_iter().flatten().chain(conditions::governor()).collect()
     }
 
-    fn outcome(&self, loaded: Vec<Loaded>, cpu: Option<Span>, around: Vec<Mark>) -> RunOutcome {
+    fn outcome(
+        &self,
+        loaded: Vec<Loaded>,
+        cpu: Option<(Span, Span)>,
+        around: Vec<Mark>,
+    ) -> RunOutcome {
         let RunPlan { workload, numjobs, .. } = self.plan;
         let stopped = loaded.iter().find(|job| job.end == End::Stopped);
         let end = stopped.or(loaded.first()).map_or(End::Stopped, |job| job.end);
@@ -284,7 +289,8 @@ impl<'a> Ready<'a> {
         for job in &jobs {
             total.merge(job);
         }
-        total.cpu = cpu;
+        total.cpu = cpu.map(|(used, _)| used);
+        let waited = cpu.map_or(Span::ZERO, |(_, waited)| waited);
         if total.unanswered > 0 {
             // A file system that does not answer would not answer to closing the file either, and
             // nobody would ever see the figures: it stays open until the process ends.
@@ -293,7 +299,7 @@ impl<'a> Ready<'a> {
         if let [only] = &mut jobs[..] {
             only.cpu = total.cpu;
         }
-        let course = Course { workload, numjobs: *numjobs, total: &total, end };
+        let course = Course { workload, numjobs: *numjobs, total: &total, waited, end };
         let opened = &self.opened;
         let place = Place {
             direct: self.plan.direct,

@@ -1,6 +1,7 @@
 //! A run in virtual time.
 
 use drivelab_core::Device;
+use drivelab_core::Span;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::workload::Workload;
 
@@ -36,6 +37,12 @@ pub fn simulate<D: Device>(
     let job = Job { workload, seed, stamp: Stamp::Io };
     let loaded = load::run(&mut VirtualTarget::new(device), job, &mut watch)?;
     let (tally, end) = (loaded.tally, loaded.end);
-    let marks = marks::of_simulation(Course { workload, numjobs: 1, total: &tally, end });
+    let marks = marks::of_simulation(Course {
+        workload,
+        numjobs: 1,
+        total: &tally,
+        waited: Span::ZERO,
+        end,
+    });
     Ok(Simulation { tally, end, marks })
 }
