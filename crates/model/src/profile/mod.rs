@@ -8,12 +8,13 @@ mod values;
 pub use embedded::{names, text};
 pub use values::Interface;
 
-pub(crate) use hdd::HddProfile;
+pub(crate) use hdd::{HddProfile, falling_zones};
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::{Sectors, Span};
 
 use crate::disksim::{self, DiskSimError};
+use crate::fit::Prior;
 use crate::scsi::params::Params;
 use raw::Raw;
 use values::Kind;
@@ -27,7 +28,18 @@ pub struct Profile {
     pub sources: Vec<String>,
     /// What the profile knowingly leaves out.
     pub leaves_out: Option<String>,
+    /// How far the drive may be off what it describes.
+    pub uncertainty: Uncertainty,
     pub(crate) body: Body,
+}
+
+/// How far a modelled drive may be off, as deviations of logarithms.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Uncertainty {
+    /// Of everything at depth 1; 0 where nobody has worked it out.
+    pub fit_sigma: f64,
+    /// Of the gain at depth 32 over depth 1; 0 where there is no queue.
+    pub gain_sigma: f64,
 }
 
 /// What a profile describes.
@@ -149,6 +161,7 @@ impl Profile {
             model: read.model,
             sources: vec![format!("{file}, a parameter file of DiskSim 4.0")],
             leaves_out: Some(LEFT_OUT.to_owned()),
+            uncertainty: Uncertainty::default(),
             body: Body::OneByOne(Box::new(read.params)),
         }
     }
@@ -156,15 +169,22 @@ impl Profile {
     fn assemble(raw: &Raw, sources: Vec<String>) -> Result<Self, String> {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
+        let fit_sigma = raw.fit_sigma.map_or(0.0, |sigma| sigma.0);
+        let mut uncertainty = Uncertainty { fit_sigma, gain_sigma: 0.0 };
         let body = match required(raw.kind, "kind")? {
-            Kind::Hdd => Body::Hdd(Box::new(HddProfile::assemble(raw)?)),
+            Kind::Hdd => {
+                let hdd = HddProfile::assemble(raw)?;
+                let prior = Prior::of(hdd.rpm()).sigma;
+                uncertainty.gain_sigma = raw.gain_sigma.map_or(prior, |sigma| sigma.0);
+                Body::Hdd(Box::new(hdd))
+            }
             Kind::Fixed => Body::Fixed {
                 capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
                 service: required(raw.service, "service")?.0,
                 servers: raw.servers.map_or(1, |servers| servers.0 as usize),
             },
         };
-        Ok(Self { model, sources, leaves_out, body })
+        Ok(Self { model, sources, leaves_out, uncertainty, body })
     }
 }
 
