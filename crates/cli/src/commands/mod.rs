@@ -5,7 +5,6 @@ pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;
 pub(crate) mod inspect;
-mod predict;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;

@@ -40,7 +40,8 @@ pub(crate) struct ReplayArgs {
     /// Holds the times against those measured on the recorded drive.
     #[arg(long)]
     score: bool,
-    /// Writes a page with the distributions and their quantiles; needs --score.
+    /// Writes the distributions and their quantiles as a page, or as a picture where FILE ends in
+    /// .svg; needs --score.
     #[arg(long, value_name = "FILE", requires = "score")]
     report: Option<PathBuf>,
     /// When requests go out; closed for traces that hold think times, else open.
@@ -173,7 +174,9 @@ fn result(
 fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> Outcome {
     if let (Some(path), Some(compared)) = (&arguments.report, &sink.compared) {
         let title = format!("{} on {}", result.trace, result.drive);
-        std::fs::write(path, replay::page(&title, compared)).at_path("write the report", path)?;
+        let picture = path.extension().is_some_and(|end| end == "svg");
+        let text = if picture { replay::svg } else { replay::page }(&title, compared);
+        std::fs::write(path, text).at_path("write the report", path)?;
     }
     if result.errors > 0 {
         ui.warn(&format!(

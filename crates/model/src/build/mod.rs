@@ -102,6 +102,7 @@ fn attach(
         segment_size: hdd.segment_size,
         read_ahead: hdd.read_ahead,
         write_cache: attached.write_cache_bytes.is_some().then_some(hdd.write_cache_limits),
+        hit_share: hdd.hit_share,
         retries: Retries { share: hdd.retry_share, revolutions: hdd.retry_revolutions },
         port,
         seed,

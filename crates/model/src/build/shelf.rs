@@ -66,7 +66,7 @@ fn member(device: Drive) -> Member<Drive> {
     let attached = device.about().attached.as_ref();
     let limit = attached.map_or(DEPTH, |attached| match attached.scheduler {
         Scheduler::None => attached.tags,
-        Scheduler::Deadline | Scheduler::Bioq => attached.nr_requests,
+        Scheduler::Deadline | Scheduler::Bioq | Scheduler::Fscan => attached.nr_requests,
     });
     let wire_bytes_per_s = attached.map(|attached| attached.wire_bytes_per_s);
     Member { device, limit, wire_bytes_per_s }

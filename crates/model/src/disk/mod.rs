@@ -174,7 +174,8 @@ impl Disk {
             if self.ahead.is_some_and(|ahead| ahead.overlaps(start, end)) {
                 self.buffer_read_ahead(now);
             }
-            self.reads.holds(start, end).then_some(ServedBy::DriveReadCache)
+            let held = self.reads.holds(start, end) || self.hits_by_chance();
+            held.then_some(ServedBy::DriveReadCache)
         };
         if let Some(served_by) = hit {
             self.counters.cache_hits += 1;
@@ -393,6 +394,11 @@ impl Disk {
             };
             Step::Begun { at, access }
         });
+    }
+
+    fn hits_by_chance(&mut self) -> bool {
+        let share = self.parts.hit_share;
+        share != Ratio::ZERO && self.rng.chance(share)
     }
 
     fn lost_to_retries(&mut self) -> Span {

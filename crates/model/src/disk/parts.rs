@@ -18,6 +18,9 @@ pub(crate) struct Parts {
     pub(crate) read_ahead: Sectors,
     /// Size and number of runs of the volatile write cache, where it is on.
     pub(crate) write_cache: Option<(Sectors, usize)>,
+    /// The share of reads that the buffer answers although nothing here says why: what is left when
+    /// a measured distribution begins below the shortest access of the medium.
+    pub(crate) hit_share: Ratio,
     pub(crate) retries: Retries,
     pub(crate) port: Port,
     pub(crate) seed: u64,

@@ -93,16 +93,66 @@ fn seek(
                 .collect::<Result<Vec<_>, _>>()?;
             Ok(equation.points(cylinders, &first))
         }
+        "linear" => Ok(ThreePoints::read(fields)?.line(cylinders)),
+        "curve" => Ok(ThreePoints::read(fields)?.curve(cylinders)),
         "constant" => {
             let key = "Constant seek time";
             let time = Span::from_ns(fields.time(key)?);
             Ok(vec![(1, time), (2, time)])
         }
         other => Err(at.error(format!(
-            "`Seek type = {other}` is not modelled; there are `extracted`, `hpl`, `hplplus10` \
-             and `constant`"
+            "`Seek type = {other}` is not modelled; there are `extracted`, `hpl`, `hplplus10`, \
+             `linear`, `curve` and `constant`"
         ))),
     }
+}
+
+/// The seeks that data sheets give, in ms.
+struct ThreePoints {
+    single: f64,
+    average: f64,
+    full: f64,
+}
+
+impl ThreePoints {
+    fn read(fields: &mut Fields) -> Result<Self, DiskSimError> {
+        let at = fields.at.clone();
+        let single = fields.number("Single cylinder seek time", 0.0..=1000.0)?;
+        let average = fields.number("Average seek time", 0.0..=1000.0)?;
+        let full = fields.number("Full strobe seek time", 0.0..=1000.0)?;
+        if !(single <= average && average <= full) {
+            return Err(at.error(
+                "`Single cylinder seek time`, `Average seek time` and `Full strobe seek time`: \
+                 expected times that rise in this order",
+            ));
+        }
+        Ok(Self { single, average, full })
+    }
+
+    /// Straight lines; the average belongs to a third of the stroke.
+    fn line(&self, cylinders: u32) -> Points {
+        let (third, last) = ((cylinders / 3).max(2), (cylinders - 1).max(3));
+        let points = [(1, self.single), (third, self.average), (last, self.full)];
+        points.map(|(distance, time)| (distance, milliseconds(time))).into()
+    }
+
+    /// A root and a line, such that random seeks take the average (Lee and Katz 1993, "An analytic
+    /// performance model of disk arrays").
+    fn curve(&self, cylinders: u32) -> Points {
+        let Self { single, average, full } = self;
+        let all = f64::from(cylinders.max(2));
+        let root = (-10.0 * single + 15.0 * average - 5.0 * full) / (3.0 * all.sqrt());
+        let line = (7.0 * single - 15.0 * average + 8.0 * full) / (3.0 * all);
+        let at = |distance: u32| {
+            let x = f64::from(distance - 1);
+            milliseconds((single + root * x.sqrt() + line * x).max(0.0))
+        };
+        (1..=cylinders.max(2)).map(|distance| (distance, at(distance))).collect()
+    }
+}
+
+fn milliseconds(time: f64) -> Span {
+    Span::from_ns(nanoseconds(time).unsigned_abs())
 }
 
 /// The seek equation of Ruemmler and Wilkes (IEEE Computer, March 1994): a root up to a distance,

@@ -122,6 +122,34 @@ fn every_parameter_of_a_drive_is_known_or_missed() {
 }
 
 #[test]
+fn seeks_of_data_sheets_meet_their_points() {
+    let extracted = "Seek type = extracted,\n    Full seek curve = small.seek,";
+    let three = |kind: &str, full: f64| {
+        let text = format!(
+            "Seek type = {kind},\n Single cylinder seek time = 1.0,\n\
+             Average seek time = 3.0,\n Full strobe seek time = {full},"
+        );
+        read_changed("small.model", (extracted, &text))
+    };
+    for kind in ["linear", "curve"] {
+        let seeks = three(kind, 6.0).unwrap().params.mechanics.seeks;
+        assert_eq!(seeks.time(1).ns(), 1_000_000, "{kind}");
+        let times: Vec<u64> = (1..30).map(|distance| seeks.time(distance).ns()).collect();
+        assert!(times.is_sorted() && times[28] <= 6_100_000, "{kind}: {times:?}");
+        let error = three(kind, 2.0).unwrap_err();
+        assert!(error.message.contains("rise in this order"), "{error}");
+    }
+}
+
+#[test]
+fn the_layout_says_how_many_sectors_there_are() {
+    let capacity = |read: Read| read.params.mechanics.layout.capacity();
+    let right = capacity(read_changed("small.model", ("= 7985", "= 7985")).unwrap());
+    let other = capacity(read_changed("small.model", ("= 7985", "= 79")).unwrap());
+    assert_eq!(right, other);
+}
+
+#[test]
 fn circles_end() {
     let resolve =
         |path: &str| Some(BaseText { file: path.to_owned(), text: "source a.parv".to_owned() });

@@ -1,116 +1,200 @@
-//! What is searched for, and the profile that it makes.
+//! The profile that a fit makes.
 
-use drivelab_core::Rng;
+use std::fmt::Write as _;
 
 use super::Measurements;
+use super::curve::SHARES;
+use super::gain::Prior;
+use super::search::{Found, TRIALS};
 
-/// The parameters that random reads at depth 1 show, each within its range.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Parameters {
-    /// Milliseconds to the next track.
-    track: f64,
-    /// Milliseconds of an average seek.
-    average: f64,
-    /// The share of the square root in the seek curve.
-    shape: f64,
-    /// Milliseconds of firmware before a seek.
-    overhead: f64,
-    /// The share of accesses, in percent, that need more than one try.
-    retries: f64,
-    /// Revolutions that such an access loses.
-    revolutions: f64,
+/// What depth 1 cannot show of the geometry: two platters, twice as many sectors outside as inside.
+pub(super) const HEADS: u32 = 4;
+pub(super) const ZONES: u32 = 24;
+/// Firmware before a seek. Random reads show only the sum of it and the shortest seek.
+pub(super) const OVERHEAD_MS: f64 = 0.15;
+
+/// What a drive's own figures differ by from day to day: no fit to them is nearer to the truth.
+const ONE_DRIVE: f64 = 0.01;
+
+/// Everything that goes into the file.
+#[derive(Debug, Clone)]
+pub(super) struct Text<'a> {
+    model: &'a str,
+    command: &'a str,
+    measurements: &'a Measurements,
+    seed: u64,
+    /// Sectors on the outermost track.
+    pub(super) outer: u32,
+    /// The cylinders of the full stroke.
+    pub(super) full: u32,
+    pub(super) found: Option<Found>,
+    /// In milliseconds.
+    pub(super) guard: f64,
+    /// The remaining error, and the gain at depth 32.
+    pub(super) outcome: Option<(f64, f64)>,
 }
 
-/// Ranges from which nobody has seen a drive depart.
-const RANGES: [(f64, f64); 6] =
-    [(0.2, 4.0), (2.0, 30.0), (0.0, 1.6), (0.02, 2.0), (0.0, 3.0), (1.0, 8.0)];
-
-impl Parameters {
-    /// A first guess from the mean alone.
-    pub(super) fn start(measurements: &Measurements) -> Self {
-        let revolution = 60_000.0 / measurements.rpm;
-        let rate = measurements.figure("iops").map(|iops| 1000.0 / iops);
-        let mean = measurements.figure("mean_ms").or(rate).or(measurements.figure("p50_ms"));
-        let average = mean.map_or(9.0, |mean| mean - revolution / 2.0 - 0.2);
-        Self::from_array([0.8, average, 0.6, 0.15, 0.2, 2.0])
-    }
-
-    fn from_array(values: [f64; 6]) -> Self {
-        let mut kept = values;
-        for (value, (low, high)) in kept.iter_mut().zip(RANGES) {
-            *value = value.clamp(low, high);
-        }
-        let [track, average, shape, overhead, retries, revolutions] = kept;
-        Self { track, average: average.max(track), shape, overhead, retries, revolutions }
-    }
-
-    /// Every parameter moved by a random share, up to `width`, of its range.
-    pub(super) fn moved(&self, rng: &mut Rng, width: f64) -> Self {
-        const STEPS: u64 = 1 << 20;
-        let now =
-            [self.track, self.average, self.shape, self.overhead, self.retries, self.revolutions];
-        let mut moved = now;
-        for (value, (low, high)) in moved.iter_mut().zip(RANGES) {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^20")]
-            let turn = rng.below(STEPS) as f64 / STEPS as f64 * 2.0 - 1.0;
-            // The cube makes small steps likely and large ones possible.
-            *value += turn * turn * turn * width * (high - low);
-        }
-        Self::from_array(moved)
-    }
-
-    /// The profile file; `found` is the remaining error and the seed of the search.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "sectors of a track, thousands; revolutions, at most eight"
-    )]
-    pub(super) fn profile(
-        &self,
-        model: &str,
-        measurements: &Measurements,
-        found: Option<(f64, u64)>,
-    ) -> String {
+impl<'a> Text<'a> {
+    pub(super) fn new(
+        model: &'a str,
+        command: &'a str,
+        measurements: &'a Measurements,
+        seed: u64,
+    ) -> Self {
         // With tracks twice as long outside as inside the mean rate is three quarters of the
         // outer; a fifteenth of the time goes to switching tracks.
         let rate = measurements.sequential_read.or(measurements.sequential_write).unwrap_or(150.0);
         let outer = rate * 1e6 / 512.0 * 60.0 / measurements.rpm / 0.75 / 0.94;
-        let outer = (outer as u64).clamp(16, 60_000);
-        let note = found.map_or_else(String::new, |(error, seed)| {
-            format!("; root mean square error {:.1} %, seed {seed}", 100.0 * error)
-        });
-        let Self { track, average, shape, overhead, retries, revolutions } = self;
-        let cache = if measurements.write_iops.is_some_and(|writes| {
-            measurements.figure("iops").is_some_and(|reads| writes < 1.15 * reads)
-        }) {
-            "off"
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "casts of floats saturate"
+        )]
+        let outer = (outer as u32).clamp(32, 60_000);
+        let (found, outcome) = (None, None);
+        Self { model, command, measurements, seed, outer, full: 1, found, guard: 0.0, outcome }
+    }
+
+    /// Sectors on the innermost track.
+    pub(super) fn inner(&self) -> u32 {
+        self.outer / 2
+    }
+
+    /// Milliseconds to pass `sectors` sectors in the middle of the drive and send them.
+    pub(super) fn transfer_ms(&self, sectors: u64) -> f64 {
+        let sectors = f64::from(u32::try_from(sectors).unwrap_or(u32::MAX));
+        let track = f64::from(self.outer) * 0.75;
+        60_000.0 / self.measurements.rpm * sectors / track + sectors * 512.0 / 600e3
+    }
+
+    pub(super) fn profile(&self) -> String {
+        let Some(Found { extremes, .. }) = self.found else { return String::new() };
+        let Measurements { capacity_bytes, rpm, .. } = self.measurements;
+        let prior = Prior::of(*rpm);
+        let (error, gain) = self.outcome.unwrap_or((0.0, prior.median));
+        let cache = if self.without_write_cache() { "off" } else { "on" };
+        let (outer, inner) = (self.outer, self.inner());
+        let rate = if self.has_rate() { "[S]" } else { "[P]" };
+        let head = if extremes.hits > 0.0 { "[F]" } else { "[P]" };
+        let tail = if self.has_tail() { "[F]" } else { "[P]" };
+        let mut text = format!(
+            "# Made by {TRIALS} trials with seed {} of\n#   {}\n\
+             # Root mean square error at depth 1: {:.1} %. At depth 32 it gains {gain:.2}.\n\
+             # Marks: [G] given, [F] fitted, [S] from the sequential rate, [P] a prior: the\n\
+             # measurements cannot show it.\n\
+             [drive]\nkind = \"hdd\"\nmodel = {:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n",
+            self.seed,
+            self.command,
+            100.0 * error,
+            self.model,
+        );
+        if !self.measurements.sources.is_empty() {
+            let _ = writeln!(text, "source = {:?}", self.measurements.sources.join("; "));
+        }
+        let _ = write!(
+            text,
+            "leaves_out = \"what happens above depth 1 is a prior, not a fit\"\n\
+             fit_sigma = {:.3}       # what depth 1 is off by, as a logarithm\n\n\
+             [geometry]\nrpm = {rpm}               # [G]\nheads = {HEADS}                # [P]\n\
+             sectors_per_track_outer = {outer}  # {rate} 2 to 1 from the outside in [P]\n\
+             sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}          # [P]\n\
+             head_switch = \"0.8ms\"    # [P]\n\n\
+             # Cylinders and time [F]: between the points seeks are straight lines.\n\
+             [seek]\nseek_table = [{}]\nwrite_settle = \"1ms\"     # [P]\n\n\
+             [buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # [P]\n\
+             read_ahead_bytes = \"512k\"  # [P]\n\
+             write_cache = \"{cache}\"       # [P] unless random writes were measured\n\
+             write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128   # [P]\n\n\
+             [queue]\nqueue_depth = 32         # [P]\n\
+             # [P] {}: gain at depth 32 log-normal about {}, sigma {}\n\
+             guard = \"{:.2}ms\"\ngain_sigma = {}\n\n\
+             [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
+             overhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
+             [tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # {tail}\nretry_revolutions = {}    # {tail}\n\n\
+             [attachment]\ninterface = \"sata\"       # [P]\nlink = \"6\"               # [P]\n",
+            error.max(ONE_DRIVE),
+            self.seek_table(),
+            prior.kind,
+            prior.median,
+            prior.sigma,
+            self.guard,
+            prior.sigma,
+            100.0 * extremes.hits,
+            100.0 * extremes.retries,
+            extremes.revolutions,
+        );
+        text
+    }
+
+    /// The points of the curve at whole cylinders.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "shares of the cylinders"
+    )]
+    fn seek_table(&self) -> String {
+        let Some(Found { seeks, .. }) = self.found else { return String::new() };
+        let mut last = 0;
+        let mut points = Vec::new();
+        for (share, time) in SHARES.into_iter().zip(seeks) {
+            let distance = ((share * f64::from(self.full) + 0.5) as u32).max(1);
+            if distance > last {
+                points.push(format!("\n  [{distance}, \"{time:.3}ms\"]"));
+                last = distance;
+            }
+        }
+        points.join(",") + "\n"
+    }
+
+    /// Random writes hardly faster than reads: nothing puts them off.
+    fn without_write_cache(&self) -> bool {
+        let reads = 1000.0 / self.measurements.typical_ms();
+        self.measurements.write_iops.is_some_and(|writes| writes < 1.15 * reads)
+    }
+
+    fn has_rate(&self) -> bool {
+        self.measurements.sequential_read.or(self.measurements.sequential_write).is_some()
+    }
+
+    fn has_tail(&self) -> bool {
+        self.found.is_some_and(|found| found.extremes.retries > 0.0)
+    }
+
+    pub(super) fn not_identified(&self) -> Vec<String> {
+        let prior = Prior::of(self.measurements.rpm);
+        let mut missing = vec![
+            format!(
+                "the order in the drive's queue: a guard band of {:.2} ms, with which it gains \
+                 {:.2} at depth 32; prior for {}: log-normal about {}, sigma {}",
+                self.guard,
+                self.outcome.map_or(0.0, |(_, gain)| gain),
+                prior.kind,
+                prior.median,
+                prior.sigma
+            ),
+            format!(
+                "firmware time apart from the shortest seek: only their sum shows; {OVERHEAD_MS} ms"
+            ),
+            "heads and the ratio of outer to inner track length: 4 heads, 2 to 1; with another \
+             ratio the same seek times would belong to other distances"
+                .to_owned(),
+            "settling of writes: 1 ms".to_owned(),
+        ];
+        if self.has_tail() {
+            missing.push(
+                "how many revolutions a retry takes apart from how many reads need one: p99.5 \
+                 fixes only both together"
+                    .to_owned(),
+            );
         } else {
-            "on"
-        };
-        format!(
-            "# Fitted to measurements at depth 1{note}.\n\
-             # Marks: [F] fitted, [S] from the sequential rate, [P] a prior: depth 1 cannot show it.\n\
-             [drive]\nkind = \"hdd\"\nmodel = {model:?}\ncapacity_bytes = {}\n\
-             source = \"drive fit: random reads at depth 1 and sequential rates\"\n\
-             leaves_out = \"what happens above depth 1 is a prior, not a fit\"\n\n\
-             [geometry]\nrpm = {}\nheads = 4  # [P]\n\
-             sectors_per_track_outer = {outer}  # [S] with 2 to 1 from the outside in [P]\n\
-             sectors_per_track_inner = {}  # [S]\nzone_count = 24  # [P]\nhead_switch = \"0.8ms\"  # [P]\n\n\
-             [seek]\nseek_track = \"{track:.3}ms\"  # [F]\nseek_average = \"{average:.3}ms\"  # [F]\n\
-             seek_shape = {shape:.3}  # [F] with the average, gives the full stroke\n\
-             write_settle = \"1ms\"  # [P]\n\n\
-             [buffer]\nread_segments = 32  # [P]\nsegment_bytes = \"1M\"  # [P]\n\
-             read_ahead_bytes = \"512k\"  # [P]\nwrite_cache = \"{cache}\"  # [P] unless writes were measured\n\
-             write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128  # [P]\n\n\
-             [queue]\nqueue_depth = 32  # [P]\n\
-             guard = \"3ms\"  # [P] R(32) about 1.65, log-normal with sigma 0.20\n\n\
-             [overhead]\noverhead_read_miss = \"{overhead:.3}ms\"  # [F]\n\
-             overhead_read_hit = \"0.04ms\"  # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
-             [tail]\nretry_share = \"{retries:.3}%\"  # [F]\nretry_revolutions = {}  # [F]\n",
-            measurements.capacity_bytes,
-            measurements.rpm,
-            (outer / 2).max(8),
-            (revolutions + 0.5) as u64,
-        )
+            missing.push("retries, which show above p99 only: none".to_owned());
+        }
+        if !self.has_rate() {
+            missing.push("sectors per track, without a sequential rate: 150 MB/s".to_owned());
+        }
+        if self.measurements.write_iops.is_none() {
+            missing.push("the write cache, without random writes: on, 32 MiB, 128 runs".to_owned());
+        }
+        missing
     }
 }

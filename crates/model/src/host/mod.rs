@@ -3,6 +3,7 @@
 mod bioq;
 mod deadline;
 mod fifo;
+mod fscan;
 
 use std::collections::VecDeque;
 
@@ -13,6 +14,7 @@ use drivelab_core::{Op, Request, Time, choice_as_text};
 use bioq::Bioq;
 use deadline::Deadline;
 use fifo::Fifo;
+use fscan::Fscan;
 
 /// The order in which the host hands requests to the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +25,18 @@ pub enum Scheduler {
     Deadline,
     /// As they come, but reads pass waiting writes, as `DragonFly`'s `bioqdisksort`.
     Bioq,
+    /// By address in two queues: what comes during a sweep waits for the next.
+    Fscan,
 }
 
 impl Choice for Scheduler {
     const WHAT: &'static str = "scheduler";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("none", Self::None), ("deadline", Self::Deadline), ("bioq", Self::Bioq)];
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("none", Self::None),
+        ("deadline", Self::Deadline),
+        ("bioq", Self::Bioq),
+        ("fscan", Self::Fscan),
+    ];
 }
 choice_as_text!(Scheduler);
 
@@ -37,6 +45,7 @@ enum Elevator {
     Fifo(Fifo),
     Deadline(Deadline),
     Bioq(Bioq),
+    Fscan(Fscan),
 }
 
 /// Requests on their way to the controller.
@@ -64,6 +73,7 @@ impl Host {
             Scheduler::None => Elevator::Fifo(Fifo::default()),
             Scheduler::Deadline => Elevator::Deadline(Deadline::default()),
             Scheduler::Bioq => Elevator::Bioq(Bioq::default()),
+            Scheduler::Fscan => Elevator::Fscan(Fscan::default()),
         };
         Self {
             front: VecDeque::new(),
@@ -97,6 +107,7 @@ impl Host {
                 Elevator::Fifo(elevator) => elevator.push(request),
                 Elevator::Deadline(elevator) => elevator.push(now, request),
                 Elevator::Bioq(elevator) => elevator.push(request),
+                Elevator::Fscan(elevator) => elevator.push(request),
             }
         } else {
             self.unordered.push_back(request);
@@ -133,6 +144,7 @@ impl Host {
             Elevator::Fifo(elevator) => elevator.waiting(),
             Elevator::Deadline(elevator) => elevator.waiting(),
             Elevator::Bioq(elevator) => elevator.waiting(),
+            Elevator::Fscan(elevator) => elevator.waiting(),
         }
     }
 
@@ -156,6 +168,7 @@ impl Host {
             Elevator::Fifo(elevator) => elevator.pop(class),
             Elevator::Deadline(elevator) => elevator.pop(now, class),
             Elevator::Bioq(elevator) => elevator.pop(class),
+            Elevator::Fscan(elevator) => elevator.pop(class),
         };
         next.expect("a request of the class was promised")
     }

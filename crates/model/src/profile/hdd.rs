@@ -32,6 +32,7 @@ pub(crate) struct HddProfile {
     pub(crate) queue_depth: usize,
     pub(crate) order: Order,
     pub(crate) overheads: Overheads,
+    pub(crate) hit_share: Ratio,
     pub(crate) retry_share: Ratio,
     pub(crate) retry_revolutions: u64,
     pub(crate) interface: Interface,
@@ -89,6 +90,7 @@ impl HddProfile {
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             order: order(raw, &spindle)?,
             overheads: overheads(raw)?,
+            hit_share: raw.hit_share.map_or(Ratio::ZERO, |share| share.0),
             retry_share: raw.retry_share.map_or(Ratio::ZERO, |share| share.0),
             retry_revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
             interface: raw.interface.unwrap_or(Interface::Sata),
@@ -98,6 +100,11 @@ impl HddProfile {
                 raw.bus_overhead.map_or(Span::from_us(10), |span| span.0),
             ),
         })
+    }
+
+    /// Revolutions per minute.
+    pub(crate) fn rpm(&self) -> f64 {
+        f64::from(u32::try_from(self.milli_rpm).expect("at most 10^8")) / 1000.0
     }
 
     /// Arm, heads and platter as the profile says.
@@ -189,7 +196,7 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
 }
 
 /// Zones of equally many cylinders whose density falls evenly from the outside in.
-fn falling_zones(
+pub(crate) fn falling_zones(
     capacity: Sectors,
     heads: u32,
     count: u32,

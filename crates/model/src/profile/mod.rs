@@ -8,12 +8,13 @@ mod values;
 pub use embedded::{names, text};
 pub use values::Interface;
 
-pub(crate) use hdd::HddProfile;
+pub(crate) use hdd::{HddProfile, falling_zones};
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::{Ratio, Sectors, Span};
 
 use crate::disksim::{self, DiskSimError};
+use crate::fit::Prior;
 use crate::scsi::params::Params;
 use raw::Raw;
 use values::Kind;
@@ -29,7 +30,18 @@ pub struct Profile {
     pub leaves_out: Option<String>,
     /// What the drive writes as one, and is not torn by a power cut: 1 sector of 512 bytes, or 8.
     pub physical_sector: Sectors,
+    /// How far the drive may be off what it describes.
+    pub uncertainty: Uncertainty,
     pub(crate) body: Body,
+}
+
+/// How far a modelled drive may be off, as deviations of logarithms.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Uncertainty {
+    /// Of everything at depth 1; 0 where nobody has worked it out.
+    pub fit_sigma: f64,
+    /// Of the gain at depth 32 over depth 1; 0 where there is no queue.
+    pub gain_sigma: f64,
 }
 
 /// What a profile describes.
@@ -168,6 +180,7 @@ impl Profile {
             sources: vec![format!("{file}, a parameter file of DiskSim 4.0")],
             leaves_out: Some(LEFT_OUT.to_owned()),
             physical_sector: Sectors::new(1),
+            uncertainty: Uncertainty::default(),
             body: Body::OneByOne(Box::new(read.params)),
         }
     }
@@ -176,15 +189,22 @@ impl Profile {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
         let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);
+        let fit_sigma = raw.fit_sigma.map_or(0.0, |sigma| sigma.0);
+        let mut uncertainty = Uncertainty { fit_sigma, gain_sigma: 0.0 };
         let body = match required(raw.kind, "kind")? {
-            Kind::Hdd => Body::Hdd(Box::new(HddProfile::assemble(raw)?)),
+            Kind::Hdd => {
+                let hdd = HddProfile::assemble(raw)?;
+                let prior = Prior::of(hdd.rpm()).sigma;
+                uncertainty.gain_sigma = raw.gain_sigma.map_or(prior, |sigma| sigma.0);
+                Body::Hdd(Box::new(hdd))
+            }
             Kind::Fixed => Body::Fixed {
                 capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
                 service: required(raw.service, "service")?.0,
                 servers: raw.servers.map_or(1, |servers| servers.0 as usize),
             },
         };
-        Ok(Self { model, sources, leaves_out, physical_sector, body })
+        Ok(Self { model, sources, leaves_out, physical_sector, uncertainty, body })
     }
 }
 

@@ -5,7 +5,7 @@ use drivelab_core::config::{ConfigError, Row, Section};
 
 use super::values::{
     Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape, Share,
-    Short,
+    Short, Sigma,
 };
 use crate::spec::{Link, Switch};
 
@@ -56,6 +56,8 @@ profile_keys! {
     sector_bytes: SectorSize,
     /// What the profile knowingly does not say.
     leaves_out: String,
+    /// By how much depth 1 is uncertain.
+    fit_sigma: Sigma,
     // Geometry.
     rpm: Rpm,
     heads: Count<1, 64>,
@@ -80,6 +82,8 @@ profile_keys! {
     write_cache_runs: Count<1, 1024>,
     // Queue.
     queue_depth: Count<1, 256>,
+    /// By how much the gain at depth 32 is uncertain.
+    gain_sigma: Sigma,
     order: OrderName,
     guard: Short,
     ageing: Share,
@@ -89,6 +93,8 @@ profile_keys! {
     overhead_read_hit: Short,
     overhead_write_miss: Short,
     overhead_write_hit: Short,
+    /// Reads answered out of the buffer for reasons that the model does not follow.
+    hit_share: Share,
     retry_share: Share,
     retry_revolutions: Count<0, 1000>,
     // Attachment.

@@ -161,6 +161,20 @@ impl Value for Share {
     }
 }
 
+/// The deviation of a logarithm: 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sigma(pub(super) f64);
+
+impl Value for Sigma {
+    fn read(text: &str) -> Result<Self, String> {
+        let sigma = f64::read(text)?;
+        if !(0.0..=1.0).contains(&sigma) {
+            return Err(format!("`{text}` is not a deviation from 0 (exact) to 1"));
+        }
+        Ok(Self(sigma))
+    }
+}
+
 /// The share of the square root in a seek curve: 0 to 2, beyond which the curve would fall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Shape(pub(super) f64);

@@ -57,6 +57,16 @@ fn gains_are_those_of_the_table() {
 }
 
 #[test]
+fn an_elevator_that_sorts_one_batch_while_another_waits_has_short_tails() {
+    // What arrives during a sweep waits for the next: nobody waits for more than two.
+    let load = Load { requests: 40_000, ..Load::default() };
+    let spec = format!("{DISK},controller=ide,scheduler=fscan,nr-requests=64");
+    let (found, tail) = gains(&spec, TABLE, &[32], load);
+    assert!((1.7..=2.1).contains(&tail), "p99 over mean at depth 32 is {tail}");
+    assert!((1.7..=2.1).contains(&found[0]), "{found:?}");
+}
+
+#[test]
 fn a_wide_guard_saturates() {
     let load = Load { requests: 40_000, ..Load::default() };
     let narrow = gains(DISK, &format!("{TABLE}guard = \"0.5ms\"\n"), &[16, 32], load).0;
@@ -130,6 +140,12 @@ fn a_measured_drive_gains_as_a_guarded_queue_and_not_as_an_elevator() {
     for (found, real) in tails[1..].iter().zip([1.50, 3.46, 3.81, 3.99, 3.80]) {
         assert!((found / real - 1.0).abs() < 0.10, "{tails:?}");
     }
+    // At depth 64 the host keeps 32 back, in order: nothing more is gained, and tails are shorter.
+    let (spec, profile) = by_firmware(MEASURED_500_GB);
+    let deep = at_depth(&spec, &profile, 64, Load { requests: 60_000, ..Load::default() });
+    assert!((deep.iops() / 113.5 - 1.0).abs() < 0.04, "{}", deep.iops());
+    let tail = deep.quantile_ms(0.99) / deep.mean_ms();
+    assert!((tail / 2.57 - 1.0).abs() < 0.10, "{tail}");
     let (elevator, _) = held_against(IOPS_500_GB, &by_elevator(MEASURED_500_GB));
     assert!(elevator > 0.10, "{elevator}");
 }

@@ -13,5 +13,6 @@ mod controllers;
 mod depth;
 mod invariants;
 mod load;
+mod mixed;
 mod profiles;
 mod writes;

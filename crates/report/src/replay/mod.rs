@@ -3,7 +3,7 @@
 mod plot;
 mod text;
 
-pub use plot::page;
+pub use plot::{page, svg};
 pub use text::text;
 
 use drivelab_core::record::Latency;

@@ -12,10 +12,58 @@ const POINTS: usize = 200;
 
 /// A page of its own with both plots for `title`.
 pub fn page(title: &str, compared: &[Compared]) -> String {
+    let Plots { cdf, qq, longest } = plots(compared);
+    let title = escape(title);
+    let figure = |inside: &str, caption: &str| {
+        format!(
+            "<figure><svg viewBox=\"0 0 {SIDE} {SIDE}\" role=\"img\" aria-label=\"{caption}\">\
+             {inside}</svg><figcaption>{caption}; axes to {longest:.1} ms</figcaption></figure>\n"
+        )
+    };
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n\
+         <style>{STYLE}</style>\n<h1>{title}</h1>\n{}{}</html>\n",
+        figure(&cdf, CDF),
+        figure(&qq, QQ)
+    )
+}
+
+/// Both plots side by side as one picture.
+pub fn svg(title: &str, compared: &[Compared]) -> String {
+    let Plots { cdf, qq, longest } = plots(compared);
+    let panel = |left: f64, inside: &str, caption: &str| {
+        format!(
+            "<g transform=\"translate({left} 40)\"><rect width=\"{SIDE}\" height=\"{SIDE}\" fill=\"none\" stroke=\"#888\"/>\
+             {inside}<text y=\"{}\">{caption}</text></g>\n",
+            SIDE + 18.0
+        )
+    };
+    let (width, height) = (2.0 * SIDE + 60.0, SIDE + 70.0);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
+         <style>{STYLE}text{{font:11px sans-serif}}</style>\n\
+         <text x=\"20\" y=\"24\">{}, axes to {longest:.1} ms</text>\n{}{}</svg>\n",
+        escape(title),
+        panel(20.0, &cdf, CDF),
+        panel(SIDE + 40.0, &qq, QQ)
+    )
+}
+
+const CDF: &str = "Share of requests at most as slow: measured solid, modelled dashed";
+const QQ: &str = "Quantiles: measured across, modelled upwards";
+
+/// What is inside the two plots.
+struct Plots {
+    cdf: String,
+    qq: String,
+    /// The end of the axes, in ms.
+    longest: f64,
+}
+
+fn plots(compared: &[Compared]) -> Plots {
     let measured = quantiles(compared.iter().map(|one| one.measured_ms));
     let modelled = quantiles(compared.iter().map(|one| one.modelled_ms));
     let longest = measured.iter().chain(&modelled).copied().fold(0.0, f64::max).max(1e-9);
-    let title = escape(title);
     let cdf = format!(
         "{}{}",
         line(&steps(&measured, longest), "measured"),
@@ -30,18 +78,7 @@ pub fn page(title: &str, compared: &[Compared]) -> String {
         "<line class=\"same\" x1=\"0\" y1=\"{SIDE}\" x2=\"{SIDE}\" y2=\"0\"/>{}",
         line(&pairs, "modelled")
     );
-    let figure = |inside: &str, caption: &str| {
-        format!(
-            "<figure><svg viewBox=\"0 0 {SIDE} {SIDE}\" role=\"img\" aria-label=\"{caption}\">\
-             {inside}</svg><figcaption>{caption}; axes to {longest:.1} ms</figcaption></figure>\n"
-        )
-    };
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n\
-         <style>{STYLE}</style>\n<h1>{title}</h1>\n{}{}</html>\n",
-        figure(&cdf, "Share of requests at most as slow: measured solid, modelled dashed"),
-        figure(&qq, "Quantiles: measured across, modelled upwards")
-    )
+    Plots { cdf, qq, longest }
 }
 
 const STYLE: &str = "body{font:16px system-ui;margin:2rem}figure{display:inline-block;margin:1rem}\

@@ -1,14 +1,18 @@
 //! `drive`: the modelled drives.
 
+mod fit;
+mod predict;
+
 use clap::{Args, Subcommand};
 use drivelab_model::profile;
 use drivelab_model::spec::Options;
 use serde::Serialize;
 
-use super::predict::{self, FitArgs, PredictArgs};
 use crate::failure::Outcome;
 use crate::target;
 use crate::ui::Ui;
+use fit::FitArgs;
+use predict::PredictArgs;
 
 /// The drives that are modelled: list them, or show one and where its numbers come from.
 #[derive(Debug, Args)]
@@ -46,7 +50,7 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
         Verb::List => list(ui),
         Verb::Show { drive } => show(&drive, ui),
         Verb::Predict(arguments) => predict::predict(*arguments, ui),
-        Verb::Fit(arguments) => predict::fit(&arguments, ui),
+        Verb::Fit(arguments) => fit::fit(&arguments, ui),
     }
 }
 
@@ -63,7 +67,7 @@ fn list(ui: Ui) -> Outcome {
     }
     if ui.json {
         let drives = serde_json::json!({ "schema": "drivelab.drive/1", "drives": rows });
-        return ui.result(&super::json_text(&drives));
+        return ui.result(&crate::commands::json_text(&drives));
     }
     let mut text = String::new();
     for row in rows {
@@ -96,7 +100,7 @@ fn show(drive: &str, ui: Ui) -> Outcome {
             "settings": settings,
             "profile": text_of_profile,
         });
-        return ui.result(&super::json_text(&shown));
+        return ui.result(&crate::commands::json_text(&shown));
     }
     let mut text = format!("{} ({spec})\n\n", profile.model);
     let width = settings.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;

@@ -1,0 +1,160 @@
+//! `drive fit`: a profile from measurements at depth 1.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use drivelab_core::Bytes;
+use drivelab_core::record::RunRecord;
+use drivelab_model::fit::{self, Fit, Measurements};
+
+use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::ui::Ui;
+
+/// What `drive fit` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example of MEASUREMENTS (any subset of the figures; a `source` is kept in the profile):
+  [drive]
+  capacity_bytes = 2_000_398_934_016
+  rpm = 7200
+  source = \"fio, 4 KiB random reads over the whole drive\"
+  [random_read_qd1]
+  bs = \"4k\"
+  mean_ms = 17.57
+  p50_ms = 17.69
+  p99_ms = 28.44
+  [sequential]
+  read_mb_per_s = 143
+
+Or records of runs, which do not say what the drive is:
+  drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
+  drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
+  drivelab drive fit random.json stream.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
+pub(crate) struct FitArgs {
+    /// What was measured at depth 1: one TOML file, or records of runs (.json).
+    #[arg(required = true)]
+    measurements: Vec<PathBuf>,
+    /// The profile file to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// The model, as its maker calls it; else the name of the file.
+    #[arg(long)]
+    model: Option<String>,
+    /// Revolutions per minute, with records of runs.
+    #[arg(long)]
+    rpm: Option<f64>,
+    /// Addressable bytes, with records of runs.
+    #[arg(long)]
+    capacity: Option<Bytes>,
+    /// Seed of the search.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Fits a profile and writes it.
+pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
+    let measurements = read(arguments)?;
+    let stem = || arguments.out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let model = arguments.model.clone().unwrap_or_else(stem);
+    let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
+        .map_err(Failure::bad_words)?;
+    std::fs::write(&arguments.out, &fit.profile).at_path("write the profile", &arguments.out)?;
+    let text = if ui.json { json(arguments, &fit) } else { text(arguments, &fit) };
+    ui.result(&text)
+}
+
+fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
+    let is_run = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
+    let files = &arguments.measurements;
+    if files.iter().any(|path| is_run(&path)) {
+        if let Some(other) = files.iter().find(|path| !is_run(path)) {
+            return Err(Failure::bad_words(format!(
+                "`{}` is no record of a run (.json), the others are",
+                other.display()
+            )));
+        }
+        return of_runs(arguments);
+    }
+    let [path] = &files[..] else {
+        return Err(Failure::bad_words("several files of figures: give one")
+            .hint("put all figures of a drive into one TOML file"));
+    };
+    if arguments.rpm.is_some() || arguments.capacity.is_some() {
+        return Err(Failure::bad_words("--rpm and --capacity belong to records of runs")
+            .hint("the TOML file says both itself, in `[drive]`"));
+    }
+    let text = std::fs::read_to_string(path).at_path("read the measurements", path)?;
+    Ok(Measurements::read(&path.display().to_string(), &text)?)
+}
+
+fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
+    let (Some(rpm), Some(capacity)) = (arguments.rpm, arguments.capacity) else {
+        return Err(Failure::bad_words("a record of a run does not say what the drive is")
+            .hint("add --rpm 7200 --capacity BYTES"));
+    };
+    let mut measurements =
+        Measurements::of_drive(capacity.get(), rpm).map_err(Failure::bad_words)?;
+    for path in &arguments.measurements {
+        let text = std::fs::read_to_string(path).at_path("read the record", path)?;
+        let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
+            Failure::bad_words(format!("`{}` is no record of a run: {error}", path.display()))
+                .hint("`drivelab run ... --json >FILE` writes one")
+        })?;
+        measurements.add_run(&name(path), &run).map_err(Failure::bad_words)?;
+    }
+    Ok(measurements)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The command that makes the same profile again.
+fn command(arguments: &FitArgs) -> String {
+    let mut words = vec!["drivelab drive fit".to_owned()];
+    words.extend(arguments.measurements.iter().map(|path| path.display().to_string()));
+    if let Some(model) = &arguments.model {
+        words.push(format!("--model '{model}'"));
+    }
+    words.extend(arguments.rpm.map(|rpm| format!("--rpm {rpm}")));
+    words.extend(arguments.capacity.map(|bytes| format!("--capacity {}", bytes.get())));
+    words.push(format!("--seed {} --out {}", arguments.seed, arguments.out.display()));
+    words.join(" ")
+}
+
+fn json(arguments: &FitArgs, fit: &Fit) -> String {
+    let figures: Vec<_> = fit
+        .figures
+        .iter()
+        .map(|figure| {
+            serde_json::json!({
+                "name": figure.name, "measured": figure.measured, "fitted": figure.fitted,
+            })
+        })
+        .collect();
+    crate::commands::json_text(&serde_json::json!({
+        "schema": "drivelab.drive/1",
+        "profile": arguments.out,
+        "figures": figures,
+        "rms_log_error": fit.rms_log_error,
+        "gain_at_32": fit.gain,
+        "not_identified": fit.not_identified,
+    }))
+}
+
+fn text(arguments: &FitArgs, fit: &Fit) -> String {
+    let mut text = format!("{:12}{:>10}{:>10}{:>9}\n", "", "measured", "fitted", "off");
+    for figure in &fit.figures {
+        let off = 100.0 * (figure.fitted / figure.measured - 1.0);
+        text.push_str(&format!(
+            "{:12}{:>10.2}{:>10.2}{off:>8.1}%\n",
+            figure.name, figure.measured, figure.fitted
+        ));
+    }
+    text.push_str("\nwhat these measurements cannot show, and what stands in for it:\n");
+    for line in &fit.not_identified {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text.push_str(&format!("\nwritten: {}\n", arguments.out.display()));
+    text
+}
