@@ -172,10 +172,10 @@ impl<D: Device> Shelf<D> {
         pieces
     }
 
-    /// Whether `slot` may send one more command now.
+    /// Whether `slot` may send one more command now, as far as the controller takes one.
     fn may_start(&self, slot: usize) -> bool {
         let it = &self.slots[slot];
-        if it.waiting.is_empty() || it.under_way >= it.limit || self.under_way >= self.host_queue {
+        if it.waiting.is_empty() || it.under_way >= it.limit {
             return false;
         }
         let exclusive = self.crossings.as_ref().is_some_and(|crossings| crossings.one_at_a_time);
