@@ -38,7 +38,8 @@ pub(super) fn read(
     ]);
     fields.finish()?;
 
-    // The layout says how many sectors there are, as in DiskSim; some files give another figure here.
+    // The layout says how many sectors there are, as in DiskSim; some files give another figure
+    // here.
     model.whole("Block count", 0..=1 << 40)?;
     let heads = model.whole("Number of data surfaces", 1..=256)?;
     let cylinders = model.whole("Number of cylinders", 1..=1 << 22)?;
