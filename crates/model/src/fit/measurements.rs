@@ -13,6 +13,9 @@ pub(super) type Figures = Vec<(&'static str, f64)>;
 pub struct Measurements {
     /// Addressable bytes.
     pub capacity_bytes: u64,
+    /// Bytes of a physical sector, 512 or 4096, where known. Addresses count 512-byte sectors
+    /// whatever the medium's are.
+    pub sector_bytes: Option<u32>,
     /// Revolutions per minute.
     pub rpm: f64,
     /// Bytes of one random read.
@@ -62,6 +65,7 @@ impl Measurements {
         }
         Ok(Self {
             capacity_bytes: capacity_bytes / 512 * 512,
+            sector_bytes: None,
             rpm,
             read_bytes: 4096,
             sequential_read: None,
@@ -83,8 +87,10 @@ impl Measurements {
         let mut drive = whole.section("drive")?.ok_or(missing)?;
         let capacity = drive.require::<Number>("capacity_bytes")?.0;
         let rpm = drive.require::<Number>("rpm")?.0;
-        // Addresses count 512-byte sectors whatever the medium's are.
-        drive.take::<Number>("sector_bytes")?;
+        let sector_bytes = drive.take::<u32>("sector_bytes")?;
+        if let Some(bytes) = sector_bytes.filter(|bytes| ![512, 4096].contains(bytes)) {
+            return Err(drive.error(format!("`sector_bytes` is 512 or 4096, not {bytes}")));
+        }
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -92,6 +98,7 @@ impl Measurements {
         )]
         let known = Self::of_drive(capacity as u64, rpm);
         let mut measured = known.map_err(|message| drive.error(message))?;
+        measured.sector_bytes = sector_bytes;
         measured.sources.extend(drive.take::<String>("source")?);
         drive.finish()?;
         if let Some(mut section) = whole.section("random_read_qd1")? {

@@ -51,6 +51,7 @@ fn slips_are_refused_with_their_place() {
         format!("[drive]\ncapacity_bytes = 1e12\nrpm = 7200\n[random_read_qd1]\n{lines}\n")
     };
     check("[drive]\nrpm = 7200\n", "capacity_bytes");
+    check("[drive]\ncapacity_bytes = 1e12\nrpm = 7200\nsector_bytes = 520\n", "512 or 4096");
     check("rpm = 7200\n", "[drive]");
     check("[drive]\ncapacity_bytes = 1e12\nrpm = 0\n", "rpm");
     check("[drive]\ncapacity_bytes = 1e12\nrpm = 7\n", "100 to 100000");
@@ -75,4 +76,13 @@ fn what_was_not_measured_is_named() {
     let few =
         named("[drive]\ncapacity_bytes = 500107862016\nrpm = 7200\n[random_read_qd1]\niops = 70\n");
     assert!(few.contains("150 MB/s") && few.contains("retries, which show above p99"), "{few}");
+}
+
+#[test]
+fn the_size_of_a_physical_sector_is_handed_on() {
+    let text = "[drive]\ncapacity_bytes = 500107862016\nrpm = 7200\nsector_bytes = 4096\n\
+                [random_read_qd1]\niops = 70\n";
+    let fitted = fit("a", "", &read(text), 1).unwrap().profile;
+    let profile = Profile::parse("fitted.toml", &fitted, &|_| None).unwrap();
+    assert_eq!(profile.physical_sector.get(), 8);
 }

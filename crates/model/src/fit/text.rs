@@ -88,6 +88,9 @@ impl<'a> Text<'a> {
             100.0 * error,
             self.model,
         );
+        if let Some(bytes) = self.measurements.sector_bytes {
+            let _ = writeln!(text, "sector_bytes = {bytes}  # [G]");
+        }
         if !self.measurements.sources.is_empty() {
             let _ = writeln!(text, "source = {:?}", self.measurements.sources.join("; "));
         }
