@@ -21,6 +21,7 @@ pub mod text;
 pub mod verification;
 
 mod suggest;
+mod ticks;
 
 /// The version that made a result, as it stands in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

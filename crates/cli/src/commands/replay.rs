@@ -175,7 +175,8 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
     if let (Some(path), Some(compared)) = (&arguments.report, &sink.compared) {
         let title = format!("{} on {}", result.trace, result.drive);
         let picture = path.extension().is_some_and(|end| end == "svg");
-        let text = if picture { replay::svg } else { replay::page }(&title, compared);
+        let text =
+            if picture { replay::svg(&title, compared) } else { replay::page(result, compared) };
         std::fs::write(path, text).at_path("write the report", path)?;
     }
     if result.errors > 0 {

@@ -4,6 +4,7 @@ use drivelab_core::matrix::Matrix;
 
 use super::series::{EACH, Line, MEAN, SUM, count};
 use crate::page::escape;
+use crate::ticks::{number, step};
 
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 240.0;
@@ -38,7 +39,7 @@ pub(super) fn legend(matrix: &Matrix) -> String {
 /// The panel of one share of reads; `most` is the highest value of its figure.
 pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> String {
     let sizes = matrix.bs.len();
-    let step = step(most);
+    let step = step(most, TICKS_MAX);
     let top = libm::ceil(most / step) * step;
     let gaps = count(sizes.saturating_sub(1).max(1));
     let x = |place: usize| LEFT + (WIDTH - LEFT - EDGE) * count(place) / gaps;
@@ -87,16 +88,4 @@ fn drawn(line: &Line, x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) -> Strin
         );
     }
     svg
-}
-
-/// A round distance between lines across: 1, 2 or 5 times a power of ten.
-fn step(most: f64) -> f64 {
-    let raw = most / TICKS_MAX;
-    let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= raw);
-    factor.unwrap_or(10.0) * power
-}
-
-fn number(value: f64, step: f64) -> String {
-    if step < 1.0 { format!("{value:.2}") } else { format!("{value:.0}") }
 }

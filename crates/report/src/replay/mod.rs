@@ -1,9 +1,11 @@
 //! A replayed trace, and how near the modelled drive came to the measured one.
 
+mod page;
 mod plot;
 mod text;
 
-pub use plot::{page, svg};
+pub use page::page;
+pub use plot::svg;
 pub use text::text;
 
 use drivelab_core::record::Latency;
@@ -137,9 +139,29 @@ mod tests {
     }
 
     #[test]
-    fn the_page_holds_both_plots_and_no_script() {
-        let html = page("a <trace>", &compared());
-        assert_eq!(html.matches("<svg").count(), 2);
+    fn the_page_holds_scores_and_plots_and_no_script() {
+        let result = ReplayResult {
+            schema: SCHEMA,
+            trace: "a <trace>".into(),
+            format: "disksim".into(),
+            drive: "drive:fixed".into(),
+            how: "closed",
+            requests: 3,
+            errors: 0,
+            elapsed_ns: 1,
+            lat_ns: Latency::default(),
+            score: Some(Scores::of(&compared())),
+        };
+        let html = page(&result, &compared());
+        // Two panels each for reads and writes, and two signs in the legend.
+        assert_eq!(html.matches("<svg").count(), 6);
         assert!(html.contains("a &lt;trace&gt;") && !html.contains("<script"));
+        assert!(
+            html.contains("<tr><th>reads</th><td>2</td><td>11.000</td><td>11.225</td>"),
+            "{html}"
+        );
+        let reads = page(&result, &compared()[..2]);
+        assert_eq!(reads.matches("<figure>").count(), 2, "no writes, no plots of them");
+        assert_eq!(svg("a", &compared()).matches("<polyline").count(), 6);
     }
 }

@@ -4,86 +4,151 @@ use std::fmt::Write as _;
 
 use super::Compared;
 use crate::page::html::escape;
+use crate::ticks::{number, step};
 
-/// The size of a plot, in pixels.
-const SIDE: f64 = 360.0;
+/// The size of a panel with its labels, and of the plot in it, in pixels.
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 320.0;
+const LEFT: f64 = 46.0;
+const RIGHT: f64 = 350.0;
+const TOP: f64 = 24.0;
+const BOTTOM: f64 = 280.0;
 /// Quantiles that are drawn.
 const POINTS: usize = 200;
+/// Lines across, at most.
+const TICKS_MAX: f64 = 5.0;
 
-/// A page of its own with both plots for `title`.
-pub fn page(title: &str, compared: &[Compared]) -> String {
-    let Plots { cdf, qq, longest } = plots(compared);
-    let title = escape(title);
-    let figure = |inside: &str, caption: &str| {
-        format!(
-            "<figure><svg viewBox=\"0 0 {SIDE} {SIDE}\" role=\"img\" aria-label=\"{caption}\">\
-             {inside}</svg><figcaption>{caption}; axes to {longest:.1} ms</figcaption></figure>\n"
-        )
-    };
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n\
-         <style>{STYLE}</style>\n<h1>{title}</h1>\n{}{}</html>\n",
-        figure(&cdf, CDF),
-        figure(&qq, QQ)
-    )
+/// What the lines mean.
+pub(super) const LEGEND: &str = "<ul class=\"legend\"><li><svg width=\"28\" height=\"8\" aria-hidden=\"true\"><line \
+     class=\"measured\" x1=\"0\" y1=\"4\" x2=\"28\" y2=\"4\"/></svg> measured on the drive</li>\
+     <li><svg width=\"28\" height=\"8\" aria-hidden=\"true\"><line class=\"modelled\" x1=\"0\" \
+     y1=\"4\" x2=\"28\" y2=\"4\"/></svg> modelled</li></ul>\n";
+
+/// Reads and the rest, as far as there are any: pooled, errors of different sign cancel.
+pub(super) fn groups(compared: &[Compared]) -> Vec<(&'static str, Vec<Compared>)> {
+    let of = |read: bool| compared.iter().filter(|one| one.read == read).copied().collect();
+    let both = [("reads", of(true)), ("writes", of(false))];
+    both.into_iter().filter(|(_, group): &(_, Vec<_>)| !group.is_empty()).collect()
 }
 
-/// Both plots side by side as one picture.
-pub fn svg(title: &str, compared: &[Compared]) -> String {
-    let Plots { cdf, qq, longest } = plots(compared);
-    let panel = |left: f64, inside: &str, caption: &str| {
-        format!(
-            "<g transform=\"translate({left} 40)\"><rect width=\"{SIDE}\" height=\"{SIDE}\" fill=\"none\" stroke=\"#888\"/>\
-             {inside}<text y=\"{}\">{caption}</text></g>\n",
-            SIDE + 18.0
-        )
-    };
-    let (width, height) = (2.0 * SIDE + 60.0, SIDE + 70.0);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
-         <style>{STYLE}text{{font:11px sans-serif}}</style>\n\
-         <text x=\"20\" y=\"24\">{}, axes to {longest:.1} ms</text>\n{}{}</svg>\n",
-        escape(title),
-        panel(20.0, &cdf, CDF),
-        panel(SIDE + 40.0, &qq, QQ)
-    )
-}
-
-const CDF: &str = "Share of requests at most as slow: measured solid, modelled dashed";
-const QQ: &str = "Quantiles: measured across, modelled upwards";
-
-/// What is inside the two plots.
-struct Plots {
-    cdf: String,
-    qq: String,
-    /// The end of the axes, in ms.
-    longest: f64,
-}
-
-fn plots(compared: &[Compared]) -> Plots {
+/// Both plots of one group, each inside a panel of [`WIDTH`] by [`HEIGHT`].
+pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2] {
     let measured = quantiles(compared.iter().map(|one| one.measured_ms));
     let modelled = quantiles(compared.iter().map(|one| one.modelled_ms));
     let longest = measured.iter().chain(&modelled).copied().fold(0.0, f64::max).max(1e-9);
+    let axis = Axis { most: longest, step: step(longest, TICKS_MAX) };
+    let share = Axis { most: 100.0, step: 25.0 };
     let cdf = format!(
-        "{}{}",
-        line(&steps(&measured, longest), "measured"),
-        line(&steps(&modelled, longest), "modelled")
+        "{}{}{}",
+        axes(&axis, &share, "ms", "%"),
+        line(&steps(&measured, &axis, &share), "measured"),
+        line(&steps(&modelled, &axis, &share), "modelled")
     );
-    let pairs: Vec<(f64, f64)> = measured
-        .iter()
-        .zip(&modelled)
-        .map(|(x, y)| (x / longest * SIDE, SIDE - y / longest * SIDE))
-        .collect();
+    let place = |(x, y): (&f64, &f64)| (axis.across(*x), axis.up(*y));
+    let pairs: Vec<(f64, f64)> = measured.iter().zip(&modelled).map(place).collect();
+    let (end_x, end_y) = (axis.across(longest), axis.up(longest));
     let qq = format!(
-        "<line class=\"same\" x1=\"0\" y1=\"{SIDE}\" x2=\"{SIDE}\" y2=\"0\"/>{}",
+        "{}<line class=\"same\" x1=\"{LEFT}\" y1=\"{BOTTOM}\" x2=\"{end_x:.1}\" y2=\"{end_y:.1}\"/>{}",
+        axes(&axis, &axis, "measured ms", "modelled ms"),
         line(&pairs, "modelled")
     );
-    Plots { cdf, qq, longest }
+    [
+        (format!("{name}: share of requests that took at most so long"), cdf),
+        (format!("{name}: modelled against measured quantiles"), qq),
+    ]
 }
 
-const STYLE: &str = "body{font:16px system-ui;margin:2rem}figure{display:inline-block;margin:1rem}\
-svg{width:360px;border:1px solid #888}polyline{fill:none;stroke-width:1.5}\
-.measured{stroke:#1b4f8a}.modelled{stroke:#b3461e;stroke-dasharray:4 3}.same{stroke:#aaa}";
+/// One panel as a picture inside a page.
+pub(super) fn figure((caption, inside): &(String, String)) -> String {
+    format!(
+        "<figure><figcaption>{caption}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         role=\"img\" aria-label=\"{caption}\">\n{inside}</svg></figure>\n"
+    )
+}
+
+/// All panels as one picture of their own, light or dark as the reader has it.
+pub fn svg(title: &str, compared: &[Compared]) -> String {
+    let mut body = String::new();
+    let mut top = 40.0;
+    for (name, group) in groups(compared) {
+        for ((caption, inside), left) in panels(name, &group).into_iter().zip([0.0, WIDTH + 10.0]) {
+            // Writing into a string cannot fail.
+            let _ = writeln!(
+                body,
+                "<g transform=\"translate({left} {top})\"><text class=\"caption\" x=\"{LEFT}\" \
+                 y=\"14\">{caption}</text>{inside}</g>"
+            );
+        }
+        top += HEIGHT + 10.0;
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {top}\" role=\"img\">\n\
+         <style>{STYLE}</style>\n<text class=\"title\" x=\"12\" y=\"22\">{}: measured solid, \
+         modelled dashed</text>\n{body}</svg>\n",
+        2.0 * WIDTH + 10.0,
+        escape(title),
+    )
+}
+
+/// Of the picture that stands alone; a page has its own.
+const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#333}.x{text-anchor:middle}\
+.y{text-anchor:end}.title{font-size:14px;font-weight:600}.caption{font-weight:600}\
+.grid{stroke:#8886;stroke-width:.5}.same{stroke:#888}.measured{stroke:#2563a8;stroke-width:2}\
+.modelled{stroke:#b4540a;stroke-width:2;stroke-dasharray:5 3}\
+@media(prefers-color-scheme:dark){text{fill:#ddd}.measured{stroke:#7ab0ea}.modelled{stroke:#f0a35e}}";
+
+/// From values to places.
+struct Axis {
+    most: f64,
+    step: f64,
+}
+
+impl Axis {
+    fn across(&self, value: f64) -> f64 {
+        LEFT + (RIGHT - LEFT) * value / self.most
+    }
+
+    fn up(&self, value: f64) -> f64 {
+        BOTTOM - (BOTTOM - TOP) * value / self.most
+    }
+
+    fn ticks(&self) -> impl Iterator<Item = f64> {
+        let (most, step) = (self.most, self.step);
+        (0_u32..).map(move |tick| f64::from(tick) * step).take_while(move |at| *at <= most * 1.001)
+    }
+}
+
+/// Lines across with their values, and what is counted.
+fn axes(x: &Axis, y: &Axis, across: &str, up: &str) -> String {
+    let mut svg = String::new();
+    for value in x.ticks() {
+        let (at, label) = (x.across(value), number(value, x.step));
+        let _ = write!(
+            svg,
+            "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{BOTTOM}\"/>\
+             <text class=\"x\" x=\"{at:.1}\" y=\"{}\">{label}</text>",
+            BOTTOM + 15.0
+        );
+    }
+    for value in y.ticks() {
+        let (at, label) = (y.up(value), number(value, y.step));
+        let _ = write!(
+            svg,
+            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{RIGHT}\" y2=\"{at:.1}\"/>\
+             <text class=\"y\" x=\"{}\" y=\"{:.1}\">{label}</text>",
+            LEFT - 5.0,
+            at + 4.0
+        );
+    }
+    let (middle, under) = (f64::midpoint(LEFT, RIGHT), BOTTOM + 32.0);
+    let _ = writeln!(
+        svg,
+        "<text class=\"x\" x=\"{middle}\" y=\"{under}\">{across}</text>\
+         <text x=\"2\" y=\"{}\">{up}</text>",
+        TOP - 6.0
+    );
+    svg
+}
 
 /// Evenly spaced quantiles.
 fn quantiles(values: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -96,16 +161,15 @@ fn quantiles(values: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "at most 200 points")]
-fn steps(quantiles: &[f64], longest: f64) -> Vec<(f64, f64)> {
-    let share = |point: usize| SIDE - (point as f64 + 0.5) / POINTS as f64 * SIDE;
-    quantiles.iter().enumerate().map(|(point, x)| (x / longest * SIDE, share(point))).collect()
+fn steps(quantiles: &[f64], across: &Axis, up: &Axis) -> Vec<(f64, f64)> {
+    let share = |point: usize| up.up((point as f64 + 0.5) / POINTS as f64 * 100.0);
+    quantiles.iter().enumerate().map(|(point, x)| (across.across(*x), share(point))).collect()
 }
 
 fn line(points: &[(f64, f64)], class: &str) -> String {
     let mut path = String::new();
     for (x, y) in points {
-        // Writing into a string cannot fail.
         let _ = write!(path, "{x:.1},{y:.1} ");
     }
-    format!("<polyline class=\"{class}\" points=\"{}\"/>", path.trim_end())
+    format!("<polyline class=\"{class}\" fill=\"none\" points=\"{}\"/>\n", path.trim_end())
 }
