@@ -69,17 +69,17 @@ pub(super) fn figure((caption, inside): &(String, String)) -> String {
 /// All panels as one picture of their own, light or dark as the reader has it.
 pub fn svg(title: &str, compared: &[Compared]) -> String {
     let mut body = String::new();
-    let mut top = 40.0;
+    let mut top = 46.0;
     for (name, group) in groups(compared) {
         for ((caption, inside), left) in panels(name, &group).into_iter().zip([0.0, WIDTH + 10.0]) {
             // Writing into a string cannot fail.
             let _ = writeln!(
                 body,
                 "<g transform=\"translate({left} {top})\"><text class=\"caption\" x=\"{LEFT}\" \
-                 y=\"14\">{caption}</text>{inside}</g>"
+                 y=\"4\">{caption}</text>{inside}</g>"
             );
         }
-        top += HEIGHT + 10.0;
+        top += HEIGHT + 14.0;
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {top}\" role=\"img\">\n\
