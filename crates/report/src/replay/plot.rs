@@ -48,7 +48,8 @@ pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2]
     let pairs: Vec<(f64, f64)> = measured.iter().zip(&modelled).map(place).collect();
     let (end_x, end_y) = (axis.across(longest), axis.up(longest));
     let qq = format!(
-        "{}<line class=\"same\" x1=\"{LEFT}\" y1=\"{BOTTOM}\" x2=\"{end_x:.1}\" y2=\"{end_y:.1}\"/>{}",
+        "{}<line class=\"same\" x1=\"{LEFT}\" y1=\"{BOTTOM}\" x2=\"{end_x:.1}\" \
+         y2=\"{end_y:.1}\"/>{}",
         axes(&axis, &axis, "measured ms", "modelled ms"),
         line(&pairs, "modelled")
     );
@@ -95,7 +96,8 @@ const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#333}.x{text-ancho
 .y{text-anchor:end}.title{font-size:14px;font-weight:600}.caption{font-weight:600}\
 .grid{stroke:#8886;stroke-width:.5}.same{stroke:#888}.measured{stroke:#2563a8;stroke-width:2}\
 .modelled{stroke:#b4540a;stroke-width:2;stroke-dasharray:5 3}\
-@media(prefers-color-scheme:dark){text{fill:#ddd}.measured{stroke:#7ab0ea}.modelled{stroke:#f0a35e}}";
+@media(prefers-color-scheme:dark){text{fill:#ddd}.measured{stroke:#7ab0ea}\
+.modelled{stroke:#f0a35e}}";
 
 /// From values to places.
 struct Axis {
