@@ -23,6 +23,7 @@ pub(crate) struct Measurement {
     pub(crate) seed: u64,
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) polling: Polling,
+    pub(crate) stamp: Stamp,
     pub(crate) direct: bool,
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
@@ -42,7 +43,7 @@ impl Measurement {
             direct: self.direct,
             allow_overwrite: self.overwrite,
             allow_destructive: self.allow_destructive.clone(),
-            stamp: Stamp::Io,
+            stamp: self.stamp,
             verify_state: self.verify_state.clone(),
         }
     }
@@ -137,6 +138,7 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
         seed,
         ioengine: None,
         polling: Polling::default(),
+        stamp: Stamp::Io,
         direct: false,
         overwrite: false,
         allow_destructive: Vec::new(),

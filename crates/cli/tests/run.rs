@@ -42,10 +42,31 @@ fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
         }
     }
     assert!(total["lat_ns"]["min"].as_u64() >= total["service_ns"]["min"].as_u64());
-    assert!(["io", "batch"].contains(&total["stamp"].as_str().unwrap()));
+    assert_eq!(total["stamp"], "io");
     assert!(total["seconds"].is_array());
     assert_eq!(run["jobs"].as_array().unwrap().len(), 1);
     assert_eq!(std::fs::metadata(folder.path().join("data")).unwrap().len(), 16 << 20);
+}
+
+#[test]
+fn stamps_of_a_batch_leave_the_counts_exact_and_are_named_in_the_result() {
+    let folder = folder();
+    for ioengine in ["null", "io_uring"] {
+        let said = drivelab(
+            folder.path(),
+            &["run", "data", "--size=1M", "--iodepth=8", "--number-ios=1000", "--direct=0"]
+                .into_iter()
+                .chain(["--stamp=batch", "--json", "--ioengine", ioengine])
+                .collect::<Vec<_>>(),
+        );
+        assert_eq!(said.code, 0, "{said:?}");
+        let total = &said.json()["total"];
+        assert_eq!(total["stamp"], "batch");
+        assert_eq!((&total["ios"], &total["lat_ns"]["n"]), (&1000.into(), &1000.into()));
+    }
+    let said = drivelab(folder.path(), &["run", "data", "--stamp=bach"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("did you mean `batch`?"), "{said:?}");
 }
 
 #[test]

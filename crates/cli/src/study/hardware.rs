@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 
@@ -159,6 +159,7 @@ impl Bench for Hardware {
                 seed,
                 ioengine: arm.ioengine,
                 polling: drivelab_core::Polling::default(),
+                stamp: Stamp::Io,
                 direct: arm.direct.unwrap_or(true),
                 overwrite: self.overwrite,
                 allow_destructive: Vec::new(),

@@ -7,12 +7,14 @@ mod attached;
 mod host;
 mod latency;
 mod mark;
+mod stamp;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use host::Host;
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
+pub use stamp::Stamp;
 pub use verification::{Fault, FaultExample, Verification};
 
 use serde::{Deserialize, Serialize};
@@ -71,17 +73,6 @@ pub struct RunConfig {
     pub seed: u64,
     /// What each job did.
     pub workload: Workload,
-}
-
-/// When latency stamps were taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stamp {
-    /// A pair for each request.
-    #[default]
-    Io,
-    /// A pair for each batch that went to the kernel together.
-    Batch,
 }
 
 /// The figures of one job, or of all together.

@@ -44,35 +44,44 @@ impl Buffers {
         let mut buffers =
             Self { memory, first, stride, slots, read_sets: usize::from(job.reads), sets };
         if job.writes {
-            let begin = buffers.write_at(0);
+            let begin = buffers.at(buffers.to_write(0));
             let end = begin + stride * slots;
             pattern::fill(&mut buffers.memory[begin..end], &mut Rng::for_part(job.seed, 3));
         }
         buffers
     }
 
-    /// Where in the memory the buffer for reading into `slot` begins.
+    /// Number of the buffer for reading into `slot`.
     #[inline]
-    pub(crate) fn read_at(&self, slot: usize) -> usize {
-        self.first + slot * self.stride
+    #[expect(clippy::unused_self, reason = "the other kind has its numbers behind these")]
+    pub(crate) fn to_read(&self, slot: usize) -> usize {
+        slot
     }
 
-    /// Where in the memory the buffer for writing from `slot` begins.
+    /// Number of the buffer for writing from `slot`.
     #[inline]
-    pub(crate) fn write_at(&self, slot: usize) -> usize {
-        self.first + (self.read_sets * self.slots + slot) * self.stride
+    pub(crate) fn to_write(&self, slot: usize) -> usize {
+        self.read_sets * self.slots + slot
     }
 
-    /// Number of a buffer that begins at `at`.
+    /// Where in the memory the buffer of that number begins.
     #[inline]
-    pub(crate) fn number(&self, at: usize) -> usize {
-        (at - self.first) / self.stride
+    pub(crate) fn at(&self, number: usize) -> usize {
+        self.first + number * self.stride
     }
 
-    /// Where each buffer begins, and how long all of them are.
-    pub(crate) fn all(&self) -> (impl Iterator<Item = usize> + '_, usize) {
-        let begins = (0..self.slots * self.sets).map(|number| self.first + number * self.stride);
-        (begins, self.stride)
+    /// All of them in pieces of `1 << shift` buffers: where each piece begins, and its length.
+    pub(crate) fn pieces(&self, shift: u32) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let count = self.slots * self.sets;
+        (0..count).step_by(1 << shift).map(move |number| {
+            let length = (count - number).min(1 << shift) * self.stride;
+            (self.at(number), length)
+        })
+    }
+
+    /// How far apart they begin.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
     }
 
     /// The whole memory.

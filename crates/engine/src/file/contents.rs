@@ -2,7 +2,7 @@
 
 use std::io;
 
-use drivelab_core::request::{Op, Request};
+use drivelab_core::request::{Request, RequestId};
 
 use super::FileJob;
 use super::pattern;
@@ -55,15 +55,15 @@ impl Contents {
         }
     }
 
-    /// `request` was answered.
+    /// The request that was handed over as `id` was answered.
     ///
     /// # Errors
     /// The account cannot be kept.
     #[inline]
-    pub(crate) fn done(&mut self, request: &Request, succeeded: bool) -> io::Result<()> {
+    pub(crate) fn done(&mut self, id: RequestId, succeeded: bool) -> io::Result<()> {
         match self {
-            Self::Verified(ledger) if request.op != Op::Read => ledger.done(request, succeeded),
-            _ => Ok(()),
+            Self::Fresh { .. } => Ok(()),
+            Self::Verified(ledger) => ledger.done(id, succeeded),
         }
     }
 }

@@ -55,8 +55,14 @@ pub(crate) fn check_range(request: &Request, capacity: Bytes) -> Result<(), IoEr
     if request.end() > Lba::at_byte(capacity) { Err(IoError::OutOfRange) } else { Ok(()) }
 }
 
-/// The result of a transfer that moved `moved` of the bytes that `request` asked for.
-pub(crate) fn check_moved(request: &Request, moved: u64) -> Result<(), IoError> {
-    let short = request.op.transfers() && moved != request.sectors.bytes().get();
-    if short { Err(IoError::Short(moved)) } else { Ok(()) }
+/// How many bytes `request` moves when it succeeds.
+#[inline]
+pub(crate) fn to_move(request: &Request) -> Bytes {
+    if request.op.transfers() { request.sectors.bytes() } else { Bytes::ZERO }
+}
+
+/// The result of a request that moved `moved` of the bytes that it was [`to_move`].
+#[inline]
+pub(crate) fn check_moved(to_move: Bytes, moved: u64) -> Result<(), IoError> {
+    if moved == to_move.get() { Ok(()) } else { Err(IoError::Short(moved)) }
 }

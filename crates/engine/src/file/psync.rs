@@ -10,7 +10,7 @@ use rustix::io::ReadWriteFlags;
 
 use super::buffers::Buffers;
 use super::contents::Contents;
-use super::{FileJob, check_moved, check_range};
+use super::{FileJob, check_moved, check_range, to_move};
 
 /// A file that is read and written with one system call a request.
 ///
@@ -36,7 +36,7 @@ impl Psync {
         self.prepare(request);
         loop {
             match self.call(request) {
-                Ok(moved) => return check_moved(request, moved as u64),
+                Ok(moved) => return check_moved(to_move(request), moved as u64),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(IoError::Os(error.raw_os_error().unwrap_or_default())),
             }
@@ -47,7 +47,7 @@ impl Psync {
     fn prepare(&mut self, request: &Request) {
         match request.op {
             Op::Write => {
-                let (begin, length) = (self.buffers.write_at(0), length(request));
+                let (begin, length) = (self.buffers.at(self.buffers.to_write(0)), length(request));
                 let data = &mut self.buffers.memory()[begin..begin + length];
                 self.contents.write(request, data);
             }
@@ -62,13 +62,13 @@ impl Psync {
         let length = length(request);
         match request.op {
             Op::Read => {
-                let begin = self.buffers.read_at(0);
+                let begin = self.buffers.at(self.buffers.to_read(0));
                 let into = &mut self.buffers.memory()[begin..begin + length];
                 // Not the C library's, which first asks whether this thread shall be cancelled.
                 Ok(rustix::io::pread(file, into, offset)?)
             }
             Op::Write => {
-                let begin = self.buffers.write_at(0);
+                let begin = self.buffers.at(self.buffers.to_write(0));
                 let data = &self.buffers.memory()[begin..begin + length];
                 if request.fua {
                     let data = [IoSlice::new(data)];
@@ -105,7 +105,7 @@ impl Target for Psync {
             return Err(Rejected::Full(request));
         }
         let result = self.perform(&request);
-        let account = self.contents.done(&request, result.is_ok());
+        let account = self.contents.done(request.id, result.is_ok());
         let broken = |source| TargetError { operation: "write the verify state", source };
         account.map_err(broken).map_err(Rejected::Broken)?;
         let (id, at, served_by) = (request.id, self.job.clock.now(), ServedBy::Unknown);

@@ -173,7 +173,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
                     return Ok(Time::MAX);
                 }
             }
-            self.slots.take(Sent { intended: due, issued: now, op: request.op, bytes });
+            let op = request.op;
+            self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent();
         }
         Ok(Time::MAX)
@@ -189,7 +190,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         }
         for done in &self.completed {
             let sent = self.slots.release(done.id);
-            if self.meter.count(&sent, done) {
+            if self.meter.count(sent, done) {
                 self.source.counted(done.id, sent.bytes);
             }
             self.pacer.freed(done.at);
@@ -225,7 +226,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             _ => self.meter.elapsed(self.clock),
         };
-        let Tally { ios, bytes, errors, .. } = self.meter.tally;
+        let Tally { ios, bytes, errors, .. } = *self.meter.tally();
         let phase = self.phase;
         self.watch.tick(&Progress { phase, elapsed, whole, ios, bytes, errors });
     }

@@ -2,7 +2,7 @@
 
 use drivelab_core::record::{Plateau, Second, Tally};
 use drivelab_core::request::{Completion, Op, ServedBy};
-use drivelab_core::units::{Span, Time};
+use drivelab_core::units::{Bytes, Span, Time};
 use drivelab_core::workload::{Steady, Workload};
 
 use super::slots::Sent;
@@ -12,10 +12,27 @@ use super::slots::Sent;
 const SECONDS_MAX: u64 = 86_400;
 const NS_PER_S: u64 = 1_000_000_000;
 
+/// All that is counted of a request that succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Success {
+    at: Time,
+    issued: Time,
+    intended: Time,
+    bytes: Bytes,
+    read: bool,
+    cached: bool,
+}
+
 /// Counts completions into a [`Tally`].
+///
+/// Where a batch has one stamp its requests are alike in everything that is counted, so those that
+/// follow each other are counted together: a third of the loop's own time there.
 #[derive(Debug)]
 pub(super) struct Meter {
-    pub(super) tally: Tally,
+    tally: Tally,
+    /// The last success, and how many like it are not in the tally yet.
+    alike: Option<Success>,
+    times: u64,
     /// The measured time: after `from`, up to and including `end`.
     from: Time,
     end: Time,
@@ -38,6 +55,8 @@ impl Meter {
         let seconds_max = usize::try_from(seconds).expect("at most SECONDS_MAX");
         Self {
             tally: Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() },
+            alike: None,
+            times: 0,
             from,
             end,
             from_start: workload.ramp_time.is_zero(),
@@ -61,11 +80,19 @@ impl Meter {
     /// Requests that completed in the measured time, failed ones too.
     #[inline]
     pub(super) fn done(&self) -> u64 {
-        self.tally.ios + self.tally.errors
+        let within = self.alike.is_some_and(|it| self.within(it.at));
+        self.tally.ios + self.tally.errors + if within { self.times } else { 0 }
+    }
+
+    /// The counts so far.
+    pub(super) fn tally(&mut self) -> &Tally {
+        self.settle();
+        &self.tally
     }
 
     /// Ends the measured time at `now`, earlier than planned.
     pub(super) fn cut(&mut self, now: Time) {
+        self.settle();
         self.end = self.end.min(now).max(self.from);
     }
 
@@ -83,6 +110,7 @@ impl Meter {
             return false;
         }
         self.judged = whole;
+        self.settle();
         // Seconds in which nothing completed are part of the series.
         if self.tally.seconds.len() < whole {
             self.tally.seconds.resize(whole, Second::default());
@@ -95,43 +123,70 @@ impl Meter {
         reached
     }
 
+    /// Whether what completes at `at` counts for throughput.
+    #[inline]
+    fn within(&self, at: Time) -> bool {
+        (at > self.from || self.from_start) && at <= self.end
+    }
+
+    /// Whether the latency of what was to be sent at `intended` counts.
+    #[inline]
+    fn meant(&self, intended: Time) -> bool {
+        intended >= self.from && intended < self.end
+    }
+
     /// Counts one completion; whether it counts for throughput.
     #[inline]
     pub(super) fn count(&mut self, sent: &Sent, done: &Completion) -> bool {
-        let within = (done.at > self.from || self.from_start) && done.at <= self.end;
-        let meant = sent.intended >= self.from && sent.intended < self.end;
-        if done.result.is_err() {
-            // A failure is counted wherever it shows: the drain must not hide it.
-            self.tally.errors += u64::from(within || meant);
-        } else {
-            if meant {
-                self.tally.lat.record(done.at.since(sent.intended));
-                self.tally.service.record(done.at.since(sent.issued));
-                self.tally.late.record(sent.issued.since(sent.intended));
-            }
-            if within {
-                self.count_throughput(sent, done);
-            }
-        }
+        let within = self.within(done.at);
         if within {
             self.last = self.last.max(done.at);
         }
-        within && done.result.is_ok()
+        if done.result.is_err() {
+            // A failure is counted wherever it shows: the drain must not hide it.
+            self.tally.errors += u64::from(within || self.meant(sent.intended));
+            return false;
+        }
+        let success = Success {
+            at: done.at,
+            issued: sent.issued,
+            intended: sent.intended,
+            bytes: sent.bytes,
+            read: sent.op == Op::Read,
+            cached: matches!(done.served_by, ServedBy::DriveReadCache | ServedBy::DriveWriteCache),
+        };
+        if self.alike != Some(success) {
+            self.settle();
+            self.alike = Some(success);
+        }
+        self.times += 1;
+        within
     }
 
+    /// Enters what was counted together.
     #[inline]
-    fn count_throughput(&mut self, sent: &Sent, done: &Completion) {
+    fn settle(&mut self) {
+        let times = std::mem::take(&mut self.times);
+        let Some(it) = self.alike.filter(|_| times > 0) else { return };
+        let (within, meant) = (self.within(it.at), self.meant(it.intended));
         let tally = &mut self.tally;
-        tally.ios += 1;
-        tally.reads += u64::from(sent.op == Op::Read);
-        tally.bytes += sent.bytes.get();
-        let cached = matches!(done.served_by, ServedBy::DriveReadCache | ServedBy::DriveWriteCache);
-        tally.from_drive_cache += u64::from(cached);
-        let latency = done.at.since(sent.intended).ns();
-        if let Some(second) = self.second(done.at) {
-            second.ios += 1;
-            second.bytes += sent.bytes.get();
-            second.lat_sum_ns = second.lat_sum_ns.saturating_add(latency);
+        if meant {
+            tally.lat.record_times(it.at.since(it.intended), times);
+            tally.service.record_times(it.at.since(it.issued), times);
+            tally.late.record_times(it.issued.since(it.intended), times);
+        }
+        if !within {
+            return;
+        }
+        tally.ios += times;
+        tally.reads += if it.read { times } else { 0 };
+        tally.from_drive_cache += if it.cached { times } else { 0 };
+        tally.bytes += times * it.bytes.get();
+        let latency = it.at.since(it.intended).ns();
+        if let Some(second) = self.second(it.at) {
+            second.ios += times;
+            second.bytes += times * it.bytes.get();
+            second.lat_sum_ns = second.lat_sum_ns.saturating_add(latency.saturating_mul(times));
             second.lat_max_ns = second.lat_max_ns.max(latency);
         }
     }

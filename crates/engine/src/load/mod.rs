@@ -122,7 +122,8 @@ pub trait Source {
 }
 
 impl Source for Requests {
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for what it calls")]
     fn next(&mut self, id: RequestId) -> Request {
         Self::next(self, id)
     }

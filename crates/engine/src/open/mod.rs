@@ -77,6 +77,9 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     }
     let file_system =
         if device { FileSystem::NONE } else { FileSystem::of(&file).map_err(system("stat"))? };
+    // A read that is measured should not make the file system write down when it was. Only whoever
+    // owns the file may ask for that, and without it the run is as good.
+    let _ = add_flag(&file, OFlags::NOATIME);
     let memory_align = if ask.direct {
         set_direct(ask, &file, file_system)?
     } else {
@@ -189,6 +192,10 @@ fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
     Ok(file)
 }
 
+fn add_flag(file: &File, flag: OFlags) -> rustix::io::Result<()> {
+    rustix::fs::fcntl_setfl(file, rustix::fs::fcntl_getfl(file)? | flag)
+}
+
 /// The length of a file or of a block device.
 fn length(mut file: &File) -> io::Result<Bytes> {
     let length = file.seek(SeekFrom::End(0))?;
@@ -223,7 +230,7 @@ fn set_direct(ask: Ask<'_>, file: &File, on: FileSystem) -> Result<usize, OpenEr
         return Err(OpenError::InMemory { path, file_system: on.name });
     }
     let refused = || OpenError::NoDirect { path: path.clone(), file_system: on.name };
-    match rustix::fs::fcntl_setfl(file, OFlags::DIRECT) {
+    match add_flag(file, OFlags::DIRECT) {
         Ok(()) => {}
         Err(rustix::io::Errno::INVAL) => return Err(refused()),
         Err(error) => {

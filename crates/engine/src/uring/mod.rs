@@ -15,7 +15,7 @@ pub(crate) use ticks::ticks;
 use std::io;
 
 use drivelab_core::record::Stamp;
-use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
+use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Span, Time};
 use io_uring::types::{SubmitArgs, Timespec};
@@ -24,7 +24,7 @@ use io_uring::{EnterFlags, IoUring};
 use crate::file::buffers::Buffers;
 use crate::file::clock::SPIN;
 use crate::file::contents::Contents;
-use crate::file::{FileJob, check_moved, check_range};
+use crate::file::{FileJob, check_moved, check_range, to_move};
 use door::Door;
 
 /// A file behind a ring. Belongs to the thread that made it.
@@ -37,8 +37,10 @@ pub struct Ring {
     base: *mut u8,
     /// Whether the kernel has the buffers pinned, which spares it doing so for each request.
     registered: bool,
+    /// Buffers in a registered piece of memory, as a power of two.
+    piece: u32,
     contents: Contents,
-    in_flight: Vec<Option<Request>>,
+    in_flight: Vec<Flight>,
     free: Vec<u32>,
     /// Entries in the submission queue that the kernel has not taken yet.
     queued: u32,
@@ -47,6 +49,21 @@ pub struct Ring {
     /// The clock as it was last read.
     read: Time,
 }
+
+/// A slot, and what must be known of the request that has it.
+///
+/// No more than that: a whole request would be copied in one piece before its parts have reached
+/// the cache, which stalls the processor.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flight {
+    id: RequestId,
+    to_move: Bytes,
+    /// The kernel has it, and may touch its buffers.
+    out: bool,
+}
+
+/// The most that the kernel takes as one registered buffer (`io_uring_register(2)`).
+const PIECE_MAX: usize = 1 << 30;
 
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -74,7 +91,8 @@ impl Ring {
             buffers,
             base,
             registered: false,
-            in_flight: vec![None; depth as usize],
+            piece: 0,
+            in_flight: vec![Flight::default(); depth as usize],
             free: (0..depth).rev().collect(),
             queued: 0,
             refused: Vec::with_capacity(depth as usize),
@@ -87,15 +105,21 @@ impl Ring {
     fn register(&mut self) -> io::Result<()> {
         use std::os::fd::AsRawFd as _;
         self.uring.submitter().register_files(&[self.job.file.as_raw_fd()])?;
-        let (begins, length) = self.buffers.all();
-        let vectors: Vec<libc::iovec> = begins
-            .map(|at| libc::iovec { iov_base: self.base.wrapping_add(at).cast(), iov_len: length })
+        // As few pieces as can be: the kernel looks the piece up for every request.
+        self.piece = (PIECE_MAX / self.buffers.stride()).max(1).ilog2();
+        let vectors: Vec<libc::iovec> = self
+            .buffers
+            .pieces(self.piece)
+            .map(|(at, iov_len)| libc::iovec {
+                iov_base: self.base.wrapping_add(at).cast(),
+                iov_len,
+            })
             .collect();
         // SAFETY: every vector lies within the memory of `self.buffers`, which is never moved or
         // freed while `self.uring` lives: `Drop` waits for the kernel and the ring closes first.
         let registered = unsafe { self.uring.submitter().register_buffers(&vectors) };
-        // Beyond the limit for locked memory (ENOMEM) or 1 GiB a buffer the kernel takes none;
-        // requests then carry plain addresses.
+        // Beyond the limit for locked memory (ENOMEM) the kernel takes none; requests then carry
+        // plain addresses.
         self.registered = registered.is_ok();
         Ok(())
     }
@@ -155,16 +179,25 @@ impl Ring {
             };
             batch = Some(at);
             let slot = u32::try_from(entry.user_data()).expect("we numbered the slots");
-            let request = self.in_flight[slot as usize].take();
-            let request = request.expect("the kernel completes a request once");
+            let flight = &mut self.in_flight[slot as usize];
+            assert!(flight.out, "the kernel completes a request once");
+            flight.out = false;
+            let Flight { id, to_move, .. } = *flight;
             self.free.push(slot);
             let result = match u64::try_from(entry.result()) {
-                Ok(moved) => check_moved(&request, moved),
+                Ok(moved) => check_moved(to_move, moved),
                 Err(_) => Err(IoError::Os(-entry.result())),
             };
-            let entered = self.contents.done(&request, result.is_ok());
-            account = account.and(entered);
-            completed.push(Completion { id: request.id, at, result, served_by: ServedBy::Unknown });
+            if let Err(error) = self.contents.done(id, result.is_ok()) {
+                account = Err(error);
+            }
+            let served_by = ServedBy::Unknown;
+            // Apart, because what is put together on the stack and copied at once stalls the
+            // processor: here the usual answer is written where it stays.
+            completed.push(match result {
+                Ok(()) => Completion { id, at, result: Ok(()), served_by },
+                Err(_) => Completion { id, at, result, served_by },
+            });
         }
         if let Some(at) = batch {
             self.read = at;
@@ -188,7 +221,11 @@ impl Target for Ring {
         self.job.capacity
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would hand the request over through memory, in parts that are read as one"
+    )]
     fn submit(&mut self, request: Request) -> Result<(), Rejected> {
         if let Err(error) = check_range(&request, self.job.capacity) {
             if self.refused.len() == self.in_flight.len() {
@@ -206,13 +243,9 @@ impl Target for Ring {
         assert!(request.sectors.bytes() <= self.job.largest, "a request fits its buffer");
         assert!(request.op != Op::Read || self.job.reads, "a job that reads has said so");
         assert!(request.op != Op::Write || self.job.writes, "a job that writes has said so");
-        self.in_flight[slot as usize] = Some(request);
-        let entry = self.entry(slot, &request);
-        // SAFETY: the entry's buffer is that of `slot`, which the in-flight table owns as of the
-        // line above and until the completion is reaped.
-        let pushed = unsafe { self.uring.submission().push(&entry) };
-        pushed.expect("the queue holds as many entries as there are slots");
-        self.queued += 1;
+        let to_move = to_move(&request);
+        self.in_flight[slot as usize] = Flight { id: request.id, to_move, out: true };
+        self.queue(slot, &request);
         Ok(())
     }
 

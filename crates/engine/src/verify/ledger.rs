@@ -11,6 +11,9 @@ use super::state::Books;
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     id: RequestId,
+    op: Op,
+    /// The answer promises that it is durable.
+    fua: bool,
     /// First sector and the one after the last; both 0 for a flush.
     sectors: (u64, u64),
     /// Its generation; of a flush, the last one that it makes durable.
@@ -51,23 +54,25 @@ impl Ledger {
             label::put(sector, Label { place, generation, run });
         }
         let sectors = (request.lba.get(), request.end().get());
-        self.pending.push(Pending { id: request.id, sectors, generation });
+        let Request { id, op, fua, .. } = *request;
+        self.pending.push(Pending { id, op, fua, sectors, generation });
     }
 
     /// A flush is about to be handed over: it covers every write acknowledged by now.
     pub(crate) fn flush(&mut self, request: &Request) {
-        let writes = self.pending.iter().filter(|it| it.sectors.1 > 0);
+        let writes = self.pending.iter().filter(|it| it.op == Op::Write);
         let first = writes.map(|it| it.generation).min();
         let generation = first.map_or(self.generation, |first| first - 1);
-        self.pending.push(Pending { id: request.id, sectors: (0, 0), generation });
+        let Request { id, op, fua, .. } = *request;
+        self.pending.push(Pending { id, op, fua, sectors: (0, 0), generation });
     }
 
-    /// The target answered.
+    /// The target answered the request that was handed over as `id`; of reads nothing is entered.
     ///
     /// # Errors
     /// The account cannot be written, so the run must not go on.
-    pub(crate) fn done(&mut self, request: &Request, succeeded: bool) -> io::Result<()> {
-        let Some(place) = self.pending.iter().position(|it| it.id == request.id) else {
+    pub(crate) fn done(&mut self, id: RequestId, succeeded: bool) -> io::Result<()> {
+        let Some(place) = self.pending.iter().position(|it| it.id == id) else {
             return Ok(());
         };
         let it = self.pending.swap_remove(place);
@@ -76,7 +81,7 @@ impl Ledger {
             // Nothing was promised: the block may hold either.
             return Ok(());
         }
-        if request.op == Op::Flush {
+        if it.op == Op::Flush {
             self.durable = self.durable.max(it.generation);
             return state.set_durable(self.books.job, self.durable);
         }
@@ -89,7 +94,7 @@ impl Ledger {
                 entry.durable = entry.acknowledged;
             }
             entry.acknowledged = it.generation;
-            if request.fua {
+            if it.fua {
                 entry.durable = it.generation;
             }
             state.write(number, entry)?;

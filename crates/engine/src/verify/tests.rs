@@ -68,7 +68,7 @@ impl Disk {
         };
         self.file.write_all_at(&data[..length], at * BLOCK as u64).unwrap();
         if !matches!(fate, Fate::CutOff) {
-            self.ledger.done(&request, true).unwrap();
+            self.ledger.done(request.id, true).unwrap();
         }
     }
 
@@ -76,7 +76,7 @@ impl Disk {
         self.requests += 1;
         let request = Request::flush(self.requests);
         self.ledger.flush(&request);
-        self.ledger.done(&request, true).unwrap();
+        self.ledger.done(request.id, true).unwrap();
     }
 
     /// Every block once.
@@ -181,7 +181,7 @@ fn two_writes_to_one_block_wait_for_one_another() {
     assert!(!disk.ledger.ready(&write(2, 4)));
     assert!(disk.ledger.ready(&write(2, 8)));
     assert!(disk.ledger.ready(&Request::flush(2)));
-    disk.ledger.done(&write(1, 0), false).unwrap();
+    disk.ledger.done(write(1, 0).id, false).unwrap();
     assert!(disk.ledger.ready(&write(2, 4)));
     // A write that failed promised nothing.
     assert_eq!(disk.verify(Promise::Acknowledged).promised, 0);

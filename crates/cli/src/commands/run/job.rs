@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::jobfile::{self, FileJob};
-use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
+use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Stamp, Tally};
 use drivelab_engine::{IoEngine, Progress as Step};
 use serde_json::json;
 
@@ -82,6 +82,7 @@ fn measurement(job: &FileJob, arguments: &JobArgs) -> Result<Measurement, Failur
         seed: job.seed,
         ioengine: ioengine.map_err(Failure::bad_words)?,
         polling: job.polling,
+        stamp: Stamp::Io,
         direct: job.direct,
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive.clone(),

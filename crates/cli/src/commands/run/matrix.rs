@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use drivelab_core::Polling;
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
+use drivelab_core::record::Stamp;
 use drivelab_engine::Progress as Step;
 use serde_json::json;
 
@@ -79,6 +80,7 @@ fn measurements(
         seed: matrix.seed,
         ioengine: None,
         polling: Polling::default(),
+        stamp: Stamp::Io,
         direct: matrix.direct,
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive.clone(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use drivelab_core::Polling;
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::{IoEngine, Progress as Step};
 
@@ -55,6 +55,9 @@ pub(crate) struct RunArgs {
     ioengine: Option<IoEngine>,
     #[command(flatten)]
     polling: PollingArgs,
+    /// Read the clock for each request (`io`) or for each batch that goes to the kernel (`batch`).
+    #[arg(long, default_value_t)]
+    stamp: Stamp,
     /// Past the page cache (1) or through it (0).
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
@@ -136,6 +139,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 polling: arguments.polling.into(),
+                stamp: arguments.stamp,
                 direct: arguments.direct,
                 overwrite,
                 allow_destructive,
