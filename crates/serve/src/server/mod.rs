@@ -201,11 +201,10 @@ impl<B: Backend> Server<B> {
                 self.handle(event.data.u64(), event.flags)?;
             }
             self.settle_touched()?;
-            let incidents = self.drive.modelled().map(Modelled::take_incidents);
-            incidents.into_iter().flatten().for_each(&mut *report);
+            self.report_incidents(report);
             let now = self.clock.now();
             if self.cut.as_ref().is_some_and(|cutting| cutting.cut.is_due(now)) {
-                return self.cut_power(now);
+                return self.cut_power(now, report);
             }
             self.turn_out_idlers(now);
             if self.drive.in_flight() == 0 {
@@ -213,6 +212,11 @@ impl<B: Backend> Server<B> {
             }
         }
         self.stop()
+    }
+
+    fn report_incidents(&mut self, report: &mut dyn FnMut(Incident)) {
+        let incidents = self.drive.modelled().map(Modelled::take_incidents);
+        incidents.into_iter().flatten().for_each(report);
     }
 
     /// Waits for the next event of a socket or of the drive.
@@ -289,22 +293,23 @@ impl<B: Backend> Server<B> {
     /// An orderly end: everything that was acknowledged, and what was on its way, is written.
     fn stop(mut self) -> io::Result<Summary> {
         let stats = self.stats();
-        let now = self.clock.now();
-        self.drive.power_off(now)?;
+        self.drive.power_off()?;
         Ok(Summary { stopped: Stopped::Asked, stats })
     }
 
-    fn cut_power(mut self, now: Time) -> io::Result<Summary> {
+    fn cut_power(mut self, now: Time, report: &mut dyn FnMut(Incident)) -> io::Result<Summary> {
         let stats = self.stats();
         let cutting = self.cut.take().expect("the caller has looked");
         let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
         let survival = drive.cut(now, &mut cutting.cut.dice())?;
+        self.report_incidents(report);
         if let Some(client) = self.client(cutting.client, cutting.generation) {
             client.answer(&Response::ok(&survival));
             // The answer fits any socket buffer; a client that has gone does not want it.
             let _ = client.send();
         }
-        Ok(Summary { stopped: Stopped::PowerCut(survival), stats })
+        let seed = cutting.cut.seed();
+        Ok(Summary { stopped: Stopped::PowerCut { survival, at: now, seed }, stats })
     }
 
     /// The client in `place`, if it is still the one of that generation.

@@ -30,12 +30,12 @@ struct Fate {
 
 impl Store {
     /// Cuts the power: each physical sector keeps its durable value or one of the later ones, as
-    /// `choose` says; then the cache is empty. `torn` says for a sector that changes how many of
-    /// its bytes are new, where that is not all of them.
+    /// `choose` says; then the cache is empty. `torn` says for a physical sector that changes, by
+    /// its place and size, how many of its bytes are new, where that is not all of them.
     pub fn cut(
         &mut self,
         choose: &mut dyn Choose,
-        mut torn: impl FnMut(Lba) -> Option<usize>,
+        mut torn: impl FnMut(Lba, Sectors) -> Option<usize>,
     ) -> io::Result<Survival> {
         for trim in std::mem::take(&mut self.trims) {
             self.cut_trim(&trim, choose)?;
@@ -46,9 +46,14 @@ impl Store {
         let atomic = self.physical_sector.get();
         for group in sectors.chunk_by(|one, two| one / atomic == two / atomic) {
             let until = self.choose_point(group, choose);
+            let first = group[0] / atomic * atomic;
+            let changes = until > 0;
+            let new = changes.then(|| torn(Lba::new(first), self.physical_sector)).flatten();
             for sector in group {
                 self.note_fates(*sector, until, &mut fates);
-                self.settle(*sector, until, &mut torn)?;
+                let place = usize::try_from(sector - first).expect("few") * SECTOR;
+                let new = new.map_or(SECTOR, |bytes| bytes.saturating_sub(place).min(SECTOR));
+                self.settle(*sector, until, new)?;
             }
         }
         self.volatile.clear();
@@ -99,22 +104,17 @@ impl Store {
         }
     }
 
-    /// Puts the value of one sector on the medium.
-    fn settle(
-        &mut self,
-        sector: u64,
-        until: u64,
-        torn: &mut impl FnMut(Lba) -> Option<usize>,
-    ) -> io::Result<()> {
+    /// Puts the value of one sector on the medium, but no more than its first `new_bytes`.
+    fn settle(&mut self, sector: u64, until: u64, new_bytes: usize) -> io::Result<()> {
         let versions = &self.volatile[&sector];
         let chosen = versions.iter().rev().find(|write| write.sequence <= until);
         let Some(write) = chosen.map(Rc::clone) else { return Ok(()) };
         let lba = Lba::new(sector);
         let (mut old, mut new) = ([0; SECTOR], [0; SECTOR]);
         write.copy_sector(sector, &mut new);
-        if let Some(bytes) = torn(lba) {
+        if new_bytes < SECTOR {
             self.medium.read(lba, &mut old)?;
-            new[bytes..].copy_from_slice(&old[bytes..]);
+            new[new_bytes..].copy_from_slice(&old[new_bytes..]);
         }
         self.medium.write(lba, &new)
     }

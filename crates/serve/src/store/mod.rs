@@ -181,28 +181,45 @@ impl Store {
 
     /// Puts the value that `chosen` names (by sequence number) of each sector on the medium, and
     /// forgets it and those before it.
+    ///
+    /// A physical sector is written in whole: with a value of one part goes what the others had by
+    /// then, so that no write is ever on the medium in a part of it.
     fn promote(
         &mut self,
         sectors: std::ops::Range<u64>,
         chosen: impl Fn(&Versions) -> Option<u64>,
     ) -> io::Result<()> {
+        let atomic = self.physical_sector.get();
         let mut run: Option<(Rc<Write>, u64, u64)> = None;
-        for sector in sectors {
-            let Some(versions) = self.volatile.get_mut(&sector) else { continue };
-            let Some(sequence) = chosen(versions) else { continue };
-            let write = versions.take(sequence).expect("the chosen value is there");
-            if versions.is_empty() {
-                self.volatile.remove(&sector);
-            }
-            match &mut run {
-                Some((of, _, end)) if *end == sector && Rc::ptr_eq(of, &write) => *end += 1,
-                _ => {
-                    self.put(run.take())?;
-                    run = Some((write, sector, sector + 1));
+        let mut at = sectors.start;
+        while at < sectors.end {
+            let (first, end) = (at / atomic * atomic, (at / atomic + 1) * atomic);
+            let covered = at..end.min(sectors.end);
+            at = end;
+            let points = covered.filter_map(|sector| chosen(self.volatile.get(&sector)?));
+            let Some(point) = points.max() else { continue };
+            for sector in first..end {
+                let Some(write) = self.take_up_to(sector, point) else { continue };
+                match &mut run {
+                    Some((of, _, end)) if *end == sector && Rc::ptr_eq(of, &write) => *end += 1,
+                    _ => {
+                        self.put(run.take())?;
+                        run = Some((write, sector, sector + 1));
+                    }
                 }
             }
         }
         self.put(run)
+    }
+
+    /// Takes the newest value of `sector` that is no newer than `point`, and forgets those before.
+    fn take_up_to(&mut self, sector: u64, point: u64) -> Option<Rc<Write>> {
+        let versions = self.volatile.get_mut(&sector)?;
+        let write = versions.take_up_to(point)?;
+        if versions.is_empty() {
+            self.volatile.remove(&sector);
+        }
+        Some(write)
     }
 
     /// Writes sectors of one write to the medium.
