@@ -24,3 +24,14 @@ fn a_drive_that_nobody_could_reach_is_refused() {
         .failed(2, &["other machines"]);
     drivelab(folder.path(), &["serve", "null", "--ublk"]).failed(3, &["ublk", "--fuse"]);
 }
+
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    let folder = folder();
+    let modelled = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--size", "1G"];
+    drivelab(folder.path(), &modelled).failed(2, &["size of its profile", "serve null"]);
+    let fault = ["serve", "null", "--nbd", "unix:sock", "--fault", r#"{"kind": "stall"}"#];
+    drivelab(folder.path(), &fault).failed(2, &["duration_ms"]);
+    drivelab(folder.path(), &["serve", "--backing", "no", "--nbd", "unix:sock"])
+        .failed(2, &["no", "truncate -s 1G no"]);
+}

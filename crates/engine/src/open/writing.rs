@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{OpenError, has_blocks};
 use crate::guard::{self, GuardError};
 
-/// Opens a file, or a block device whose name is among `allow_destructive`, for reading and writing.
+/// Opens a file, or a block device whose name is among `allow_destructive`, to be read and written.
 ///
 /// A device stays ours while it is open. Whether the contents of a file may go is for the caller to
 /// know.

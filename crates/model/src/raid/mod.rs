@@ -274,7 +274,7 @@ impl<D: Device> Device for Array<D> {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }
-        // Event by event, for what one brings to an end lets the next accesses begin at that moment.
+        // Event by event, for what one brings to an end lets the next accesses begin just then.
         while let Some(next) = self.inner.next_event().filter(|next| *next <= now) {
             self.advance_inner(next, completed);
         }
