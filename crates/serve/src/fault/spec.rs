@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn what_is_logged_can_be_asked_for_again() {
         for text in [
-            r#"{"kind":"stall","op":"read","range":[512,8192],"probability":0.1,"duration_ms":1.5}"#,
+            r#"{"kind":"stall","op":"read","range":[0,512],"probability":0.5,"duration_ms":2.5}"#,
             r#"{"kind":"slow","factor":2.5}"#,
             r#"{"kind":"lying-flush"}"#,
             r#"{"kind":"bit-rot","range":[0,4096],"probability":0.25}"#,
