@@ -200,7 +200,7 @@ impl From<&Fault> for Keys {
             kind: fault.kind,
             op: fault.op,
             range: fault.range.map(|(start, end)| [bytes(start), bytes(end)]),
-            probability: (fault.probability < Ratio::ONE).then(|| fault.probability.to_f64()),
+            probability: Some(fault.probability.to_f64()),
             duration_ms: stalls.then(|| fault.duration.ns() as f64 / 1e6),
             factor: slows.then(|| fault.factor as f64 / SLOW_PARTS as f64),
         }
@@ -246,8 +246,8 @@ mod tests {
     fn what_is_logged_can_be_asked_for_again() {
         for text in [
             r#"{"kind":"stall","op":"read","range":[0,512],"probability":0.5,"duration_ms":2.5}"#,
-            r#"{"kind":"slow","factor":2.5}"#,
-            r#"{"kind":"lying-flush"}"#,
+            r#"{"kind":"slow","probability":1.0,"factor":2.5}"#,
+            r#"{"kind":"lying-flush","probability":1.0}"#,
             r#"{"kind":"bit-rot","range":[0,4096],"probability":0.25}"#,
         ] {
             let fault = Fault::from_json(text).unwrap();

@@ -128,7 +128,7 @@ fn what_a_fault_did_is_logged_and_a_removed_one_does_nothing() {
     assert_eq!(
         log,
         [
-            "0s fault 1: added {\"kind\":\"read-error\"}",
+            "0s fault 1: added {\"kind\":\"read-error\",\"probability\":1.0}",
             "0s fault 1: read-error strikes Read at 0+1",
             "0s fault 1: removed",
         ]

@@ -222,7 +222,7 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     let profile = target::profile(&spec)?;
     let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
     let typical = server::typical_read(&mut trial);
-    let floor = floor(arguments.spin)?;
+    let floor = floor(arguments.spin, typical)?;
     if typical < floor {
         let message = format!(
             "this host cannot be {spec}: it answers a random read within {typical}, and the \
@@ -238,8 +238,12 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
 
 /// The least time in which this host can answer: that to wake up, less what is spun whatever it
 /// costs.
-fn floor(spin: Spin) -> Result<Span, Failure> {
-    let wakes = server::wake_up_floor().map_err(cannot_serve)?;
+fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
+    let early = match spin {
+        Spin::Auto => Span::ZERO,
+        Spin::Fixed(early) => early,
+    };
+    let wakes = server::wake_up_floor(enough + early).map_err(cannot_serve)?;
     Ok(match spin {
         Spin::Auto => wakes,
         Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),
