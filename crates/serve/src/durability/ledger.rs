@@ -88,7 +88,8 @@ impl Ledger {
     /// It cannot be read, or is none.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut lines = BufReader::new(File::open(path)?).lines();
-        let head = lines.next().transpose()?.unwrap_or_default();
+        // Bytes that are no text are no ledger either.
+        let head = lines.next().and_then(Result::ok).unwrap_or_default();
         let mut ledger = Self::from_head(&head).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "this is no ledger of `durability`")
         })?;

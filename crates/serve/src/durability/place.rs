@@ -172,7 +172,10 @@ impl<D: Device> ModelledPlace<D> {
         }
         // What a program does between two requests.
         self.now += Span::from_us(10);
-        done[0].result.map_err(|error| failed(io::Error::other(error)))
+        let operation = if flush { "a flush" } else { "writing a page" };
+        done[0]
+            .result
+            .map_err(|error| PlaceError::Io { operation, source: io::Error::other(error) })
     }
 }
 
