@@ -14,7 +14,7 @@ use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{self, Backend, Endpoint, Server, Settings, Spin};
+use drivelab_serve::server::{self, Backend, Endpoint, ServeError, Server, Settings, Spin};
 use drivelab_serve::store::Store;
 
 use crate::failure::{AtPath as _, Failure, Outcome};
@@ -197,15 +197,31 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
         real_time,
         spin,
     };
-    let server = Server::new(drive, settings).map_err(cannot_serve)?;
+    let server = Server::new(drive, settings).map_err(cannot_begin)?;
     ui.note(&announce(arguments, &server, real_time));
     let report = &mut |incident| ui.note(&format!("{incident}"));
-    let summary = server.run(interrupt::flag(), report).map_err(cannot_serve)?;
+    let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
     ui.result(&summary::render(&summary, ui))
 }
 
-fn cannot_serve(error: std::io::Error) -> Failure {
-    Failure::cannot_here(anyhow::Error::new(error).context("cannot serve the drive"))
+fn cannot_begin(error: ServeError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::cannot_here(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Data could not be kept: a drive that went on would lie.
+fn has_stopped(error: std::io::Error) -> Failure {
+    let full = error.kind() == std::io::ErrorKind::StorageFull;
+    let what = "the drive has stopped: what was not flushed is lost, as in a power cut";
+    let failure = Failure::cannot_here(anyhow::Error::new(error).context(what));
+    if !full {
+        return failure;
+    }
+    failure.hint("make room where the image lies; without --image the data takes memory")
 }
 
 /// The drive, if this host is fast enough to be it.
@@ -243,7 +259,8 @@ fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
         Spin::Auto => Span::ZERO,
         Spin::Fixed(early) => early,
     };
-    let wakes = server::wake_up_floor(enough + early).map_err(cannot_serve)?;
+    let wakes =
+        server::wake_up_floor(enough + early).map_err(|error| cannot_begin(error.into()))?;
     Ok(match spin {
         Spin::Auto => wakes,
         Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),
