@@ -57,6 +57,8 @@ fn options_that_would_change_nothing_are_refused() {
     let folder = folder();
     let modelled = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--size", "1G"];
     drivelab(folder.path(), &modelled).failed(2, &["size of its profile", "serve null"]);
+    let dispatch = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--dispatch", "split"];
+    drivelab(folder.path(), &dispatch).failed(2, &["--dispatch", "cannot be used with"]);
     let fault = ["serve", "null", "--nbd", "unix:sock", "--fault", r#"{"kind": "stall"}"#];
     drivelab(folder.path(), &fault).failed(2, &["duration_ms"]);
     drivelab(folder.path(), &["serve", "--backing", "no", "--nbd", "unix:sock"])

@@ -28,8 +28,14 @@ use crate::ui::Ui;
 /// drive (drive:NAME) is cut and verified in one go, in virtual time. See
 /// docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab durability drive:seagate-st31000333as --fault '{\"kind\": \"lying-flush\"}'
+  drivelab durability --listen 0.0.0.0:5400 --ledger promises       (on the other machine)
+  drivelab durability /mnt/pages --server other:5400 --rpm 7200     (and pull the plug)
+  drivelab durability /mnt/pages --verify --ledger promises")]
 pub(crate) struct DurabilityArgs {
-    /// A file on the drive under test, or drive:NAME[,key=value...].
+    /// A file on the drive under test, a block device, or drive:NAME[,key=value...].
     #[arg(required_unless_present = "listen")]
     target: Option<String>,
 

@@ -123,11 +123,6 @@ impl<D: Device> ServedDrive<D> {
         &self.store
     }
 
-    /// The store, to change what the commands do not.
-    pub fn store_mut(&mut self) -> &mut Store {
-        &mut self.store
-    }
-
     /// Takes a command at `now`; the caller has seen to it that it lies within the capacity.
     ///
     /// # Errors

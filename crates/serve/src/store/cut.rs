@@ -6,10 +6,7 @@ use std::rc::Rc;
 
 use drivelab_core::{Lba, Sectors};
 
-use super::{Choose, SECTOR, Store, Trim};
-
-/// The piece of a trim on its way that is done or not done as one.
-const TRIM_PIECE: Sectors = Sectors::new(2048);
+use super::{Choose, SECTOR, Store};
 
 /// What a power cut did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -63,21 +60,6 @@ impl Store {
             survival.dropped_writes += u64::from(fate.completed && !fate.kept);
         }
         Ok(survival)
-    }
-
-    /// Some pieces of a trim on its way are done and some are not.
-    fn cut_trim(&mut self, trim: &Trim, choose: &mut dyn Choose) -> io::Result<()> {
-        let (mut at, end) = (trim.lba, trim.lba + trim.sectors);
-        let small = trim.sectors <= TRIM_PIECE;
-        while at < end {
-            let piece = if small { self.physical_sector } else { TRIM_PIECE };
-            let sectors = piece.min(end - at);
-            if choose.choose(2) == 1 {
-                self.carry_out(&Trim { lba: at, sectors, ..trim.clone() })?;
-            }
-            at = at + sectors;
-        }
-        Ok(())
     }
 
     /// The point in the order of submissions up to which a physical sector took its writes.

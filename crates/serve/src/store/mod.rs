@@ -6,6 +6,7 @@
 
 mod choose;
 mod cut;
+mod trim;
 mod versions;
 
 use std::collections::HashMap;
@@ -17,9 +18,11 @@ use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
 pub use choose::{Choose, Dice, KeepAll};
 pub use cut::Survival;
+pub use trim::TrimId;
 pub use versions::{Data, Write};
 
 use crate::medium::{Extent, Medium};
+use trim::Trim;
 use versions::{SectorHasher, Versions};
 
 /// Hashes sector and page numbers; whatever is iterated is sorted first.
@@ -42,20 +45,6 @@ pub struct Store {
     sequence: u64,
     /// Sectors that are atomic in a power cut.
     physical_sector: Sectors,
-}
-
-/// Names a trim on its way: its place in the order of submissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrimId(u64);
-
-/// A trim on its way.
-#[derive(Debug, Clone)]
-struct Trim {
-    lba: Lba,
-    sectors: Sectors,
-    sequence: u64,
-    /// Sectors, first and beyond the last, that later writes have since put on the medium.
-    spared: Vec<(u64, u64)>,
 }
 
 impl Store {
@@ -139,42 +128,6 @@ impl Store {
     pub fn flushed(&mut self) -> io::Result<()> {
         for trim in self.trims.clone() {
             self.carry_out(&trim)?;
-        }
-        Ok(())
-    }
-
-    /// A trim is submitted.
-    pub fn begin_trim(&mut self, lba: Lba, sectors: Sectors) -> TrimId {
-        self.sequence += 1;
-        let sequence = self.sequence;
-        self.trims.push(Trim { lba, sectors, sequence, spared: Vec::new() });
-        TrimId(sequence)
-    }
-
-    /// A trim completed. It is durable then: a drive of ours promises that much more than it must.
-    pub fn complete_trim(&mut self, trim: TrimId) -> io::Result<()> {
-        let place = self.trims.iter().position(|other| other.sequence == trim.0);
-        let trim = self.trims.remove(place.expect("the trim is on its way"));
-        self.carry_out(&trim)
-    }
-
-    /// Frees what a trim covers, except what was written after it was submitted.
-    fn carry_out(&mut self, trim: &Trim) -> io::Result<()> {
-        let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());
-        let mut spared = trim.spared.clone();
-        spared.sort_unstable();
-        self.volatile.retain(|sector, versions| {
-            if at <= *sector && *sector < end {
-                versions.drop_up_to(trim.sequence);
-            }
-            !versions.is_empty()
-        });
-        for (spared, until) in spared.into_iter().chain([(end, end)]) {
-            let until_spared = spared.min(end);
-            if at < until_spared {
-                self.medium.free(Lba::new(at), Sectors::new(until_spared - at))?;
-            }
-            at = at.max(until);
         }
         Ok(())
     }

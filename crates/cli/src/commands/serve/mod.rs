@@ -29,6 +29,13 @@ use announcement::announce;
 /// The drive takes as long as the model says, holds its data in memory or in an image file, and
 /// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock --control unix:/tmp/control
+  drivelab serve seagate-st31000333as,drives=2,raid=1 --image disk.img --fuse ./drive
+  curl --unix-socket /tmp/control -d '{\"kind\": \"slow\", \"factor\": 10}' http://localhost/faults
+  curl --unix-socket /tmp/control -d '{\"when\": {\"writes\": 100}}' http://localhost/power-cut
+  drivelab serve --backing ./big-file --dispatch split --nbd unix:/tmp/file.sock")]
 pub(crate) struct ServeArgs {
     /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
     #[arg(required_unless_present = "backing")]
@@ -43,15 +50,16 @@ pub(crate) struct ServeArgs {
     backing: Option<PathBuf>,
 
     /// Let clients write this block device, the one of --backing: repeat its name.
-    #[arg(long, value_name = "DEVICE", requires = "backing")]
+    #[arg(long, value_name = "DEVICE", requires = "backing", conflicts_with = "drive")]
     allow_destructive: Vec<PathBuf>,
 
-    /// How requests for the real file get their tags: single, shared or split.
-    #[arg(long, default_value = "shared", requires = "backing")]
+    /// How requests for the real file get their tags: single, shared or split; a modelled drive has
+    /// a key for it, `dispatch=`.
+    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive")]
     dispatch: Dispatch,
 
     /// How many requests are at the real file at once.
-    #[arg(long, default_value_t = 31, requires = "backing")]
+    #[arg(long, default_value_t = 31, requires = "backing", conflicts_with = "drive")]
     tags: usize,
 
     /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
