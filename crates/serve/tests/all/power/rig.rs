@@ -71,6 +71,10 @@ pub(crate) trait Wiring {
     fn medium(&self, right: Kept) -> Box<dyn Medium> {
         Box::new(right)
     }
+    /// What is atomic in a power cut.
+    fn physical_sector(&self, right: Sectors) -> Sectors {
+        right
+    }
     /// What a read returns.
     fn read(&self, drive: &Served, medium: &Kept, done: &Done, data: &mut [u8]) {
         let _ = medium;
@@ -122,7 +126,8 @@ impl<'a> Rig<'a> {
         let medium = Kept::new(device.capacity());
         // Every other history is one of a drive with sectors of 4096 bytes.
         let atomic = if seed.is_multiple_of(2) { 1 } else { 8 };
-        let store = Store::new(wiring.medium(medium.clone()), Sectors::new(atomic as u64));
+        let sector = wiring.physical_sector(Sectors::new(atomic as u64));
+        let store = Store::new(wiring.medium(medium.clone()), sector);
         Self {
             make,
             wiring,
@@ -233,8 +238,8 @@ impl<'a> Rig<'a> {
             self.wiring.off(&mut self.medium, &self.at_last_flush);
             self.check_whole(&before)?;
             let device = self.wiring.device((self.make)(self.seed + 1 + number));
-            let atomic = Sectors::new(self.atomic as u64);
-            let store = Store::new(self.wiring.medium(self.medium.clone()), atomic);
+            let sector = self.wiring.physical_sector(Sectors::new(self.atomic as u64));
+            let store = Store::new(self.wiring.medium(self.medium.clone()), sector);
             self.drive = ServedDrive::new(device, store, self.seed);
             self.now = Time::ZERO;
             return Ok(());
