@@ -6,6 +6,7 @@
 
 mod choose;
 mod cut;
+mod overlay;
 mod trim;
 mod versions;
 
@@ -22,6 +23,7 @@ pub use trim::TrimId;
 pub use versions::{Data, Write};
 
 use crate::medium::{Extent, Medium};
+use overlay::overlay;
 use trim::Trim;
 use versions::{SectorHasher, Versions};
 
@@ -202,13 +204,16 @@ impl Store {
         Ok(())
     }
 
-    /// What lies from `lba` on; a range with volatile data counts as data.
+    /// What lies from `lba` on, cached data included.
     pub fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
-        let (first, end) = (lba.get(), (lba + sectors).get());
-        if self.volatile.keys().any(|sector| first <= *sector && *sector < end) {
-            return Ok(vec![Extent { sectors, hole: false }]);
-        }
-        self.medium.extents(lba, sectors, limit)
+        let range = lba.get()..(lba + sectors).get();
+        let cached = self.volatile.keys().copied().filter(|sector| range.contains(sector));
+        let mut cached: Vec<u64> = cached.collect();
+        let below = self.medium.extents(lba, sectors, limit)?;
+        cached.sort_unstable();
+        let mut extents = overlay(&below, range.start, &cached);
+        extents.truncate(limit);
+        Ok(extents)
     }
 
     /// Hands the medium to the operating system's own.
