@@ -1,5 +1,7 @@
 //! A run on this machine, from a path to a record.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Polling;
@@ -7,7 +9,8 @@ use drivelab_core::record::{Attached, RUN_SCHEMA, RunConfig, RunRecord, Stamp, T
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::{
-    Control, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError, RunOutcome, RunPlan,
+    Control, GuardError, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError,
+    RunOutcome, RunPlan,
 };
 
 use crate::attached;
@@ -146,6 +149,23 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
     };
     file(&measurement, &|_| ())?;
     Ok(())
+}
+
+/// Opens a file or block device that others will write through us: a device only past the guard.
+pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Failure> {
+    drivelab_engine::open_for_writing(path, allowed).map_err(|error| {
+        let again = format!("if all that it holds may go: --allow-destructive {}", path.display());
+        match &error {
+            OpenError::Guard(GuardError::BlockDevice { .. }) => {
+                Failure::bad_request(error).hint(again)
+            }
+            OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
+                let make = format!("truncate -s 1G {} makes a file of that size", path.display());
+                Failure::bad_request(error).hint(make)
+            }
+            _ => failure(RunError::Open(error)),
+        }
+    })
 }
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.

@@ -51,3 +51,70 @@ fn another_machine_keeps_the_promises() {
     drivelab(folder.path(), &["durability", "pages", "--server", address])
         .failed(3, &["nobody keeps at", "--listen"]);
 }
+
+#[test]
+fn data_of_others_is_not_written_over() {
+    let folder = folder();
+    let path = folder.path().join("precious");
+    std::fs::write(&path, "letters of a lifetime").unwrap();
+    let write = ["durability", "precious", "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
+    drivelab(folder.path(), &write)
+        .failed(2, &["holds data that drivelab did not write", "--overwrite"]);
+    assert_eq!(std::fs::read(&path).unwrap(), b"letters of a lifetime");
+    let allowed = [&write[..], &["--overwrite"]].concat();
+    assert_eq!(drivelab(folder.path(), &allowed).code, 0);
+    // What drivelab wrote may be written again.
+    assert_eq!(drivelab(folder.path(), &write).code, 0);
+}
+
+#[test]
+fn a_lie_is_seen_when_the_pages_are_looked_at_too() {
+    let folder = folder();
+    let write = ["durability", "pages", "--size", "64k", "--runtime", "300ms", "--ledger", "l"];
+    assert_eq!(drivelab(folder.path(), &write).code, 0);
+    // No file is synced less often than once in two minutes.
+    let verify = ["durability", "pages", "--verify", "--ledger", "l", "--json", "--rpm", "1"];
+    let seen = drivelab(folder.path(), &verify);
+    assert_eq!(seen.code, 1, "{seen:?}");
+    let json = seen.json();
+    assert_eq!(json["syncs_beyond_the_medium"], true, "{json}");
+    assert!(json["took_ns"].as_u64() > Some(0) && json["went_away"].is_null(), "{json}");
+}
+
+#[test]
+fn a_modelled_disk_knows_how_often_it_comes_round() {
+    let folder = folder();
+    let drive = "drive:seagate-st31000333as";
+    let honest = drivelab(folder.path(), &["durability", drive, "--runtime", "2s", "--json"]);
+    assert_eq!(honest.code, 0, "{honest:?}");
+    assert_eq!(honest.json()["syncs_beyond_the_medium"], false);
+    let lying = r#"{"kind": "lying-flush"}"#;
+    let arguments = ["durability", drive, "--runtime", "2s", "--json", "--fault", lying];
+    let lying = drivelab(folder.path(), &arguments);
+    assert_eq!(lying.code, 1, "{lying:?}");
+    assert_eq!(lying.json()["syncs_beyond_the_medium"], true);
+}
+
+#[test]
+fn a_keeper_that_is_interrupted_says_what_it_has() {
+    let folder = folder();
+    let mut keeper =
+        begin(folder.path(), &["durability", "--listen", "127.0.0.1:0", "--ledger", "kept"]);
+    let mut words = BufReader::new(keeper.stderr.take().unwrap());
+    let mut line = String::new();
+    words.read_line(&mut line).unwrap();
+    let address = line.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap();
+    // A writer that was cut off in the middle of a line, and whose machine says nothing more.
+    let mut silent = std::net::TcpStream::connect(address.trim_end_matches(';')).unwrap();
+    std::io::Write::write_all(&mut silent, b"drivelab-durability 1 7 4\nbegun 1 1 10\nkep")
+        .unwrap();
+    let mut answer = [0; 3];
+    std::io::Read::read_exact(&mut silent, &mut answer).unwrap();
+    assert_eq!(&answer, b"ok\n");
+    let id = keeper.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let kept = said(keeper.wait_with_output().unwrap());
+    assert!(kept.code == 0 && kept.out.contains("1 notes are in kept"), "{kept:?}");
+    let ledger = std::fs::read_to_string(folder.path().join("kept")).unwrap();
+    assert_eq!(ledger, "drivelab-durability 1 7 4\nbegun 1 1 10\n");
+}

@@ -1,6 +1,8 @@
 //! `serve`: what it refuses, and why.
 
-use crate::common::{drivelab, file, folder};
+use std::io::{BufRead as _, BufReader};
+
+use crate::common::{begin, drivelab, file, folder};
 
 #[test]
 fn a_drive_faster_than_this_host_wakes_up_is_refused_with_the_floor() {
@@ -23,4 +25,42 @@ fn a_drive_that_nobody_could_reach_is_refused() {
     drivelab(folder.path(), &["serve", "null", "--nbd", "0.0.0.0:10809"])
         .failed(2, &["other machines"]);
     drivelab(folder.path(), &["serve", "null", "--ublk"]).failed(3, &["ublk", "--fuse"]);
+}
+
+#[test]
+fn what_another_server_has_is_not_taken_from_it() {
+    let folder = folder();
+    let mut first = begin(
+        folder.path(),
+        &["serve", "null", "--size", "1M", "--image", "image", "--nbd", "unix:sock"],
+    );
+    let mut line = String::new();
+    BufReader::new(first.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("serving null, seed 1"), "{line}");
+    let other = ["serve", "null", "--size", "1M", "--nbd"];
+    drivelab(folder.path(), &[&other[..], &["unix:sock"]].concat())
+        .failed(3, &["cannot listen at unix:sock", "another server listens there"]);
+    drivelab(folder.path(), &[&other[..], &["unix:two", "--image", "image"]].concat())
+        .failed(3, &["another server has it open"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // What it left behind is in nobody's way.
+    drivelab(
+        folder.path(),
+        &["serve", "null", "--size", "2M", "--nbd", "unix:sock", "--image", "image"],
+    )
+    .failed(2, &["holds 1048576 bytes", "another image"]);
+}
+
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    let folder = folder();
+    let modelled = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--size", "1G"];
+    drivelab(folder.path(), &modelled).failed(2, &["size of its profile", "serve null"]);
+    let dispatch = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--dispatch", "split"];
+    drivelab(folder.path(), &dispatch).failed(2, &["--dispatch", "cannot be used with"]);
+    let fault = ["serve", "null", "--nbd", "unix:sock", "--fault", r#"{"kind": "stall"}"#];
+    drivelab(folder.path(), &fault).failed(2, &["duration_ms"]);
+    drivelab(folder.path(), &["serve", "--backing", "no", "--nbd", "unix:sock"])
+        .failed(2, &["no", "truncate -s 1G no"]);
 }

@@ -31,7 +31,7 @@ pub use guard::{GuardError, Use};
 pub use host::host;
 pub use ioengine::{IoEngine, IoEngineError};
 pub use load::{Control, End, LoadError, Phase, Progress};
-pub use open::{LayoutError, OpenError};
+pub use open::{LayoutError, OpenError, open_for_writing};
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together};
 pub use simulate::{Simulation, simulate};
 pub use threads::{Cursor, Moved, Threads, simulate_threads};

@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Device as _, Rng, Sectors, Time};
+use drivelab_core::{Device as _, Rng, Time};
+use drivelab_model::spec::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
-    self, Ledger, ModelledPlace, Notes, PAGE_BYTES, Place, RealFile, Remote, Verdict, Writing,
-    Written,
+    self, Ledger, ModelledPlace, Notes, PAGE_BYTES, Place, PlaceError, RealFile, Remote, Verdict,
+    Writing, Written,
 };
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
 use drivelab_serve::store::{Dice, Store};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::Ui;
 
@@ -25,8 +28,14 @@ use crate::ui::Ui;
 /// drive (drive:NAME) is cut and verified in one go, in virtual time. See
 /// docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab durability drive:seagate-st31000333as --fault '{\"kind\": \"lying-flush\"}'
+  drivelab durability --listen 0.0.0.0:5400 --ledger promises       (on the other machine)
+  drivelab durability /mnt/pages --server other:5400 --rpm 7200     (and pull the plug)
+  drivelab durability /mnt/pages --verify --ledger promises")]
 pub(crate) struct DurabilityArgs {
-    /// A file on the drive under test, or drive:NAME[,key=value...].
+    /// A file on the drive under test, a block device, or drive:NAME[,key=value...].
     #[arg(required_unless_present = "listen")]
     target: Option<String>,
 
@@ -54,13 +63,22 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, default_value = "60s")]
     runtime: Span,
 
-    /// The drive's revolutions a minute: more syncs than they allow are a lie.
+    /// The drive's revolutions a minute: more syncs than they allow are a lie. A modelled disk
+    /// knows its own.
     #[arg(long, value_name = "N")]
     rpm: Option<u64>,
 
     /// A fault of the modelled drive, as POST /faults takes it.
     #[arg(long, value_name = "JSON")]
     fault: Vec<String>,
+
+    /// Write the file even if it holds data that drivelab did not put there.
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Write this block device, the target: repeat its name.
+    #[arg(long, value_name = "DEVICE")]
+    allow_destructive: Vec<PathBuf>,
 
     /// Governs the pages, the moment of a modelled cut and what survives it.
     #[arg(long, default_value_t = 1)]
@@ -91,53 +109,90 @@ fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
     })?;
     // The port that was given out, where 0 was asked for.
     let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
-    ui.note(&format!("waiting at {address} for a machine whose plug may be pulled"));
-    let notes = durability::keep_for_others(&listener, ledger).at_path("keep", ledger)?;
+    ui.note(&format!(
+        "waiting at {address} for a machine whose plug may be pulled; Ctrl-C once it has been"
+    ));
+    let kept = durability::keep_for_others(&listener, ledger, interrupt::flag());
+    let notes = kept.at_path("keep", ledger)?;
     ui.result(&format!("{notes} notes are in {}", ledger.display()))
 }
 
 fn write(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let pages = (arguments.size.get() / PAGE_BYTES as u64).max(1);
+    let (mut place, pages) = open(path, pages, arguments)?;
     // Pages of an earlier run on the same file must not pass for pages of this one.
     let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     let run = Rng::for_part(arguments.seed, u64::from(since_1970.subsec_nanos())).bits()
         ^ since_1970.as_secs();
-    let mut place = RealFile::open(path, Some(pages)).at_path("write", path)?;
     let ledger = Ledger::new(run, pages);
     let until = Time::ZERO + arguments.runtime;
-    let mut notes: Box<dyn Notes> = if let Some(address) = &arguments.server {
-        let remote = Remote::connect(address, &ledger).map_err(|error| {
-            let error = anyhow::Error::new(error).context(format!("nobody keeps at {address}"));
-            Failure::cannot_here(error)
-                .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
-        })?;
-        Box::new(remote)
-    } else {
-        Box::new(ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?)
-    };
+    let mut notes = notes(&ledger, arguments)?;
     let kept = durability::write(&mut place, &mut *notes, Writing { run, pages, until });
-    let written = kept.map_err(|error| {
+    let (written, ended) = kept.map_err(|error| {
         Failure::cannot_here(anyhow::Error::new(error).context("the promises could not be kept"))
     })?;
-    let lies = lies(&written, arguments.rpm);
-    let text = format!(
-        "{} pages promised, {:.0} a second{}\nnow cut the power, or let it come back, and run: \
-         drivelab durability {} --verify --ledger {}\n",
-        written.promised,
-        rate(&written),
-        if written.cut { ", until the drive went away" } else { "" },
-        path.display(),
-        arguments.ledger.display(),
-    );
-    show(ui, &written, None, lies, &text)
+    let went_away = Some(ended.is_some());
+    if let Some(error) = ended {
+        ui.warn(&format!("it ended before its time: {:#}", anyhow::Error::new(error)));
+    }
+    let mut text = format!("{} pages promised, {:.0} a second\n", written.promised, rate(&written));
+    match &arguments.server {
+        None => text.push_str(&format!(
+            "once the power has been cut: drivelab durability {} --verify --ledger {}\n",
+            path.display(),
+            arguments.ledger.display(),
+        )),
+        Some(server) => text.push_str(&format!(
+            "once the power has been cut, with the ledger of {server} copied over: drivelab \
+             durability {} --verify --ledger FILE\n",
+            path.display(),
+        )),
+    }
+    let findings = Findings { written, went_away, verdict: None };
+    show(ui, &findings, arguments.rpm, &text)
+}
+
+/// The target, if it may be written, and how many pages it has.
+fn open(path: &Path, pages: u64, arguments: &DurabilityArgs) -> Result<(RealFile, u64), Failure> {
+    if !path.exists() {
+        std::fs::File::create(path).at_path("write", path)?;
+    }
+    let file = measure::open_for_writing(path, &arguments.allow_destructive)?;
+    let device = !file.metadata().at_path("write", path)?.is_file();
+    let mut place = RealFile::new(file);
+    // A device was named twice.
+    if !device && !arguments.overwrite && !place.holds_only_ours().at_path("read", path)? {
+        let what = format!("{} holds data that drivelab did not write", path.display());
+        let hint = "name a file that does not exist yet, or add --overwrite if its data may go";
+        return Err(Failure::bad_words(what).hint(hint));
+    }
+    let pages = place.resize(pages).at_path("write", path)?;
+    if pages == 0 {
+        return Err(Failure::bad_words(format!("not a single page fits {}", path.display())));
+    }
+    Ok((place, pages))
+}
+
+/// Where the promises are kept.
+fn notes(ledger: &Ledger, arguments: &DurabilityArgs) -> Result<Box<dyn Notes>, Failure> {
+    let Some(address) = &arguments.server else {
+        let kept = ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?;
+        return Ok(Box::new(kept));
+    };
+    let remote = Remote::connect(address, ledger).map_err(|error| {
+        let error = anyhow::Error::new(error).context(format!("nobody keeps at {address}"));
+        Failure::cannot_here(error)
+            .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
+    })?;
+    Ok(Box::new(remote))
 }
 
 fn verify(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let ledger = Ledger::read(&arguments.ledger).at_path("read", &arguments.ledger)?;
-    let mut place = RealFile::open(path, None).at_path("read", path)?;
+    let mut place = RealFile::new(std::fs::File::open(path).at_path("read", path)?);
     let verdict = look(&mut place, &ledger)?;
-    let written = Written { promised: verdict.promised, took: Span::ZERO, cut: true };
-    show(ui, &written, Some(verdict), false, &in_words(&verdict))
+    let findings = Findings { written: ledger.written(), went_away: None, verdict: Some(verdict) };
+    show(ui, &findings, arguments.rpm, &in_words(&verdict))
 }
 
 fn look(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, Failure> {
@@ -145,11 +200,11 @@ fn look(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, Failure> {
         .map_err(|error| Failure::cannot_here(anyhow::Error::new(error)))
 }
 
-fn modelled(spec: &drivelab_model::spec::DriveSpec, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
+fn modelled(spec: &DriveSpec, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let profile = target::profile(spec)?;
     let device = target::build(&profile, &spec.options, arguments.seed)?;
     let medium = Memory::new(device.capacity(), Bytes::new(arguments.size.get() * 2));
-    let store = Store::new(Box::new(medium), Sectors::new(1));
+    let store = Store::new(Box::new(medium), profile.physical_sector);
     let mut drive = ServedDrive::new(device, store, arguments.seed);
     for fault in &arguments.fault {
         drive.add_fault(Time::ZERO, Fault::from_json(fault).map_err(Failure::bad_request)?);
@@ -161,31 +216,26 @@ fn modelled(spec: &drivelab_model::spec::DriveSpec, arguments: &DurabilityArgs, 
     let pages = (arguments.size.get() / PAGE_BYTES as u64).clamp(1, place.pages());
     let mut ledger = Ledger::new(arguments.seed, pages);
     let writing = Writing { run: arguments.seed, pages, until: Time::MAX };
-    let written = durability::write(&mut place, &mut ledger, writing)?;
+    let (written, ended) = durability::write(&mut place, &mut ledger, writing)?;
     place.cut(&mut Dice::new(arguments.seed))?;
     let verdict = look(&mut place, &ledger)?;
-    let lies = lies(&written, arguments.rpm);
+    let why = match ended {
+        Some(PlaceError::PowerCut) | None => format!("the power went at {power_goes}"),
+        Some(error) => format!("this at {}: {:#}", written.took, anyhow::Error::new(error)),
+    };
     let text = format!(
-        "{} pages promised, {:.0} a second, until the power went at {power_goes}\n{}",
+        "{} pages promised, {:.0} a second, until {why}\n{}",
         written.promised,
         rate(&written),
         in_words(&verdict)
     );
-    show(ui, &written, Some(verdict), lies, &text)
+    let findings = Findings { written, went_away: Some(true), verdict: Some(verdict) };
+    show(ui, &findings, arguments.rpm.or(profile.rpm()), &text)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
 fn rate(written: &Written) -> f64 {
     written.promised as f64 * 1e9 / written.took.ns().max(1) as f64
-}
-
-/// Whether the drive synced more often than its platter comes round.
-fn lies(written: &Written, rpm: Option<u64>) -> bool {
-    let most = rpm.map(durability::most_syncs_per_s);
-    most.is_some_and(|most| {
-        u128::from(written.promised) * 1_000_000_000
-            > u128::from(most) * u128::from(written.took.ns())
-    })
 }
 
 fn in_words(verdict: &Verdict) -> String {
@@ -206,13 +256,23 @@ fn in_words(verdict: &Verdict) -> String {
     text
 }
 
-fn show(ui: Ui, written: &Written, verdict: Option<Verdict>, lies: bool, text: &str) -> Outcome {
+/// What is known at the end.
+struct Findings {
+    written: Written,
+    /// Whether the drive went away while it was written, where that was seen.
+    went_away: Option<bool>,
+    verdict: Option<Verdict>,
+}
+
+fn show(ui: Ui, findings: &Findings, rpm: Option<u64>, text: &str) -> Outcome {
+    let Findings { written, went_away, verdict } = findings;
+    let lies = rpm.is_some_and(|rpm| written.is_beyond(rpm));
     if ui.json {
         let document = serde_json::json!({
             "schema": "drivelab.durability/1",
             "promises": written.promised,
             "took_ns": written.took.ns(),
-            "went_away": written.cut,
+            "went_away": went_away,
             "pages": verdict,
             "syncs_beyond_the_medium": lies,
         });

@@ -6,12 +6,14 @@ mod file_system;
 mod holes;
 mod layout;
 mod polling;
+mod writing;
 
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
 pub use layout::LayoutError;
+pub use writing::open_for_writing;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, FileType};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -146,8 +148,14 @@ fn lay_out_if_missing(ask: Ask<'_>, control: &Control<'_>) -> Result<bool, OpenE
         }
         Err(source) => return Err(OpenError::System { operation: "stat", path, source }),
     };
+    has_blocks(ask.path, kind)?;
+    Ok(false)
+}
+
+/// Refuses what is neither a file nor a block device.
+fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
     if kind.is_file() || kind.is_block_device() {
-        return Ok(false);
+        return Ok(());
     }
     let kind = if kind.is_dir() {
         "directory"
@@ -158,38 +166,16 @@ fn lay_out_if_missing(ask: Ask<'_>, control: &Control<'_>) -> Result<bool, OpenE
     } else {
         "socket"
     };
-    Err(OpenError::NoBlocks { path, kind })
+    Err(OpenError::NoBlocks { path: path.into(), kind })
 }
 
 /// Opens it; for writing only what may be written.
 fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
-    let path = || ask.path.to_owned();
-    let writes = ask.workload.rw.writes();
-    let open = |write: bool| {
-        let file = OpenOptions::new().read(true).write(write).open(ask.path);
-        file.map_err(|source| OpenError::System { operation: "open", path: path(), source })
-    };
-    let file = open(false)?;
-    if !writes {
-        return Ok(file);
+    if ask.workload.rw.writes() {
+        return open_for_writing(ask.path, ask.allow_destructive);
     }
-    // What was opened decides, not what lay under the name a moment ago; and a device that must
-    // not be written is not even opened for writing.
-    let meta = file.metadata();
-    let meta =
-        meta.map_err(|source| OpenError::System { operation: "stat", path: path(), source })?;
-    if !meta.is_file() {
-        return Ok(guard::claim(ask.path, &file, ask.allow_destructive)?);
-    }
-    let file = open(true)?;
-    let again = file.metadata();
-    let again =
-        again.map_err(|source| OpenError::System { operation: "stat", path: path(), source })?;
-    if (again.dev(), again.ino()) != (meta.dev(), meta.ino()) {
-        let source = io::Error::other("another file took its place while it was opened");
-        return Err(OpenError::System { operation: "open", path: path(), source });
-    }
-    Ok(file)
+    let (operation, path) = ("open", ask.path.to_owned());
+    File::open(ask.path).map_err(|source| OpenError::System { operation, path, source })
 }
 
 fn add_flag(file: &File, flag: OFlags) -> rustix::io::Result<()> {
@@ -204,14 +190,6 @@ fn length(mut file: &File) -> io::Result<Bytes> {
 
 fn guard_contents(ask: Ask<'_>, file: &File, capacity: Bytes) -> Result<(), OpenError> {
     let path = ask.path.to_owned();
-    match guard::of_file(ask.path) {
-        Ok(None) => {}
-        Ok(Some(by)) => {
-            let device = path.display().to_string();
-            return Err(GuardError::InUse { path, device, by }.into());
-        }
-        Err(source) => return Err(GuardError::Unknown { path, source }.into()),
-    }
     if ask.allow_overwrite {
         return Ok(());
     }

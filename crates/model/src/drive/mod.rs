@@ -172,9 +172,8 @@ impl Device for Drive {
         match &mut self.body {
             Body::Stack(stack) => stack.drain_destaged(records),
             Body::Shelf(drives) => drives.destaged(records),
-            // An array keeps none: what its members hold counts as volatile until the next flush,
-            // which promises less than they do and never more.
-            Body::Fixed(_) | Body::Array(_) => {}
+            Body::Array(array) => array.destaged(records),
+            Body::Fixed(_) => {}
         }
     }
 }

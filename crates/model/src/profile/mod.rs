@@ -174,6 +174,14 @@ impl Profile {
         }
     }
 
+    /// Revolutions a minute, rounded up, of a disk whose profile says so.
+    pub fn rpm(&self) -> Option<u64> {
+        match &self.body {
+            Body::Hdd(hdd) => Some(hdd.milli_rpm().div_ceil(1000)),
+            Body::OneByOne(_) | Body::Fixed { .. } => None,
+        }
+    }
+
     fn of_disksim(file: &str, read: disksim::Read) -> Self {
         Self {
             model: read.model,

@@ -62,6 +62,18 @@ impl Layout {
         }
     }
 
+    /// The data chunk of a row that a member holds; `None` where it holds the parity.
+    pub(super) fn held(&self, row: u64, member: usize) -> Option<u64> {
+        let member = member as u64;
+        match self.level {
+            Level::Raid0 | Level::Raid1 => Some(member),
+            Level::Raid5 => {
+                let after = self.members - 1 - self.parity(row) as u64;
+                Some((member + after) % self.members).filter(|chunk| *chunk < self.data())
+            }
+        }
+    }
+
     /// Where the sectors of a band lie on one member.
     pub(super) fn extent(&self, band: &Band, member: usize) -> Extent {
         let lba = Lba::new(band.row * self.chunk + band.from);

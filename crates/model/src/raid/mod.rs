@@ -6,6 +6,7 @@
 //! write that is not aligned to 4 KiB costs less here.
 
 mod balance;
+mod destage;
 mod layout;
 mod plan;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 
 use drivelab_core::config::Choice;
 use drivelab_core::{
-    Completion, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
+    Completion, Destaged, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
     choice_as_text,
 };
 
@@ -183,6 +184,22 @@ impl<D: Device> Array<D> {
         }
     }
 
+    /// Moves the members to `now`, where their next event lies at the earliest.
+    fn advance_inner(&mut self, now: Time, completed: &mut Vec<Completion>) {
+        let mut done = std::mem::take(&mut self.scratch);
+        self.inner.advance(now, &mut done);
+        for completion in done.drain(..) {
+            self.done(&completion, completed);
+        }
+        self.scratch = done;
+        while let Some(request) = self.held.pop_front() {
+            if let Err(request) = self.inner.submit(now, request) {
+                self.held.push_front(request);
+                break;
+            }
+        }
+    }
+
     /// Answers what needs no member.
     fn answer(&mut self, now: Time, request: &Request, result: Result<(), IoError>) {
         let served_by = ServedBy::Unknown;
@@ -257,17 +274,16 @@ impl<D: Device> Device for Array<D> {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }
-        let mut done = std::mem::take(&mut self.scratch);
-        self.inner.advance(now, &mut done);
-        for completion in done.drain(..) {
-            self.done(&completion, completed);
+        // Event by event, for what one brings to an end lets the next accesses begin just then.
+        while let Some(next) = self.inner.next_event().filter(|next| *next <= now) {
+            self.advance_inner(next, completed);
         }
-        self.scratch = done;
-        while let Some(request) = self.held.pop_front() {
-            if let Err(request) = self.inner.submit(now, request) {
-                self.held.push_front(request);
-                break;
-            }
-        }
+        self.advance_inner(now, completed);
+    }
+
+    fn destaged(&mut self, records: &mut Vec<Destaged>) {
+        let from = records.len();
+        self.inner.destaged(records);
+        destage::translate(&self.layout, self.failed, self.member, records, from);
     }
 }

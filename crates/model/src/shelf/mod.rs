@@ -93,6 +93,9 @@ pub struct Shelf<D> {
     next: Option<Time>,
     told: Time,
     scratch: Vec<Completion>,
+    /// Pieces that went to the medium and through no cache, once somebody asks: a request of which
+    /// another piece is cached counts as cached, and must be told of in whole.
+    direct: Option<Vec<Destaged>>,
 }
 
 impl<D: Device> Shelf<D> {
@@ -121,6 +124,7 @@ impl<D: Device> Shelf<D> {
             next: None,
             told: Time::ZERO,
             scratch: Vec::with_capacity(64),
+            direct: None,
         }
     }
 
@@ -277,6 +281,13 @@ impl<D: Device> Shelf<D> {
         self.slots[command.slot as usize].under_way -= 1;
         self.under_way -= 1;
         let (result, served_by) = command.answer.expect("only answered commands are finished");
+        if let Some(direct) = &mut self.direct
+            && (command.op, served_by, result) == (Op::Write, ServedBy::Medium, Ok(()))
+        {
+            let base = Sectors::new(u64::from(command.slot) * self.member.get());
+            let (lba, sectors) = (command.lba + base, command.sectors);
+            direct.push(Destaged { lba, sectors, taken: now, at: now });
+        }
         let request = &mut self.requests[command.request];
         request.add(result, served_by);
         if request.left == 0 {
@@ -375,5 +386,6 @@ impl<D: Device> Device for Shelf<D> {
                 record.lba = record.lba + Sectors::new(place * self.member.get());
             }
         }
+        records.append(self.direct.get_or_insert_default());
     }
 }

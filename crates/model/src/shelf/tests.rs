@@ -65,7 +65,12 @@ fn rates(shared: bool) -> Rates {
     Rates { reads: rate, writes: rate, shared, per_command: Span::ZERO }
 }
 
-fn shelf(drives: usize, service: Span, rates: Option<Rates>, host_queue: usize) -> Shelf<Recorder> {
+pub(crate) fn shelf(
+    drives: usize,
+    service: Span,
+    rates: Option<Rates>,
+    host_queue: usize,
+) -> Shelf<Recorder> {
     let member =
         |_| Member { device: Recorder::new(DRIVE, service), limit: 32, wire_bytes_per_s: None };
     let bus = rates.map(|rates| (Bus::Pcie { generation: 1, lanes: 1 }, rates));

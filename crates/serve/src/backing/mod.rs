@@ -8,14 +8,13 @@
 mod workers;
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
 
 use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
 use drivelab_core::{Bytes, IoError, Lba, Sectors, Time};
+use rustix::fs::OFlags;
 
 use crate::drive::{Command, Done};
 use crate::medium::Extent;
@@ -37,34 +36,22 @@ pub struct Backing {
 }
 
 impl Backing {
-    /// Opens `path`, past the page cache where the file system allows it.
+    /// Serves a file or block device that is open for reading and writing, past the page cache
+    /// where its file system allows it.
     ///
     /// # Errors
-    /// It cannot be opened, is empty, or is a block device, which is never written.
-    pub fn open(path: &Path, dispatch: Dispatch, tags: usize) -> io::Result<Self> {
-        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
-        let kind = std::fs::metadata(path)?.file_type();
-        if kind.is_block_device() {
-            return Err(invalid("a block device is never written: give a file on it"));
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        let flag = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).expect("a small flag");
+    /// It is shorter than a page of 4096 bytes.
+    pub fn new(mut file: File, dispatch: Dispatch, tags: usize) -> io::Result<Self> {
         // Some file systems, such as tmpfs of old, know no direct I/O.
-        let (file, direct) = match options.custom_flags(flag).open(path) {
-            Ok(file) => (file, true),
-            Err(_) => (options.custom_flags(0).open(path)?, false),
-        };
-        Self::new(file, direct, TagPool::new(dispatch, tags))
-    }
-
-    fn new(file: File, direct: bool, pool: TagPool) -> io::Result<Self> {
+        let flags = rustix::fs::fcntl_getfl(&file)? | OFlags::DIRECT;
+        let direct = rustix::fs::fcntl_setfl(&file, flags).is_ok();
         // Whole pages: direct I/O of the last few sectors would be refused.
-        let bytes = file.metadata()?.len() / 4096 * 4096;
+        let bytes = file.seek(SeekFrom::End(0))? / 4096 * 4096;
         if bytes == 0 {
-            let what = "the file is empty: make it as large as the drive is to be";
+            let what = "it is empty: make it as large as the drive is to be, `truncate -s 1G FILE`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
+        let pool = TagPool::new(dispatch, tags);
         let workers = Workers::start(file, pool.tags())?;
         let capacity = Sectors::holding(Bytes::new(bytes));
         let (queue, found) = (Queue::default(), HashMap::new());
@@ -140,7 +127,7 @@ impl Backend for Backing {
         Some(self.workers.wakes())
     }
 
-    fn power_off(&mut self, _now: Time) -> io::Result<()> {
+    fn power_off(&mut self) -> io::Result<()> {
         self.workers.sync()
     }
 }
@@ -157,6 +144,11 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, vec![0; 1 << 20]).unwrap();
         path
+    }
+
+    fn backing(path: &std::path::Path, dispatch: Dispatch, tags: usize) -> Backing {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        Backing::new(file, dispatch, tags).unwrap()
     }
 
     fn command(token: u64, op: Op, lba: u64, byte: u8) -> Command {
@@ -178,7 +170,7 @@ mod tests {
     fn what_is_written_is_in_the_file_and_is_read_from_it() {
         for dispatch in [Dispatch::Single, Dispatch::Shared, Dispatch::Split] {
             let path = file(&dispatch.to_string());
-            let mut backing = Backing::open(&path, dispatch, 4).unwrap();
+            let mut backing = backing(&path, dispatch, 4);
             backing.submit(Time::ZERO, command(1, Op::Write, 8, 7)).unwrap();
             assert_eq!(wait(&mut backing).result, Ok(()));
             backing.submit(Time::ZERO, command(2, Op::Read, 8, 0)).unwrap();
@@ -195,7 +187,7 @@ mod tests {
     #[test]
     fn with_one_tag_requests_are_answered_in_their_order() {
         let path = file("order");
-        let mut backing = Backing::open(&path, Dispatch::Single, 32).unwrap();
+        let mut backing = backing(&path, Dispatch::Single, 32);
         for token in 0..20 {
             let op = if token % 2 == 0 { Op::Read } else { Op::Write };
             backing.submit(Time::ZERO, command(token, op, token * 8, 1)).unwrap();

@@ -18,6 +18,9 @@ use crate::store::Data;
 /// What direct I/O wants of memory, on every drive we know.
 const ALIGNMENT: usize = 4096;
 
+/// Zeros written at once.
+const ZEROS: usize = 1 << 20;
+
 /// A command that a thread has carried out.
 #[derive(Debug)]
 pub(super) struct Finished {
@@ -132,10 +135,25 @@ fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
             Ok(None)
         }
         Op::Flush => file.sync_data().map(|()| None),
-        Op::Trim => {
-            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            rustix::fs::fallocate(file, flags, at, length)?;
-            Ok(None)
-        }
+        Op::Trim => free(file, at, length).map(|()| None),
     }
+}
+
+/// Frees a range, which then reads as zeros; where that is not to be had it is zeroed.
+fn free(file: &File, at: u64, length: u64) -> io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match rustix::fs::fallocate(file, flags, at, length) {
+        Err(rustix::io::Errno::OPNOTSUPP) => {}
+        other => return Ok(other?),
+    }
+    let piece = length.min(ZEROS as u64);
+    let zeros = vec![0; usize::try_from(piece).expect("a small piece") + ALIGNMENT];
+    let start = zeros.as_ptr().align_offset(ALIGNMENT);
+    let mut done = 0;
+    while done < length {
+        let bytes = usize::try_from((length - done).min(piece)).expect("a small piece");
+        file.write_all_at(&zeros[start..start + bytes], at + done)?;
+        done += bytes as u64;
+    }
+    Ok(())
 }

@@ -18,7 +18,7 @@ pub use null::Null;
 pub use power_cut::{PowerCut, When};
 
 use crate::fault::{Fault, FaultId, Faults, Incident, Plan};
-use crate::store::{Choose, Data, Store, Survival, TrimId, Write};
+use crate::store::{Choose, Data, KeepAll, Store, Survival, TrimId, Write};
 use crate::table::Table;
 
 /// What a client asks of the drive.
@@ -68,7 +68,7 @@ struct Pending {
 #[derive(Debug)]
 enum Change {
     Nothing,
-    Write { write: Rc<Write>, misdirected: bool },
+    Write { write: Rc<Write>, lands: Lba },
     Trim(TrimId),
     Flush,
 }
@@ -123,11 +123,6 @@ impl<D: Device> ServedDrive<D> {
         &self.store
     }
 
-    /// The store, to change what the commands do not.
-    pub fn store_mut(&mut self) -> &mut Store {
-        &mut self.store
-    }
-
     /// Takes a command at `now`; the caller has seen to it that it lies within the capacity.
     ///
     /// # Errors
@@ -138,19 +133,22 @@ impl<D: Device> ServedDrive<D> {
         let plan = self.faults.plan(now, op, lba, sectors);
         let done = Done { token, due: now, result: Ok(()), op, lba, sectors };
         if plan.lies {
-            self.hold(now, done);
+            let due = plan.due(now, now);
+            self.hold(due, Done { due, ..done });
             return Ok(());
         }
         let change = match op {
             Op::Read => Change::Nothing,
             Op::Flush => Change::Flush,
             Op::Trim => Change::Trim(self.store.begin_trim(lba, sectors)),
+            // It fails, and changes nothing: not even a power cut lets a part of it survive.
+            Op::Write if plan.result.is_err() => Change::Nothing,
             Op::Write => {
                 let data = data.expect("a write brings its data");
                 let capacity = self.capacity();
                 let lands = self.faults.landing(now, lba, sectors, capacity);
                 let write = self.store.begin_write(now, lands, data)?;
-                Change::Write { write, misdirected: lands != lba }
+                Change::Write { write, lands }
             }
         };
         let fua = fua && op == Op::Write;
@@ -222,7 +220,7 @@ impl<D: Device> ServedDrive<D> {
         let Pending { mut done, submitted, change, plan } = pending;
         done.result = completion.result.and(plan.result);
         match change {
-            Change::Nothing if done.result.is_ok() => {
+            Change::Nothing if done.op == Op::Read && done.result.is_ok() => {
                 done.result = self.faults.damage(
                     completion.at,
                     (done.lba, done.sectors),
@@ -231,11 +229,11 @@ impl<D: Device> ServedDrive<D> {
             }
             Change::Nothing => {}
             Change::Write { write, .. } if done.result.is_err() => self.store.forget(&write),
-            Change::Write { write, misdirected } => {
+            Change::Write { write, lands } => {
                 // A device that does not tell where the data went has no cache to lose it from.
                 let cached = completion.served_by == ServedBy::DriveWriteCache;
-                self.store.complete(&write, !cached || misdirected)?;
-                self.faults.healed(done.lba, done.sectors);
+                self.store.complete(&write, !cached || lands != done.lba)?;
+                self.faults.healed(lands, done.sectors);
             }
             Change::Trim(trim) => self.store.complete_trim(trim)?,
             Change::Flush => self.store.flushed()?,
@@ -265,12 +263,22 @@ impl<D: Device> ServedDrive<D> {
     /// The medium failed.
     pub fn cut(&mut self, now: Time, choose: &mut dyn Choose) -> io::Result<Survival> {
         let faults = &mut self.faults;
-        let survival = self.store.cut(choose, |lba| faults.torn(now, lba))?;
+        let survival = self.store.cut(choose, |lba, sectors| faults.torn(now, lba, sectors))?;
         self.pending = Table::default();
         self.waiting.clear();
         self.held.clear();
         self.store.sync()?;
         Ok(survival)
+    }
+
+    /// Ends an orderly day: everything that was acknowledged or on its way is kept, whatever faults
+    /// there are. The device is of no more use.
+    ///
+    /// # Errors
+    /// The medium failed.
+    pub fn power_off(&mut self) -> io::Result<()> {
+        self.store.cut(&mut KeepAll, |_, _| None)?;
+        self.store.sync()
     }
 
     /// Adds a fault; gives the number it can be removed by.

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use drivelab_core::{Span, Time};
 
+use super::Written;
+
 /// One line: what may be in a page from now on, or what must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
@@ -67,14 +69,17 @@ pub struct Ledger {
     /// How many pages it had.
     pub pages: u64,
     pub(super) promises: BTreeMap<u64, Promise>,
-    /// The last moment that is noted.
+    /// Writes that were promised.
+    kept: u64,
+    /// The first and the last moment that is noted.
+    first: Option<Time>,
     last: Time,
 }
 
 impl Ledger {
     /// An empty ledger.
     pub fn new(run: u64, pages: u64) -> Self {
-        Self { run, pages, promises: BTreeMap::new(), last: Time::ZERO }
+        Self { run, pages, promises: BTreeMap::new(), kept: 0, first: None, last: Time::ZERO }
     }
 
     /// Reads a ledger; a last line that the end of the writer cut short does not count.
@@ -83,7 +88,8 @@ impl Ledger {
     /// It cannot be read, or is none.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut lines = BufReader::new(File::open(path)?).lines();
-        let head = lines.next().transpose()?.unwrap_or_default();
+        // Bytes that are no text are no ledger either.
+        let head = lines.next().and_then(Result::ok).unwrap_or_default();
         let mut ledger = Self::from_head(&head).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "this is no ledger of `durability`")
         })?;
@@ -109,13 +115,21 @@ impl Ledger {
 
     /// Adds a note.
     pub fn add(&mut self, note: Note) {
+        self.first = self.first.or(Some(note.at));
         self.last = self.last.max(note.at);
+        self.kept += u64::from(note.promised);
         let blank = Promise { kept: None, begun: 0 };
         let promise = self.promises.entry(note.page).or_insert(blank);
         promise.begun = promise.begun.max(note.sequence);
         if note.promised {
             promise.kept = promise.kept.max(Some((note.sequence, note.at)));
         }
+    }
+
+    /// How much was promised, and how long that took.
+    pub fn written(&self) -> Written {
+        let took = self.first.map_or(Span::ZERO, |first| self.last.since(first));
+        Written { promised: self.kept, took }
     }
 
     /// How long before the end something was.

@@ -20,15 +20,13 @@ pub use verdict::{Verdict, verify};
 
 use page::Stamp;
 
-/// What a writer did before it ended.
+/// How much was promised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Pages promised, that is written and synced.
     pub promised: u64,
     /// How long it took.
     pub took: Span,
-    /// The drive went away meanwhile.
-    pub cut: bool,
 }
 
 /// What is written.
@@ -43,7 +41,8 @@ pub struct Writing {
 }
 
 /// Writes and syncs random pages until the time is over or the drive goes away, and notes before
-/// each what may be there from now on, and after each what must be.
+/// each what may be there from now on, and after each what must be. With what was done comes why it
+/// ended before its time, if it did.
 ///
 /// # Errors
 /// The notes cannot be kept.
@@ -51,10 +50,10 @@ pub fn write(
     place: &mut dyn Place,
     notes: &mut dyn Notes,
     writing: Writing,
-) -> std::io::Result<Written> {
+) -> std::io::Result<(Written, Option<PlaceError>)> {
     let mut rng = Rng::new(writing.run);
     let began = place.now();
-    let mut written = Written { promised: 0, took: Span::ZERO, cut: false };
+    let (mut promised, mut ended) = (0, None);
     for sequence in 1.. {
         if place.now() >= began + writing.until.since(Time::ZERO) {
             break;
@@ -62,20 +61,25 @@ pub fn write(
         let page = rng.below(writing.pages);
         let bytes = page::fill(Stamp { run: writing.run, page, sequence });
         notes.note(Note { page, sequence, promised: false, at: place.now() })?;
-        if place.write(page, &bytes).and_then(|()| place.sync()).is_err() {
-            written.cut = true;
+        if let Err(error) = place.write(page, &bytes).and_then(|()| place.sync()) {
+            ended = Some(error);
             break;
         }
         notes.note(Note { page, sequence, promised: true, at: place.now() })?;
-        written.promised += 1;
+        promised += 1;
     }
-    written.took = place.now().since(began);
+    let took = place.now().since(began);
     notes.close()?;
-    Ok(written)
+    Ok((Written { promised, took }, ended))
 }
 
-/// The most syncs a second that a platter allows: one page each at a random angle comes round after
-/// half a revolution on average, if the arm never has to move.
-pub fn most_syncs_per_s(rpm: u64) -> u64 {
-    rpm * 2 / 60
+impl Written {
+    /// Whether it was synced more often than a platter of `rpm` revolutions a minute comes round:
+    /// one page each at a random angle comes by after half a revolution on average, if the arm
+    /// never has to move.
+    pub fn is_beyond(&self, rpm: u64) -> bool {
+        // promised / took > rpm * 2 / 60, in whole numbers.
+        u128::from(self.promised) * 60_000_000_000
+            > u128::from(rpm) * 2 * u128::from(self.took.ns())
+    }
 }

@@ -3,7 +3,8 @@
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
 
-const SECTOR: usize = 512;
+/// What each page is made of.
+pub(super) const SECTOR: usize = 512;
 const MAGIC: [u8; 8] = *b"dl-page1";
 
 /// What a page is.
@@ -76,6 +77,12 @@ pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> Found {
         None => Found::Blank,
         Some(sequence) => Found::Whole { sequence },
     }
+}
+
+/// Whether a sector, or what there is of one at the end of a file, is ours or zeros.
+pub(super) fn may_go(sector: &[u8]) -> bool {
+    let zeros = || sector.iter().all(|byte| *byte == 0);
+    zeros() || (sector.len() == SECTOR && matches!(read(sector), Sector::Whole(..)))
 }
 
 enum Sector {

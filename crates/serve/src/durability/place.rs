@@ -1,14 +1,13 @@
 //! Where pages are written: a real file, or a modelled drive in virtual time.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
-use std::path::Path;
 use std::time::Instant;
 
 use drivelab_core::{Device, Lba, Op, Sectors, Span, Time};
 
-use super::page::PAGE_BYTES;
+use super::page::{self, PAGE_BYTES};
 use crate::drive::{Command, Done, ServedDrive};
 use crate::store::{Choose, Data, Survival};
 
@@ -49,25 +48,42 @@ pub struct RealFile {
 }
 
 impl RealFile {
-    /// Opens a file; with `pages` it is made that long, and new where there was none.
+    /// Pages in an open file or block device.
+    pub fn new(file: File) -> Self {
+        Self { file, began: Instant::now() }
+    }
+
+    /// Whether everything in it is ours or zeros, so that nobody's data is lost if it is written.
     ///
     /// # Errors
-    /// It cannot be opened, or is a block device: those are never written.
-    pub fn open(path: &Path, pages: Option<u64>) -> io::Result<Self> {
-        let write = pages.is_some();
-        let file =
-            OpenOptions::new().read(true).write(write).create(write).truncate(false).open(path)?;
-        let kind = file.metadata()?.file_type();
-        if kind.is_block_device() && write {
-            let what = "a block device is never written: make a file on it";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    /// It cannot be read.
+    pub fn holds_only_ours(&mut self) -> io::Result<bool> {
+        let mut bytes = vec![0; PAGE_BYTES];
+        let mut at = 0;
+        loop {
+            let count = self.file.read_at(&mut bytes, at)?;
+            let sectors = bytes[..count].chunks(page::SECTOR);
+            if count == 0 || !sectors.into_iter().all(page::may_go) {
+                return Ok(count == 0);
+            }
+            at += count as u64;
         }
-        if let Some(pages) = pages {
-            file.set_len(pages * PAGE_BYTES as u64)?;
-            // The length itself must not be what is lost.
-            file.sync_all()?;
+    }
+
+    /// Makes a file as long as `pages`; a block device has the length it has, and the pages that
+    /// fit are given back.
+    ///
+    /// # Errors
+    /// The system refuses, or not a single page fits.
+    pub fn resize(&mut self, pages: u64) -> io::Result<u64> {
+        if self.file.metadata()?.file_type().is_block_device() {
+            let fit = self.file.seek(SeekFrom::End(0))? / PAGE_BYTES as u64;
+            return Ok(pages.min(fit));
         }
-        Ok(Self { file, began: Instant::now() })
+        self.file.set_len(pages * PAGE_BYTES as u64)?;
+        // The length itself must not be what is lost.
+        self.file.sync_all()?;
+        Ok(pages)
     }
 }
 
@@ -156,7 +172,10 @@ impl<D: Device> ModelledPlace<D> {
         }
         // What a program does between two requests.
         self.now += Span::from_us(10);
-        done[0].result.map_err(|error| failed(io::Error::other(error)))
+        let operation = if flush { "a flush" } else { "writing a page" };
+        done[0]
+            .result
+            .map_err(|error| PlaceError::Io { operation, source: io::Error::other(error) })
     }
 }
 

@@ -6,6 +6,8 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::ledger::{Ledger, Note, Notes};
 
@@ -44,28 +46,79 @@ impl Notes for Remote {
     }
 }
 
-/// Keeps the ledger of one writer in the file at `path`, until the writer goes away.
+/// How often a keeper that hears nothing looks whether it is to stop.
+const LOOK_ROUND: Duration = Duration::from_millis(100);
+
+/// Keeps the ledger of one writer in the file at `path`, until the writer goes away or `stop` is
+/// set; gives how many notes there are.
 ///
 /// # Errors
 /// The file cannot be written, or what connects is no writer.
-pub fn keep_for_others(listener: &TcpListener, path: &Path) -> io::Result<u64> {
-    let (stream, _) = listener.accept()?;
-    let mut answers = stream.try_clone()?;
-    let mut lines = BufReader::new(stream).lines();
-    let head = lines.next().transpose()?.unwrap_or_default();
+pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -> io::Result<u64> {
+    let Some(stream) = accept(listener, stop)? else { return Ok(0) };
+    let mut lines = Lines { stream: BufReader::new(stream), line: Vec::new() };
+    let head = lines.next(stop).unwrap_or_default();
     let ledger = Ledger::from_head(&head)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no writer of pages"))?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
-    // A writer whose plug was pulled ends with an error or not at all: what came before counts.
-    while let Some(Ok(line)) = lines.next() {
-        let Some(note) = Note::from_line(&line) else { break };
+    while let Some(note) = lines.next(stop).as_deref().and_then(Note::from_line) {
         kept.note(note)?;
         notes += 1;
-        if !note.promised && answers.write_all(b"ok\n").is_err() {
+        if !note.promised && lines.stream.get_mut().write_all(b"ok\n").is_err() {
             break;
         }
     }
     kept.close()?;
     Ok(notes)
+}
+
+/// The writer, unless the wait for it is to stop.
+fn accept(listener: &TcpListener, stop: &AtomicBool) -> io::Result<Option<TcpStream>> {
+    listener.set_nonblocking(true)?;
+    while !stop.load(Ordering::Relaxed) {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                stream.set_nodelay(true)?;
+                stream.set_read_timeout(Some(LOOK_ROUND))?;
+                return Ok(Some(stream));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(LOOK_ROUND);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// The lines of a writer that may fall silent.
+struct Lines {
+    stream: BufReader<TcpStream>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// The next whole line; a writer whose plug was pulled ends with an error or not at all, and
+    /// what came before counts.
+    fn next(&mut self, stop: &AtomicBool) -> Option<String> {
+        self.line.clear();
+        while !stop.load(Ordering::Relaxed) {
+            match self.stream.read_until(b'\n', &mut self.line) {
+                Ok(_) if self.line.ends_with(b"\n") => {
+                    self.line.pop();
+                    return String::from_utf8(std::mem::take(&mut self.line)).ok();
+                }
+                // What came of a line before the writer fell silent stays in it.
+                Err(error) if is_silence(&error) => {}
+                Ok(_) | Err(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+fn is_silence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

@@ -40,10 +40,14 @@ impl Verdict {
 pub fn verify(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, PlaceError> {
     let mut verdict = Verdict::default();
     let mut bytes = vec![0; PAGE_BYTES];
-    for (number, promise) in &ledger.promises {
-        place.read(*number, &mut bytes)?;
-        let found = page::examine(&bytes, ledger.run, *number);
-        verdict.count(found, promise, ledger);
+    for number in 0..ledger.pages {
+        place.read(number, &mut bytes)?;
+        let found = page::examine(&bytes, ledger.run, number);
+        match ledger.promises.get(&number) {
+            Some(promise) => verdict.count(found, promise, ledger),
+            // Nothing was ever written here.
+            None => verdict.misdirected += u64::from(found == Found::Misdirected),
+        }
     }
     Ok(verdict)
 }

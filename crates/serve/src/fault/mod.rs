@@ -194,15 +194,15 @@ impl Faults {
         lands
     }
 
-    /// How many bytes of a sector that is written as the power goes are new, if not all.
-    pub(crate) fn torn(&mut self, now: Time, lba: Lba) -> Option<usize> {
-        let one = Sectors::new(1);
-        let striking = self.striking((Op::Write, lba, one), |kind| kind == Kind::Torn);
+    /// How many bytes of a physical sector, `sectors` long, that is written as the power goes are
+    /// new, if not all.
+    pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
+        let striking = self.striking((Op::Write, lba, sectors), |kind| kind == Kind::Torn);
         let (id, _) = striking.into_iter().next()?;
         let active = self.active.get_mut(&id).expect("it has just struck");
-        let bytes = usize::try_from(active.rng.between(1, 511)).expect("below 512");
-        self.note(now, id, format!("sector {lba} is torn after {bytes} bytes"));
-        Some(bytes)
+        let bytes = active.rng.between(1, sectors.bytes().get() - 1);
+        self.note(now, id, format!("sector {lba}+{sectors} is torn after {bytes} bytes"));
+        Some(usize::try_from(bytes).expect("within a sector"))
     }
 
     /// What damage to its sectors does to a read: an error, or wrong data on the medium.

@@ -93,15 +93,20 @@ pub enum FaultError {
     },
 }
 
-/// The keys as they stand in the contract.
-#[derive(Deserialize)]
+/// The keys as they stand in the contract; those that change nothing are left out.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
     kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
     op: Option<Op>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[u64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     probability: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     factor: Option<f64>,
 }
 
@@ -177,13 +182,28 @@ fn rounded(value: f64) -> u64 {
     (value + 0.5) as u64
 }
 
+/// As `POST /faults` takes it: what is logged can be asked for again.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} with {}", self.kind, self.probability)?;
-        if let Some((start, end)) = self.range {
-            write!(f, " in sectors {start} to {end}")?;
+        let text = serde_json::to_string(&Keys::from(self)).expect("plain keys become JSON");
+        f.write_str(&text)
+    }
+}
+
+impl From<&Fault> for Keys {
+    #[expect(clippy::cast_precision_loss, reason = "below a day in ns, and a factor of 10^9")]
+    fn from(fault: &Fault) -> Self {
+        let bytes = |lba: Lba| lba.get().saturating_mul(SECTOR_BYTES);
+        let stalls = fault.duration > Span::ZERO;
+        let slows = fault.factor != SLOW_PARTS;
+        Self {
+            kind: fault.kind,
+            op: fault.op,
+            range: fault.range.map(|(start, end)| [bytes(start), bytes(end)]),
+            probability: Some(fault.probability.to_f64()),
+            duration_ms: stalls.then(|| fault.duration.ns() as f64 / 1e6),
+            factor: slows.then(|| fault.factor as f64 / SLOW_PARTS as f64),
         }
-        Ok(())
     }
 }
 
@@ -191,26 +211,14 @@ impl fmt::Display for Fault {
 #[derive(Debug, Serialize)]
 pub struct Listed {
     id: u64,
-    kind: Kind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    op: Option<Op>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<[u64; 2]>,
-    probability: f64,
+    #[serde(flatten)]
+    keys: Keys,
     strikes: u64,
 }
 
 impl Listed {
     pub(crate) fn new(id: u64, fault: &Fault, strikes: u64) -> Self {
-        let bytes = |lba: Lba| lba.get().saturating_mul(SECTOR_BYTES);
-        Self {
-            id,
-            kind: fault.kind,
-            op: fault.op,
-            range: fault.range.map(|(start, end)| [bytes(start), bytes(end)]),
-            probability: fault.probability.to_f64(),
-            strikes,
-        }
+        Self { id, keys: Keys::from(fault), strikes }
     }
 }
 
@@ -232,6 +240,20 @@ mod tests {
         check(r#"{"kind": "read-error", "probability": 1.5}"#, "`probability`");
         check(r#"{"kind": "read-error", "range": [512, 512]}"#, "`range`");
         check(r#"{"kind": "read-error", "rnage": [0, 512]}"#, "rnage");
+    }
+
+    #[test]
+    fn what_is_logged_can_be_asked_for_again() {
+        for text in [
+            r#"{"kind":"stall","op":"read","range":[0,512],"probability":0.5,"duration_ms":2.5}"#,
+            r#"{"kind":"slow","probability":1.0,"factor":2.5}"#,
+            r#"{"kind":"lying-flush","probability":1.0}"#,
+            r#"{"kind":"bit-rot","range":[0,4096],"probability":0.25}"#,
+        ] {
+            let fault = Fault::from_json(text).unwrap();
+            assert_eq!(fault.to_string(), text);
+            assert_eq!(Fault::from_json(&fault.to_string()), Ok(fault));
+        }
     }
 
     #[test]

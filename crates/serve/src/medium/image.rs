@@ -25,12 +25,23 @@ impl Image {
     pub fn open(path: &Path, capacity: Sectors) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| {
+            match error {
+                rustix::io::Errno::WOULDBLOCK => io::Error::new(
+                    io::ErrorKind::ResourceBusy,
+                    "another server has it open: end that one, or name another image",
+                ),
+                other => other.into(),
+            }
+        })?;
         let (found, wanted) = (file.metadata()?.len(), capacity.bytes().get());
         if found == 0 {
             file.set_len(wanted)?;
         } else if found != wanted {
-            let what = format!("the image holds {found} bytes, the drive {wanted}");
+            let what = format!(
+                "the image holds {found} bytes, the drive {wanted}: serve the drive it was made \
+                 for, or name another image"
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         Ok(Self { capacity, file })

@@ -45,7 +45,7 @@ pub struct Extent {
 }
 
 /// Adds a stretch, joining it to one of its kind before it.
-fn push_extent(extents: &mut Vec<Extent>, next: Extent) {
+pub(crate) fn push_extent(extents: &mut Vec<Extent>, next: Extent) {
     match extents.last_mut() {
         Some(last) if last.hole == next.hole => last.sectors += next.sectors,
         _ => extents.push(next),

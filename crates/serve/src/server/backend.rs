@@ -8,7 +8,7 @@ use drivelab_core::{Bytes, Device, Lba, Sectors, Time};
 use crate::drive::{Command, Done, ServedDrive};
 use crate::fault::{Fault, FaultId, Incident, Listed};
 use crate::medium::Extent;
-use crate::store::{Choose, KeepAll, Survival};
+use crate::store::{Choose, Survival};
 
 /// A drive that takes commands and answers them in its own time.
 pub trait Backend {
@@ -35,7 +35,7 @@ pub trait Backend {
         Bytes::ZERO
     }
     /// The end of an orderly day: everything acknowledged becomes durable.
-    fn power_off(&mut self, now: Time) -> io::Result<()>;
+    fn power_off(&mut self) -> io::Result<()>;
     /// The modelled drive, whose plug can be pulled, if it is one.
     fn modelled(&mut self) -> Option<&mut dyn Modelled> {
         None
@@ -89,8 +89,8 @@ impl<D: Device> Backend for ServedDrive<D> {
         self.store().pending()
     }
 
-    fn power_off(&mut self, now: Time) -> io::Result<()> {
-        self.cut(now, &mut KeepAll).map(|_| ())
+    fn power_off(&mut self) -> io::Result<()> {
+        self.power_off()
     }
 
     fn modelled(&mut self) -> Option<&mut dyn Modelled> {

@@ -3,6 +3,7 @@
 mod backend;
 mod client;
 mod endpoint;
+mod error;
 mod job;
 mod jobs;
 mod realtime;
@@ -11,14 +12,15 @@ mod stats;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivelab_core::{Span, Time};
+use drivelab_core::{Bytes, Span, Time};
 use rustix::event::epoll;
 
 pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
+pub use error::ServeError;
 pub use realtime::{LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
 pub use stats::{Stats, Stopped, Summary};
 
@@ -95,6 +97,18 @@ pub struct Server<B> {
     buffer: Vec<u8>,
 }
 
+fn bind(endpoint: Option<&Endpoint>) -> Result<Option<Listener>, ServeError> {
+    let Some(endpoint) = endpoint else { return Ok(None) };
+    let refused = |source| ServeError::Listen { endpoint: endpoint.clone(), source };
+    Listener::bind(endpoint).map(Some).map_err(refused)
+}
+
+fn mount(path: Option<&Path>, bytes: Bytes) -> Result<Option<Mounted>, ServeError> {
+    let Some(path) = path else { return Ok(None) };
+    let refused = |source| ServeError::Mount { path: path.to_owned(), source };
+    Mounted::new(path, bytes).map(Some).map_err(refused)
+}
+
 /// A power cut that was asked for, and by whom.
 #[derive(Debug)]
 struct Cutting {
@@ -108,8 +122,8 @@ impl<B: Backend> Server<B> {
     ///
     /// # Errors
     /// One of them cannot be had.
-    pub fn new(drive: B, settings: Settings) -> io::Result<Self> {
-        let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    pub fn new(drive: B, settings: Settings) -> Result<Self, ServeError> {
+        let poll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
         let clock = Clock::new()?;
         let scheduling = if settings.real_time {
             Scheduling::ask_for_fifo()
@@ -117,10 +131,8 @@ impl<B: Backend> Server<B> {
             Scheduling::Normal("real-time scheduling was not asked for".to_owned())
         };
         let bound = if scheduling == Scheduling::Fifo { BOUND_FIFO } else { BOUND_NORMAL };
-        let bind = |endpoint: &Option<Endpoint>| endpoint.as_ref().map(Listener::bind).transpose();
-        let (nbd, control) = (bind(&settings.nbd)?, bind(&settings.control)?);
-        let bytes = drive.capacity().bytes();
-        let fuse = settings.fuse.as_ref().map(|path| Mounted::new(path, bytes)).transpose()?;
+        let (nbd, control) = (bind(settings.nbd.as_ref())?, bind(settings.control.as_ref())?);
+        let fuse = mount(settings.fuse.as_deref(), drive.capacity().bytes())?;
         let server = Self {
             drive,
             vigil: Vigil::new(settings.spin),
@@ -143,24 +155,30 @@ impl<B: Backend> Server<B> {
             cut: None,
             buffer: vec![0; crate::fuse::BUFFER_BYTES],
         };
+        server.watch_all()?;
+        Ok(server)
+    }
+
+    /// Has the poll tell of everything but clients.
+    fn watch_all(&self) -> io::Result<()> {
         let input = epoll::EventFlags::IN;
         let watch = |fd: &dyn AsFd, data| {
-            epoll::add(&server.poll, fd.as_fd(), epoll::EventData::new_u64(data), input)
+            epoll::add(&self.poll, fd.as_fd(), epoll::EventData::new_u64(data), input)
         };
-        watch(server.clock.alarm(), ALARM)?;
-        if let Some(listener) = &server.nbd {
+        watch(self.clock.alarm(), ALARM)?;
+        if let Some(listener) = &self.nbd {
             watch(listener, NBD_LISTENER)?;
         }
-        if let Some(listener) = &server.control {
+        if let Some(listener) = &self.control {
             watch(listener, CONTROL_LISTENER)?;
         }
-        if let Some(wakes) = server.drive.wakes() {
+        if let Some(wakes) = self.drive.wakes() {
             watch(&wakes, WORKERS)?;
         }
-        if let Some(mounted) = &server.fuse {
+        if let Some(mounted) = &self.fuse {
             watch(&mounted.device(), FUSE)?;
         }
-        Ok(server)
+        Ok(())
     }
 
     /// Where NBD clients connect, with the port that was given out where 0 was asked for.
@@ -201,11 +219,10 @@ impl<B: Backend> Server<B> {
                 self.handle(event.data.u64(), event.flags)?;
             }
             self.settle_touched()?;
-            let incidents = self.drive.modelled().map(Modelled::take_incidents);
-            incidents.into_iter().flatten().for_each(&mut *report);
+            self.report_incidents(report);
             let now = self.clock.now();
             if self.cut.as_ref().is_some_and(|cutting| cutting.cut.is_due(now)) {
-                return self.cut_power(now);
+                return self.cut_power(now, report);
             }
             self.turn_out_idlers(now);
             if self.drive.in_flight() == 0 {
@@ -213,6 +230,11 @@ impl<B: Backend> Server<B> {
             }
         }
         self.stop()
+    }
+
+    fn report_incidents(&mut self, report: &mut dyn FnMut(Incident)) {
+        let incidents = self.drive.modelled().map(Modelled::take_incidents);
+        incidents.into_iter().flatten().for_each(report);
     }
 
     /// Waits for the next event of a socket or of the drive.
@@ -289,22 +311,23 @@ impl<B: Backend> Server<B> {
     /// An orderly end: everything that was acknowledged, and what was on its way, is written.
     fn stop(mut self) -> io::Result<Summary> {
         let stats = self.stats();
-        let now = self.clock.now();
-        self.drive.power_off(now)?;
+        self.drive.power_off()?;
         Ok(Summary { stopped: Stopped::Asked, stats })
     }
 
-    fn cut_power(mut self, now: Time) -> io::Result<Summary> {
+    fn cut_power(mut self, now: Time, report: &mut dyn FnMut(Incident)) -> io::Result<Summary> {
         let stats = self.stats();
         let cutting = self.cut.take().expect("the caller has looked");
         let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
         let survival = drive.cut(now, &mut cutting.cut.dice())?;
+        self.report_incidents(report);
         if let Some(client) = self.client(cutting.client, cutting.generation) {
             client.answer(&Response::ok(&survival));
             // The answer fits any socket buffer; a client that has gone does not want it.
             let _ = client.send();
         }
-        Ok(Summary { stopped: Stopped::PowerCut(survival), stats })
+        let seed = cutting.cut.seed();
+        Ok(Summary { stopped: Stopped::PowerCut { survival, at: now, seed }, stats })
     }
 
     /// The client in `place`, if it is still the one of that generation.

@@ -1,5 +1,6 @@
 //! What a server tells about itself.
 
+use drivelab_core::Time;
 use serde::Serialize;
 
 use super::realtime::LatenessNs;
@@ -36,7 +37,14 @@ pub enum Stopped {
     /// It was asked to; everything acknowledged is on the medium.
     Asked,
     /// The power was cut.
-    PowerCut(Survival),
+    PowerCut {
+        /// What it took.
+        survival: Survival,
+        /// When.
+        at: Time,
+        /// What chose the survivors.
+        seed: u64,
+    },
 }
 
 /// The end of a server.

@@ -6,10 +6,7 @@ use std::rc::Rc;
 
 use drivelab_core::{Lba, Sectors};
 
-use super::{Choose, SECTOR, Store, Trim};
-
-/// The piece of a trim on its way that is done or not done as one.
-const TRIM_PIECE: Sectors = Sectors::new(2048);
+use super::{Choose, SECTOR, Store};
 
 /// What a power cut did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -30,12 +27,12 @@ struct Fate {
 
 impl Store {
     /// Cuts the power: each physical sector keeps its durable value or one of the later ones, as
-    /// `choose` says; then the cache is empty. `torn` says for a sector that changes how many of
-    /// its bytes are new, where that is not all of them.
+    /// `choose` says; then the cache is empty. `torn` says for a physical sector that changes, by
+    /// its place and size, how many of its bytes are new, where that is not all of them.
     pub fn cut(
         &mut self,
         choose: &mut dyn Choose,
-        mut torn: impl FnMut(Lba) -> Option<usize>,
+        mut torn: impl FnMut(Lba, Sectors) -> Option<usize>,
     ) -> io::Result<Survival> {
         for trim in std::mem::take(&mut self.trims) {
             self.cut_trim(&trim, choose)?;
@@ -46,9 +43,14 @@ impl Store {
         let atomic = self.physical_sector.get();
         for group in sectors.chunk_by(|one, two| one / atomic == two / atomic) {
             let until = self.choose_point(group, choose);
+            let first = group[0] / atomic * atomic;
+            let changes = until > 0;
+            let new = changes.then(|| torn(Lba::new(first), self.physical_sector)).flatten();
             for sector in group {
                 self.note_fates(*sector, until, &mut fates);
-                self.settle(*sector, until, &mut torn)?;
+                let place = usize::try_from(sector - first).expect("few") * SECTOR;
+                let new = new.map_or(SECTOR, |bytes| bytes.saturating_sub(place).min(SECTOR));
+                self.settle(*sector, until, new)?;
             }
         }
         self.volatile.clear();
@@ -58,21 +60,6 @@ impl Store {
             survival.dropped_writes += u64::from(fate.completed && !fate.kept);
         }
         Ok(survival)
-    }
-
-    /// Some pieces of a trim on its way are done and some are not.
-    fn cut_trim(&mut self, trim: &Trim, choose: &mut dyn Choose) -> io::Result<()> {
-        let (mut at, end) = (trim.lba, trim.lba + trim.sectors);
-        let small = trim.sectors <= TRIM_PIECE;
-        while at < end {
-            let piece = if small { self.physical_sector } else { TRIM_PIECE };
-            let sectors = piece.min(end - at);
-            if choose.choose(2) == 1 {
-                self.carry_out(&Trim { lba: at, sectors, ..trim.clone() })?;
-            }
-            at = at + sectors;
-        }
-        Ok(())
     }
 
     /// The point in the order of submissions up to which a physical sector took its writes.
@@ -99,22 +86,17 @@ impl Store {
         }
     }
 
-    /// Puts the value of one sector on the medium.
-    fn settle(
-        &mut self,
-        sector: u64,
-        until: u64,
-        torn: &mut impl FnMut(Lba) -> Option<usize>,
-    ) -> io::Result<()> {
+    /// Puts the value of one sector on the medium, but no more than its first `new_bytes`.
+    fn settle(&mut self, sector: u64, until: u64, new_bytes: usize) -> io::Result<()> {
         let versions = &self.volatile[&sector];
         let chosen = versions.iter().rev().find(|write| write.sequence <= until);
         let Some(write) = chosen.map(Rc::clone) else { return Ok(()) };
         let lba = Lba::new(sector);
         let (mut old, mut new) = ([0; SECTOR], [0; SECTOR]);
         write.copy_sector(sector, &mut new);
-        if let Some(bytes) = torn(lba) {
+        if new_bytes < SECTOR {
             self.medium.read(lba, &mut old)?;
-            new[bytes..].copy_from_slice(&old[bytes..]);
+            new[new_bytes..].copy_from_slice(&old[new_bytes..]);
         }
         self.medium.write(lba, &new)
     }

@@ -6,6 +6,8 @@
 
 mod choose;
 mod cut;
+mod overlay;
+mod trim;
 mod versions;
 
 use std::collections::HashMap;
@@ -17,9 +19,12 @@ use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
 pub use choose::{Choose, Dice, KeepAll};
 pub use cut::Survival;
+pub use trim::TrimId;
 pub use versions::{Data, Write};
 
 use crate::medium::{Extent, Medium};
+use overlay::overlay;
+use trim::Trim;
 use versions::{SectorHasher, Versions};
 
 /// Hashes sector and page numbers; whatever is iterated is sorted first.
@@ -42,20 +47,6 @@ pub struct Store {
     sequence: u64,
     /// Sectors that are atomic in a power cut.
     physical_sector: Sectors,
-}
-
-/// Names a trim on its way: its place in the order of submissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrimId(u64);
-
-/// A trim on its way.
-#[derive(Debug, Clone)]
-struct Trim {
-    lba: Lba,
-    sectors: Sectors,
-    sequence: u64,
-    /// Sectors, first and beyond the last, that later writes have since put on the medium.
-    spared: Vec<(u64, u64)>,
 }
 
 impl Store {
@@ -143,66 +134,47 @@ impl Store {
         Ok(())
     }
 
-    /// A trim is submitted.
-    pub fn begin_trim(&mut self, lba: Lba, sectors: Sectors) -> TrimId {
-        self.sequence += 1;
-        let sequence = self.sequence;
-        self.trims.push(Trim { lba, sectors, sequence, spared: Vec::new() });
-        TrimId(sequence)
-    }
-
-    /// A trim completed. It is durable then: a drive of ours promises that much more than it must.
-    pub fn complete_trim(&mut self, trim: TrimId) -> io::Result<()> {
-        let place = self.trims.iter().position(|other| other.sequence == trim.0);
-        let trim = self.trims.remove(place.expect("the trim is on its way"));
-        self.carry_out(&trim)
-    }
-
-    /// Frees what a trim covers, except what was written after it was submitted.
-    fn carry_out(&mut self, trim: &Trim) -> io::Result<()> {
-        let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());
-        let mut spared = trim.spared.clone();
-        spared.sort_unstable();
-        self.volatile.retain(|sector, versions| {
-            if at <= *sector && *sector < end {
-                versions.drop_up_to(trim.sequence);
-            }
-            !versions.is_empty()
-        });
-        for (spared, until) in spared.into_iter().chain([(end, end)]) {
-            let until_spared = spared.min(end);
-            if at < until_spared {
-                self.medium.free(Lba::new(at), Sectors::new(until_spared - at))?;
-            }
-            at = at.max(until);
-        }
-        Ok(())
-    }
-
     /// Puts the value that `chosen` names (by sequence number) of each sector on the medium, and
     /// forgets it and those before it.
+    ///
+    /// A physical sector is written in whole: with a value of one part goes what the others had by
+    /// then, so that no write is ever on the medium in a part of it.
     fn promote(
         &mut self,
         sectors: std::ops::Range<u64>,
         chosen: impl Fn(&Versions) -> Option<u64>,
     ) -> io::Result<()> {
+        let atomic = self.physical_sector.get();
         let mut run: Option<(Rc<Write>, u64, u64)> = None;
-        for sector in sectors {
-            let Some(versions) = self.volatile.get_mut(&sector) else { continue };
-            let Some(sequence) = chosen(versions) else { continue };
-            let write = versions.take(sequence).expect("the chosen value is there");
-            if versions.is_empty() {
-                self.volatile.remove(&sector);
-            }
-            match &mut run {
-                Some((of, _, end)) if *end == sector && Rc::ptr_eq(of, &write) => *end += 1,
-                _ => {
-                    self.put(run.take())?;
-                    run = Some((write, sector, sector + 1));
+        let mut at = sectors.start;
+        while at < sectors.end {
+            let (first, end) = (at / atomic * atomic, (at / atomic + 1) * atomic);
+            let covered = at..end.min(sectors.end);
+            at = end;
+            let points = covered.filter_map(|sector| chosen(self.volatile.get(&sector)?));
+            let Some(point) = points.max() else { continue };
+            for sector in first..end {
+                let Some(write) = self.take_up_to(sector, point) else { continue };
+                match &mut run {
+                    Some((of, _, end)) if *end == sector && Rc::ptr_eq(of, &write) => *end += 1,
+                    _ => {
+                        self.put(run.take())?;
+                        run = Some((write, sector, sector + 1));
+                    }
                 }
             }
         }
         self.put(run)
+    }
+
+    /// Takes the newest value of `sector` that is no newer than `point`, and forgets those before.
+    fn take_up_to(&mut self, sector: u64, point: u64) -> Option<Rc<Write>> {
+        let versions = self.volatile.get_mut(&sector)?;
+        let write = versions.take_up_to(point)?;
+        if versions.is_empty() {
+            self.volatile.remove(&sector);
+        }
+        Some(write)
     }
 
     /// Writes sectors of one write to the medium.
@@ -232,13 +204,16 @@ impl Store {
         Ok(())
     }
 
-    /// What lies from `lba` on; a range with volatile data counts as data.
+    /// What lies from `lba` on, cached data included.
     pub fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
-        let (first, end) = (lba.get(), (lba + sectors).get());
-        if self.volatile.keys().any(|sector| first <= *sector && *sector < end) {
-            return Ok(vec![Extent { sectors, hole: false }]);
-        }
-        self.medium.extents(lba, sectors, limit)
+        let range = lba.get()..(lba + sectors).get();
+        let cached = self.volatile.keys().copied().filter(|sector| range.contains(sector));
+        let mut cached: Vec<u64> = cached.collect();
+        let below = self.medium.extents(lba, sectors, limit)?;
+        cached.sort_unstable();
+        let mut extents = overlay(&below, range.start, &cached);
+        extents.truncate(limit);
+        Ok(extents)
     }
 
     /// Hands the medium to the operating system's own.

@@ -111,9 +111,9 @@ impl Versions {
         self.iter().rev().find(had).map(|write| write.sequence)
     }
 
-    /// Takes the value with this number and forgets those before it.
-    pub(super) fn take(&mut self, sequence: u64) -> Option<Rc<Write>> {
-        let found = self.iter().find(|write| write.sequence == sequence).cloned();
+    /// Takes the newest value up to this number and forgets those before it.
+    pub(super) fn take_up_to(&mut self, sequence: u64) -> Option<Rc<Write>> {
+        let found = self.iter().rev().find(|write| write.sequence <= sequence).cloned();
         self.drop_up_to(sequence);
         found
     }

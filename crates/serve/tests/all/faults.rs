@@ -4,7 +4,7 @@ use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Span, Time};
 use drivelab_serve::drive::{Command, Done, Null, ServedDrive};
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
-use drivelab_serve::store::{Data, Store};
+use drivelab_serve::store::{Data, KeepAll, Store};
 
 const CAPACITY: Sectors = Sectors::new(4096);
 
@@ -15,10 +15,25 @@ struct Bench {
 
 impl Bench {
     fn with(fault: &str, seed: u64) -> Self {
-        let store = Store::new(Box::new(Memory::new(CAPACITY, Bytes::mib(8))), Sectors::new(1));
+        let store = Store::new(Box::new(Memory::new(CAPACITY, Bytes::mib(8))), Sectors::new(8));
         let mut drive = ServedDrive::new(Null::new(CAPACITY), store, seed);
         drive.add_fault(Time::ZERO, Fault::from_json(fault).unwrap());
         Self { drive, now: Time::ZERO }
+    }
+
+    /// Submits a write of one 4096-byte sector, which is then on its way.
+    fn begin_write(&mut self, lba: u64, byte: u8) {
+        let data = Some(Data::Bytes(vec![byte; 4096].into_boxed_slice()));
+        let (token, op, lba, sectors) = (1, Op::Write, Lba::new(lba), Sectors::new(8));
+        let command = Command { token, op, lba, sectors, fua: false, data };
+        self.drive.submit(self.now, command).unwrap();
+    }
+
+    /// What lies on the medium in the 4096-byte sector at `lba`.
+    fn medium(&self, lba: u64) -> Vec<u8> {
+        let mut data = vec![0; 4096];
+        self.drive.read(Lba::new(lba), &mut data).unwrap();
+        data
     }
 
     fn ask(&mut self, op: Op, lba: u64, sectors: u64, byte: u8) -> Done {
@@ -113,9 +128,49 @@ fn what_a_fault_did_is_logged_and_a_removed_one_does_nothing() {
     assert_eq!(
         log,
         [
-            "0s fault 1: added read-error with 100%",
+            "0s fault 1: added {\"kind\":\"read-error\",\"probability\":1.0}",
             "0s fault 1: read-error strikes Read at 0+1",
             "0s fault 1: removed",
         ]
     );
+}
+
+#[test]
+fn a_cut_tears_a_physical_sector_once() {
+    for seed in 1..20 {
+        let mut bench = Bench::with(r#"{"kind": "torn"}"#, seed);
+        bench.begin_write(8, 7);
+        bench.drive.cut(bench.now, &mut KeepAll).unwrap();
+        let found = bench.medium(8);
+        let new = found.iter().take_while(|byte| **byte == 7).count();
+        assert!((1..4096).contains(&new), "seed {seed}: {new}");
+        assert!(found[new..].iter().all(|byte| *byte == 0), "seed {seed}");
+        let incidents = bench.drive.take_incidents();
+        let torn = format!("sector 8+8 is torn after {new} bytes");
+        assert_eq!(incidents.last().unwrap().what, torn, "seed {seed}");
+    }
+}
+
+#[test]
+fn an_orderly_end_tears_nothing() {
+    let mut bench = Bench::with(r#"{"kind": "torn"}"#, 1);
+    bench.begin_write(8, 7);
+    bench.drive.power_off().unwrap();
+    assert_eq!(bench.medium(8), vec![7; 4096]);
+}
+
+#[test]
+fn a_write_that_fails_does_not_survive_a_cut_in_part() {
+    let mut bench = Bench::with(r#"{"kind": "write-error"}"#, 1);
+    bench.begin_write(8, 7);
+    bench.drive.cut(bench.now, &mut KeepAll).unwrap();
+    assert_eq!(bench.medium(8), vec![0; 4096]);
+}
+
+#[test]
+fn a_flush_that_lies_can_be_stalled() {
+    let mut bench = Bench::with(r#"{"kind": "lying-flush"}"#, 1);
+    let stall = r#"{"kind": "stall", "op": "flush", "duration_ms": 5}"#;
+    bench.drive.add_fault(Time::ZERO, Fault::from_json(stall).unwrap());
+    assert_eq!(bench.ask(Op::Flush, 0, 0, 0).due, Time::ZERO + Span::from_ms(5));
 }

@@ -1,7 +1,7 @@
 //! How the loop is scheduled by the host.
 
 use thread_priority::{
-    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+    Error, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
 
@@ -17,6 +17,14 @@ pub enum Scheduling {
 /// Low among real-time threads: above every normal one, below the kernel's own.
 const PRIORITY: u8 = 10;
 
+/// What the system said, in its words.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::OS(code) => std::io::Error::from_raw_os_error(*code).to_string(),
+        other => other.to_string(),
+    }
+}
+
 impl Scheduling {
     /// Asks for `SCHED_FIFO` for the calling thread.
     pub(in crate::server) fn ask_for_fifo() -> Self {
@@ -26,7 +34,8 @@ impl Scheduling {
         match set_thread_priority_and_policy(thread_native_id(), priority, policy) {
             Ok(()) => Self::Fifo,
             Err(error) => Self::Normal(format!(
-                "SCHED_FIFO was refused ({error:?}): run as root, or with CAP_SYS_NICE"
+                "SCHED_FIFO was refused ({}): run as root, or with CAP_SYS_NICE",
+                reason(&error)
             )),
         }
     }

@@ -88,7 +88,7 @@ fn play(schedule: &[Event], given: &[usize]) -> ([Option<Value>; 2], Vec<usize>)
         }
     }
     let mut script = Script { given, options: Vec::new() };
-    store.cut(&mut script, |_| None).unwrap();
+    store.cut(&mut script, |_, _| None).unwrap();
     let mut data = [0; 1024];
     store.read(Lba::ZERO, &mut data).unwrap();
     ([value_of(&data[..512]), value_of(&data[512..])], script.options)

@@ -42,6 +42,26 @@ fn two_thousand_histories_on_modelled_disks_are_legal() {
     }
 }
 
+#[test]
+fn two_thousand_histories_on_arrays_are_legal() {
+    let profile = Profile::embedded("seagate-st31000333as").unwrap();
+    // Chunks and pieces of eight sectors, so that the twelve of a history lie on several drives.
+    for array in [
+        "raid=0,chunk=4k",
+        "raid=1",
+        "raid=1,failed=0",
+        "raid=5,chunk=4k",
+        "raid=5,chunk=4k,failed=1",
+    ] {
+        let spec = format!("drive:seagate-st31000333as,drives=3,max-sectors-kb=4,{array}");
+        let spec: drivelab_model::spec::DriveSpec = spec.parse().unwrap();
+        let make = |seed| -> Box<dyn Device> {
+            Box::new(drivelab_model::build(&profile, &spec.options, seed).unwrap())
+        };
+        check(array, 400, &make);
+    }
+}
+
 /// A small SCSI disk in `DiskSim`'s files, made for the tests of their reader.
 fn of_disksim() -> Profile {
     let folder = "../model/src/disksim/tests";

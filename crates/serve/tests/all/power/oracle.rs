@@ -134,6 +134,24 @@ impl Oracle {
         legal
     }
 
+    /// A write of which only a part of `group`, a physical sector, was applied: `found` holds what
+    /// the sectors of the group hold after a cut at this moment.
+    pub(crate) fn broken_write(
+        &self,
+        group: std::ops::Range<usize>,
+        found: &[Value],
+    ) -> Option<Value> {
+        let sectors = || self.sectors[group.clone()].iter().zip(found);
+        let puts = self.sectors[group.clone()].iter().flat_map(|sector| &sector.puts);
+        let broken = |put: &&Put| {
+            // Zeros do not tell which trim made them.
+            put.value != 0
+                && found.contains(&put.value)
+                && sectors().any(|(sector, value)| sector.holds_older_than(put, *value))
+        };
+        puts.filter(broken).map(|put| put.value).next()
+    }
+
     /// The power went, and the drive came back.
     pub(crate) fn cut(&mut self) {
         self.tick();
@@ -145,6 +163,14 @@ impl Oracle {
 }
 
 impl Sector {
+    /// Whether `value` is older than `put`, which covers this sector too.
+    fn holds_older_than(&self, put: &Put, value: Value) -> bool {
+        let here = self.puts.iter().find(|other| other.value == value && value != 0);
+        let covers = self.puts.iter().any(|other| other.command == put.command);
+        let unknown = value == 0 && self.puts.iter().any(|other| other.value == 0);
+        covers && !unknown && here.is_none_or(|here| here.submitted < put.submitted)
+    }
+
     /// What a read submitted at `step` that completes now may find: nothing that a newer write,
     /// completed before the read was submitted, has replaced.
     fn readable(&self, step: Step) -> Vec<Value> {

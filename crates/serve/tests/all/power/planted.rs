@@ -348,3 +348,17 @@ impl Wiring for CutWipes {
 fn a_cut_that_wipes_a_sector_is_caught() {
     caught(&CutWipes);
 }
+
+/// A drive that takes the 512 bytes that are addressed for what it writes at once.
+struct SectorsInPieces;
+
+impl Wiring for SectorsInPieces {
+    fn physical_sector(&self, _right: Sectors) -> Sectors {
+        Sectors::new(1)
+    }
+}
+
+#[test]
+fn a_physical_sector_that_is_written_in_pieces_is_caught() {
+    caught(&SectorsInPieces);
+}

@@ -71,6 +71,10 @@ pub(crate) trait Wiring {
     fn medium(&self, right: Kept) -> Box<dyn Medium> {
         Box::new(right)
     }
+    /// What is atomic in a power cut.
+    fn physical_sector(&self, right: Sectors) -> Sectors {
+        right
+    }
     /// What a read returns.
     fn read(&self, drive: &Served, medium: &Kept, done: &Done, data: &mut [u8]) {
         let _ = medium;
@@ -103,6 +107,8 @@ pub(crate) struct Rig<'a> {
     make: MakeDevice<'a>,
     wiring: &'a dyn Wiring,
     seed: u64,
+    /// Sectors of 512 bytes in one that is atomic in a cut.
+    atomic: usize,
     rng: Rng,
     medium: Kept,
     drive: Served,
@@ -118,11 +124,15 @@ impl<'a> Rig<'a> {
     pub(crate) fn new(make: MakeDevice<'a>, wiring: &'a dyn Wiring, seed: u64) -> Self {
         let device = wiring.device(make(seed));
         let medium = Kept::new(device.capacity());
-        let store = Store::new(wiring.medium(medium.clone()), Sectors::new(1));
+        // Every other history is one of a drive with sectors of 4096 bytes.
+        let atomic = if seed.is_multiple_of(2) { 1 } else { 8 };
+        let sector = wiring.physical_sector(Sectors::new(atomic as u64));
+        let store = Store::new(wiring.medium(medium.clone()), sector);
         Self {
             make,
             wiring,
             seed,
+            atomic,
             rng: Rng::new(seed),
             drive: ServedDrive::new(device, store, seed),
             medium,
@@ -140,7 +150,7 @@ impl<'a> Rig<'a> {
             for _ in 0..self.rng.between(5, 40) {
                 self.act()?;
             }
-            self.cut(cut);
+            self.cut(cut)?;
             self.read_all()?;
         }
         Ok(())
@@ -218,18 +228,21 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    fn cut(&mut self, number: u64) {
+    fn cut(&mut self, number: u64) -> Result<(), String> {
+        let before = self.oracle.clone();
         self.oracle.cut();
         self.sent.clear();
         if self.wiring.restarts() {
             let mut dice = Dice::new(self.seed.wrapping_add(number));
             self.drive.cut(self.now, &mut dice).unwrap();
             self.wiring.off(&mut self.medium, &self.at_last_flush);
+            self.check_whole(&before)?;
             let device = self.wiring.device((self.make)(self.seed + 1 + number));
-            let store = Store::new(self.wiring.medium(self.medium.clone()), Sectors::new(1));
+            let sector = self.wiring.physical_sector(Sectors::new(self.atomic as u64));
+            let store = Store::new(self.wiring.medium(self.medium.clone()), sector);
             self.drive = ServedDrive::new(device, store, self.seed);
             self.now = Time::ZERO;
-            return;
+            return Ok(());
         }
         // The bug: what was on its way is finished, and the cache goes on as if nothing had been.
         while let Some(next) = self.drive.next_event() {
@@ -239,6 +252,23 @@ impl<'a> Rig<'a> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// No physical sector holds a part of a write.
+    fn check_whole(&self, before: &Oracle) -> Result<(), String> {
+        let mut data = vec![0; SECTORS * 512];
+        self.medium.read(Lba::ZERO, &mut data).unwrap();
+        let values: Option<Vec<Value>> = data.chunks_exact(512).map(value_of).collect();
+        // A mix within 512 bytes is told of when it is read.
+        let values = values.unwrap_or_default();
+        for (number, group) in values.chunks(self.atomic).enumerate() {
+            let first = number * self.atomic;
+            if let Some(write) = before.broken_write(first..first + group.len(), group) {
+                return Err(format!("physical sector {number} holds a part of write {write}"));
+            }
+        }
+        Ok(())
     }
 
     /// Reads every sector: after it the oracle knows what survived.

@@ -1,45 +1,65 @@
 //! `serve`: a drive in real time, over NBD and as a file.
 
-use std::path::PathBuf;
+mod announcement;
+mod summary;
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Device, Sectors};
+use drivelab_core::{Device, Sectors, Time};
 use drivelab_serve::backing::Backing;
 use drivelab_serve::drive::{Null, ServedDrive};
+use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{
-    self, Backend, Endpoint, Scheduling, Server, Settings, Spin, Stopped, Summary,
-};
+use drivelab_serve::server::{self, Backend, Endpoint, ServeError, Server, Settings, Spin};
 use drivelab_serve::store::Store;
 
 use crate::failure::{AtPath as _, Failure, Outcome};
 use crate::interrupt;
+use crate::measure;
 use crate::target;
 use crate::ui::Ui;
+use announcement::announce;
 
 /// Serve a modelled drive to any program on this machine, and pull the plug on it.
 ///
 /// The drive takes as long as the model says, holds its data in memory or in an image file, and
 /// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock --control unix:/tmp/control
+  drivelab serve seagate-st31000333as,drives=2,raid=1 --image disk.img --fuse ./drive
+  curl --unix-socket /tmp/control -d '{\"kind\": \"slow\", \"factor\": 10}' http://localhost/faults
+  curl --unix-socket /tmp/control -d '{\"when\": {\"writes\": 100}}' http://localhost/power-cut
+  drivelab serve --backing ./big-file --dispatch split --nbd unix:/tmp/file.sock")]
 pub(crate) struct ServeArgs {
     /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
     #[arg(required_unless_present = "backing")]
     drive: Option<String>,
 
-    /// No model: serve this real file, with a dispatch policy in front.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["drive", "image"])]
+    /// No model: serve this real file or block device, with a dispatch policy in front.
+    #[arg(
+        long,
+        value_name = "FILE|DEVICE",
+        conflicts_with_all = ["drive", "image", "fault", "seed", "size"],
+    )]
     backing: Option<PathBuf>,
 
-    /// How requests for the real file get their tags: single, shared or split.
-    #[arg(long, default_value = "shared", requires = "backing")]
+    /// Let clients write this block device, the one of --backing: repeat its name.
+    #[arg(long, value_name = "DEVICE", requires = "backing", conflicts_with = "drive")]
+    allow_destructive: Vec<PathBuf>,
+
+    /// How requests for the real file get their tags: single, shared or split; a modelled drive has
+    /// a key for it, `dispatch=`.
+    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive")]
     dispatch: Dispatch,
 
     /// How many requests are at the real file at once.
-    #[arg(long, default_value_t = 31, requires = "backing")]
+    #[arg(long, default_value_t = 31, requires = "backing", conflicts_with = "drive")]
     tags: usize,
 
     /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
@@ -62,6 +82,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ENDPOINT")]
     control: Option<Endpoint>,
 
+    /// A fault that is in force from the start, as POST /faults takes it.
+    #[arg(long, value_name = "JSON")]
+    fault: Vec<String>,
+
     /// Governs what is random in the drive and its faults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -70,9 +94,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
     spin: Spin,
 
-    /// The size of the `null` drive.
-    #[arg(long, default_value = "1G")]
-    size: Bytes,
+    /// The size of the `null` drive [default: 1G].
+    #[arg(long)]
+    size: Option<Bytes>,
 }
 
 /// The drive that takes no time.
@@ -108,20 +132,24 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
         return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
     }
     match (&arguments.drive, &arguments.backing) {
-        (_, Some(path)) => {
-            let tags = arguments.tags.clamp(1, MOST_TAGS);
-            let file = Backing::open(path, arguments.dispatch, tags).at_path("serve", path)?;
-            if !file.is_direct() {
-                ui.warn("this file system knows no direct I/O: the page cache is in between");
-            }
-            serve(file, &path.display().to_string(), Nature::OTHER, arguments, ui)
-        }
+        (_, Some(path)) => serve(backing(path, arguments, ui)?, Nature::OTHER, arguments, ui),
         (name, None) => {
             let name = name.as_deref().expect("clap asks for it without --backing");
             let (device, nature) = device(name, arguments)?;
-            serve(with_data(device, nature, arguments)?, name, nature, arguments, ui)
+            serve(with_data(device, nature, arguments)?, nature, arguments, ui)
         }
     }
+}
+
+/// A real file or device with a dispatch policy in front.
+fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failure> {
+    let file = measure::open_for_writing(path, &arguments.allow_destructive)?;
+    let tags = arguments.tags.clamp(1, MOST_TAGS);
+    let backing = Backing::new(file, arguments.dispatch, tags).at_path("serve", path)?;
+    if !backing.is_direct() {
+        ui.warn("this file system knows no direct I/O: the page cache is in between");
+    }
+    Ok(backing)
 }
 
 /// What a client is told of a drive besides its size, and what the loop has to know.
@@ -150,16 +178,14 @@ fn with_data(
         Some(path) => Box::new(Image::open(path, capacity).at_path("open the image", path)?),
     };
     let store = Store::new(medium, nature.physical_sector);
-    Ok(ServedDrive::new(device, store, arguments.seed))
+    let mut drive = ServedDrive::new(device, store, arguments.seed);
+    for fault in &arguments.fault {
+        drive.add_fault(Time::ZERO, Fault::from_json(fault).map_err(Failure::bad_request)?);
+    }
+    Ok(drive)
 }
 
-fn serve<B: Backend>(
-    drive: B,
-    name: &str,
-    nature: Nature,
-    arguments: &ServeArgs,
-    ui: Ui,
-) -> Outcome {
+fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) -> Outcome {
     let bytes = drive.capacity().bytes().get();
     let sector = nature.physical_sector.bytes().get();
     // What has no deadlines gains nothing by jumping the queue, and hears its clients in smaller
@@ -179,28 +205,48 @@ fn serve<B: Backend>(
         real_time,
         spin,
     };
-    let server = Server::new(drive, settings).map_err(cannot_serve)?;
-    announce(name, real_time, arguments, &server, ui);
+    let server = Server::new(drive, settings).map_err(cannot_begin)?;
+    ui.note(&announce(arguments, &server, real_time));
     let report = &mut |incident| ui.note(&format!("{incident}"));
-    let summary = server.run(interrupt::flag(), report).map_err(cannot_serve)?;
-    ui.result(&render(&summary, ui))
+    let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
+    ui.result(&summary::render(&summary, ui))
 }
 
-fn cannot_serve(error: std::io::Error) -> Failure {
-    Failure::cannot_here(anyhow::Error::new(error).context("cannot serve the drive"))
+fn cannot_begin(error: ServeError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::cannot_here(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Data could not be kept: a drive that went on would lie.
+fn has_stopped(error: std::io::Error) -> Failure {
+    let full = error.kind() == std::io::ErrorKind::StorageFull;
+    let what = "the drive has stopped: what was not flushed is lost, as in a power cut";
+    let failure = Failure::cannot_here(anyhow::Error::new(error).context(what));
+    if !full {
+        return failure;
+    }
+    failure.hint("make room where the image lies; without --image the data takes memory")
 }
 
 /// The drive, if this host is fast enough to be it.
 fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
     if name == NULL {
-        let device = Null::new(Sectors::holding(arguments.size));
-        return Ok((Box::new(device), Nature::OTHER));
+        let size = arguments.size.unwrap_or(Bytes::gib(1));
+        return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
+    }
+    if arguments.size.is_some() {
+        let failure = Failure::bad_words("a modelled drive has the size of its profile");
+        return Err(failure.hint("--size is for `serve null`; leave it out, or use a part of it"));
     }
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
     let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
     let typical = server::typical_read(&mut trial);
-    let floor = floor(arguments.spin)?;
+    let floor = floor(arguments.spin, typical)?;
     if typical < floor {
         let message = format!(
             "this host cannot be {spec}: it answers a random read within {typical}, and the \
@@ -216,79 +262,15 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
 
 /// The least time in which this host can answer: that to wake up, less what is spun whatever it
 /// costs.
-fn floor(spin: Spin) -> Result<Span, Failure> {
-    let wakes = server::wake_up_floor().map_err(cannot_serve)?;
+fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
+    let early = match spin {
+        Spin::Auto => Span::ZERO,
+        Spin::Fixed(early) => early,
+    };
+    let wakes =
+        server::wake_up_floor(enough + early).map_err(|error| cannot_begin(error.into()))?;
     Ok(match spin {
         Spin::Auto => wakes,
         Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),
     })
-}
-
-fn announce<B: Backend>(
-    name: &str,
-    real_time: bool,
-    arguments: &ServeArgs,
-    server: &Server<B>,
-    ui: Ui,
-) {
-    let mut text = format!("serving {name}");
-    if let Some(endpoint) = server.nbd_endpoint() {
-        text.push_str(&match &endpoint {
-            Endpoint::Unix(path) => format!("\n  nbd      nbd+unix:///?socket={}", path.display()),
-            Endpoint::Tcp(address) => format!("\n  nbd      nbd://{address}"),
-        });
-    }
-    if let Some(path) = &arguments.fuse {
-        text.push_str(&format!("\n  file     {}", path.display()));
-    }
-    if let Some(endpoint) = server.control_endpoint() {
-        text.push_str(&format!("\n  control  {endpoint}"));
-    }
-    if !real_time {
-        return ui.note(&text);
-    }
-    if let Scheduling::Normal(why) = server.scheduling() {
-        text.push_str(&format!("\n  timing   {why}; answers may be late on a busy machine"));
-    } else if !server.keeps_awake() {
-        text.push_str("\n  timing   /dev/cpu_dma_latency is not ours: processors may oversleep");
-    }
-    ui.note(&text);
-}
-
-fn render(summary: &Summary, ui: Ui) -> String {
-    let stats = &summary.stats;
-    if ui.json {
-        let mut document = serde_json::json!({ "schema": "drivelab.serve/1", "stats": stats });
-        document["stopped"] = match summary.stopped {
-            Stopped::Asked => "asked".into(),
-            Stopped::PowerCut(_) => "power-cut".into(),
-        };
-        if let Stopped::PowerCut(survival) = summary.stopped {
-            document["power_cut"] = serde_json::json!(survival);
-        }
-        return super::json_text(&document);
-    }
-    let late = |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Span::from_ns(ns).to_string());
-    let lateness = &stats.lateness_ns;
-    let mut text = format!(
-        "{} requests, at most {} in flight\nlateness p50 {}, p99 {}, max {}\n",
-        stats.ios,
-        stats.in_flight_max,
-        late(lateness.p50),
-        late(lateness.p99),
-        late(lateness.max),
-    );
-    if !stats.valid && stats.ios > 0 {
-        let bound = Span::from_ns(stats.lateness_bound_ns);
-        text.push_str(&format!(
-            "VOID: answers were later than {bound}; this measured the host, not the drive\n"
-        ));
-    }
-    if let Stopped::PowerCut(survival) = summary.stopped {
-        text.push_str(&format!(
-            "power cut: {} acknowledged writes lost, {} torn\n",
-            survival.dropped_writes, survival.torn_writes
-        ));
-    }
-    text
 }

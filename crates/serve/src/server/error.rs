@@ -1,0 +1,49 @@
+//! Why a drive is not served.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::Endpoint;
+
+/// Why a server does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A socket cannot be had.
+    #[error("cannot listen at {endpoint}")]
+    Listen {
+        /// Where.
+        endpoint: Endpoint,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The file cannot be mounted.
+    #[error("cannot mount the drive on {}", .path.display())]
+    Mount {
+        /// The mount point.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// Something else of the system's.
+    #[error("cannot begin to serve")]
+    System(#[from] io::Error),
+}
+
+impl ServeError {
+    /// What to type next, where we know.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("another server listens there: end it, or name another place")
+            }
+            Self::Listen { .. } => Some("the folder of the socket must exist and be writable"),
+            Self::Mount { .. } => Some(
+                "it needs /dev/fuse, and without root fusermount3 (package fuse3); --nbd needs \
+                 neither",
+            ),
+            Self::System(_) => None,
+        }
+    }
+}
