@@ -27,6 +27,11 @@ use crate::ui::Ui;
 /// The drive takes as long as the model says, holds its data in memory or in an image file, and
 /// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock
+  drivelab serve seagate-st31000333as --fuse ./drive --image disk.img --control unix:/tmp/control
+  sudo drivelab serve seagate-st31000333as --ublk")]
 pub(crate) struct ServeArgs {
     /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
     #[arg(required_unless_present = "backing")]

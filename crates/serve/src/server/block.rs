@@ -71,8 +71,9 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    /// Takes requests from the kernel.
+    /// Sends the answers that are ready, and takes requests from the kernel.
     pub(super) fn serve_block(&mut self) -> io::Result<()> {
+        self.settle_block()?;
         for _ in 0..TURN {
             let Some(block) = &mut self.block else { return Ok(()) };
             let Some((tag, wanted)) = block.disk.next()? else { return Ok(()) };
@@ -114,7 +115,7 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    /// Sends the answers of this turn.
+    /// Sends the answers that are ready.
     pub(super) fn settle_block(&mut self) -> io::Result<()> {
         let Some(block) = &mut self.block else { return Ok(()) };
         block.disk.submit()?;

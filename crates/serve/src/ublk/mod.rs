@@ -65,7 +65,7 @@ impl Unavailable {
         match self {
             Self::NoDriver => {
                 "load it: modprobe ublk_drv (Linux 6.5 or newer with CONFIG_BLK_DEV_UBLK, such as \
-                 Debian's 6.12); without it: --nbd, or --fuse with a loop device on it"
+                 Debian's 6.12 and Fedora's); without it: --nbd, or --fuse with a loop device on it"
             }
             Self::NotRoot => "run it with sudo; without root: --nbd or --fuse",
             Self::TooOld => "use --nbd, or --fuse with a loop device on it",
