@@ -34,10 +34,11 @@ fn a_build_without_ublk_names_the_one_with_it() {
 
 #[test]
 #[cfg(feature = "ublk")]
+#[expect(clippy::print_stderr, reason = "what is left out is said")]
 fn a_kernel_without_ublk_is_named_with_what_to_load() {
     let folder = folder();
     if std::path::Path::new("/dev/ublk-control").exists() {
-        eprintln!("left out: this kernel has ublk, which scripts/check-ublk tries in a machine");
+        eprintln!("LEFT OUT: this kernel has ublk, which scripts/check-ublk tries in a machine");
         return;
     }
     let said = drivelab(folder.path(), &["serve", "null", "--ublk", "--nbd", "unix:sock"]);
