@@ -31,7 +31,7 @@ impl fmt::Debug for Ring {
 
 impl Ring {
     pub(super) fn new(entries: u32) -> io::Result<Self> {
-        // We enter the kernel all the time: it need not interrupt us to say that something is there.
+        // We enter the kernel all the time: it need not interrupt us to tell of an answer.
         let uring = IoUring::builder().setup_coop_taskrun().build(entries)?;
         Ok(Self { uring })
     }
@@ -62,7 +62,8 @@ impl Ring {
         pushed.expect("there is room for every tag and a few commands more");
     }
 
-    /// Has the driver read and write `buffer`, and waits for it; what else was under way goes unheard.
+    /// Has the driver read and write `buffer`, and waits for it; whatever else comes meanwhile
+    /// goes unheard.
     pub(super) fn exchange(
         &mut self,
         file: BorrowedFd<'_>,

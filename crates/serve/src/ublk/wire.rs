@@ -310,7 +310,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn whatever_is_accepted_lies_within_the_drive(bytes: [u8; DESCRIPTOR_BYTES], op in 0_u8..8) {
+        fn whatever_is_accepted_lies_within_the_drive(
+            bytes: [u8; DESCRIPTOR_BYTES],
+            op in 0_u8..8,
+        ) {
             let mut bytes = bytes;
             // The lowest byte of the flags, in any order of bytes.
             let flags = u32_at(&bytes, 0) & !0xff | u32::from(op);
