@@ -24,7 +24,28 @@ fn a_drive_that_nobody_could_reach_is_refused() {
     drivelab(folder.path(), &["serve", "null"]).failed(2, &["nobody could reach", "--nbd"]);
     drivelab(folder.path(), &["serve", "null", "--nbd", "0.0.0.0:10809"])
         .failed(2, &["other machines"]);
-    drivelab(folder.path(), &["serve", "null", "--ublk"]).failed(3, &["ublk", "--fuse"]);
+}
+
+#[test]
+#[cfg(not(feature = "ublk"))]
+fn a_build_without_ublk_names_the_one_with_it() {
+    let folder = folder();
+    let said = drivelab(folder.path(), &["serve", "null", "--ublk"]);
+    said.failed(3, &["no ublk", "--features ublk", "--nbd", "--fuse"]);
+}
+
+#[test]
+#[cfg(feature = "ublk")]
+#[expect(clippy::print_stderr, reason = "what is left out is said")]
+fn a_kernel_without_ublk_is_named_with_what_to_load() {
+    let folder = folder();
+    if std::path::Path::new("/dev/ublk-control").exists() {
+        eprintln!("LEFT OUT: this kernel has ublk, which scripts/check-ublk tries in a machine");
+        return;
+    }
+    let said = drivelab(folder.path(), &["serve", "null", "--ublk", "--nbd", "unix:sock"]);
+    said.failed(3, &["/dev/ublk-control", "modprobe ublk_drv", "--fuse"]);
+    assert!(!folder.path().join("sock").exists());
 }
 
 #[test]

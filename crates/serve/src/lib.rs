@@ -3,7 +3,7 @@
 //! [`drive::ServedDrive`] joins a [`drivelab_core::Device`], which decides when a request
 //! completes, with a [`store::Store`], which decides what the bytes are; it is told the time and
 //! is tested in virtual time.
-#![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "ublk"), forbid(unsafe_code))]
 
 pub mod backing;
 pub mod control;
@@ -17,3 +17,5 @@ mod queue;
 pub mod server;
 pub mod store;
 mod table;
+#[cfg(feature = "ublk")]
+pub mod ublk;

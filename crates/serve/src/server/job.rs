@@ -13,11 +13,14 @@ pub(super) enum Asker {
     Nbd { place: usize, generation: u64, request: nbd::Request },
     /// The kernel, through FUSE.
     Fuse { unique: u64 },
+    /// The kernel, through ublk.
+    #[cfg(feature = "ublk")]
+    Ublk { tag: u16 },
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Task {
+pub(crate) enum Task {
     Read,
     Write,
     /// Zeros written piece by piece.

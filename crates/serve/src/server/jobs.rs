@@ -60,7 +60,7 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    fn start(&mut self, now: Time, job: Job, data: Option<Box<[u8]>>) -> io::Result<()> {
+    pub(super) fn start(&mut self, now: Time, job: Job, data: Option<Box<[u8]>>) -> io::Result<()> {
         self.vigil.asked(now);
         self.wakefulness.busy(now);
         let token = self.jobs.insert(job);
@@ -91,6 +91,8 @@ impl<B: Backend> Server<B> {
                 self.answer_nbd(place, generation, &request, &done)
             }
             Asker::Fuse { unique } => self.answer_file(unique, job.task, job.length, &done),
+            #[cfg(feature = "ublk")]
+            Asker::Ublk { tag } => self.answer_block(tag, (job.task, job.length), &done),
         }
     }
 

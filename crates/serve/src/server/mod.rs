@@ -1,6 +1,8 @@
 //! One thread, one loop: sockets, the kernel's file requests and the drive's own clock.
 
 mod backend;
+#[cfg(feature = "ublk")]
+mod block;
 mod client;
 mod endpoint;
 mod error;
@@ -30,9 +32,13 @@ use crate::fault::Incident;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
 use crate::table::Table;
+#[cfg(feature = "ublk")]
+use block::Block;
 use client::Client;
 use endpoint::Listener;
 use job::Job;
+#[cfg(feature = "ublk")]
+pub(crate) use job::Task;
 use realtime::{Clock, Lateness, Vigil, Wakefulness};
 
 /// How a drive is served.
@@ -69,6 +75,8 @@ const NBD_LISTENER: u64 = 1;
 const CONTROL_LISTENER: u64 = 2;
 const FUSE: u64 = 3;
 const WORKERS: u64 = 4;
+#[cfg(feature = "ublk")]
+const DISK: u64 = 5;
 const FIRST_CLIENT: u64 = 16;
 
 /// A drive on its sockets.
@@ -83,6 +91,8 @@ pub struct Server<B> {
     nbd: Option<Listener>,
     control: Option<Listener>,
     fuse: Option<Mounted>,
+    #[cfg(feature = "ublk")]
+    block: Option<Block>,
     clients: Vec<Option<Client>>,
     /// Clients whose state changed in this turn.
     touched: Vec<usize>,
@@ -143,6 +153,8 @@ impl<B: Backend> Server<B> {
             nbd,
             control,
             fuse,
+            #[cfg(feature = "ublk")]
+            block: None,
             clients: Vec::new(),
             touched: Vec::new(),
             generation: 0,
@@ -212,13 +224,7 @@ impl<B: Backend> Server<B> {
     ) -> io::Result<Summary> {
         let mut events = Vec::with_capacity(64);
         while !stop.load(Ordering::Relaxed) {
-            self.wait(&mut events)?;
-            let now = self.clock.now();
-            self.advance(now)?;
-            for event in events.drain(..) {
-                self.handle(event.data.u64(), event.flags)?;
-            }
-            self.settle_touched()?;
+            self.turn(&mut events)?;
             self.report_incidents(report);
             let now = self.clock.now();
             if self.cut.as_ref().is_some_and(|cutting| cutting.cut.is_due(now)) {
@@ -235,6 +241,22 @@ impl<B: Backend> Server<B> {
     fn report_incidents(&mut self, report: &mut dyn FnMut(Incident)) {
         let incidents = self.drive.modelled().map(Modelled::take_incidents);
         incidents.into_iter().flatten().for_each(report);
+    }
+
+    /// Waits until there is something to do, and does it.
+    fn turn(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+        self.wait(events)?;
+        let now = self.clock.now();
+        self.advance(now)?;
+        for event in events.drain(..) {
+            self.handle(event.data.u64(), event.flags)?;
+        }
+        #[cfg(feature = "ublk")]
+        self.serve_block()?;
+        self.settle_touched()?;
+        #[cfg(feature = "ublk")]
+        self.settle_block()?;
+        Ok(())
     }
 
     /// Waits for the next event of a socket or of the drive.
@@ -261,6 +283,8 @@ impl<B: Backend> Server<B> {
             FUSE => self.serve_file()?,
             // What they have done is taken in every turn.
             WORKERS => {}
+            #[cfg(feature = "ublk")]
+            DISK => {}
             client => {
                 let place = usize::try_from(client - FIRST_CLIENT).expect("a place in a Vec");
                 self.serve_client(place, flags)?;
@@ -310,6 +334,8 @@ impl<B: Backend> Server<B> {
 
     /// An orderly end: everything that was acknowledged, and what was on its way, is written.
     fn stop(mut self) -> io::Result<Summary> {
+        #[cfg(feature = "ublk")]
+        self.unplug()?;
         let stats = self.stats();
         self.drive.power_off()?;
         Ok(Summary { stopped: Stopped::Asked, stats })

@@ -26,6 +26,10 @@ pub(super) fn announce<B: Backend>(
     if let Some(path) = &arguments.fuse {
         text.push_str(&format!("\n  file     {}", path.display()));
     }
+    #[cfg(feature = "ublk")]
+    if let Some(path) = server.block_device() {
+        text.push_str(&format!("\n  block    {}", path.display()));
+    }
     if let Some(endpoint) = server.control_endpoint() {
         text.push_str(&format!("\n  control  {endpoint}"));
     }

@@ -16,6 +16,8 @@ use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{self, Backend, Endpoint, ServeError, Server, Settings, Spin};
 use drivelab_serve::store::Store;
+#[cfg(feature = "ublk")]
+use drivelab_serve::ublk;
 
 use crate::failure::{AtPath as _, Failure, Outcome};
 use crate::interrupt;
@@ -33,6 +35,7 @@ use announcement::announce;
 Examples:
   drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock --control unix:/tmp/control
   drivelab serve seagate-st31000333as,drives=2,raid=1 --image disk.img --fuse ./drive
+  sudo drivelab serve seagate-st31000333as --ublk
   curl --unix-socket /tmp/control -d '{\"kind\": \"slow\", \"factor\": 10}' http://localhost/faults
   curl --unix-socket /tmp/control -d '{\"when\": {\"writes\": 100}}' http://localhost/power-cut
   drivelab serve --backing ./big-file --dispatch split --nbd unix:/tmp/file.sock")]
@@ -66,7 +69,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ENDPOINT")]
     nbd: Option<Endpoint>,
 
-    /// Become a block device of the kernel's, through ublk: not in this build.
+    /// Become a block device, /dev/ublkbN, through the kernel's ublk driver: with root, and in a
+    /// drivelab that was built with `--features ublk`.
     #[arg(long)]
     ublk: bool,
 
@@ -123,11 +127,14 @@ fn memory_limit() -> Bytes {
 
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
-    if arguments.ublk {
+    if arguments.ublk && cfg!(not(feature = "ublk")) {
         let failure = Failure::cannot_here(anyhow::anyhow!("this build of drivelab has no ublk"));
-        return Err(failure.hint("a loop device on --fuse is a block device too; or use --nbd"));
+        return Err(failure.hint(
+            "build one that has: cargo build --release --features ublk; without it: --nbd, or \
+             --fuse with a loop device on it",
+        ));
     }
-    if arguments.nbd.is_none() && arguments.fuse.is_none() {
+    if arguments.nbd.is_none() && arguments.fuse.is_none() && !arguments.ublk {
         let failure = Failure::bad_words("nobody could reach the drive");
         return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
     }
@@ -159,11 +166,20 @@ struct Nature {
     modelled: bool,
     rotates: bool,
     physical_sector: Sectors,
+    /// It can lose what it has acknowledged.
+    #[cfg(feature = "ublk")]
+    volatile_cache: bool,
 }
 
 impl Nature {
     /// A drive that takes no time, or a file of which we know nothing.
-    const OTHER: Self = Self { modelled: false, rotates: false, physical_sector: Sectors::new(8) };
+    const OTHER: Self = Self {
+        modelled: false,
+        rotates: false,
+        physical_sector: Sectors::new(8),
+        #[cfg(feature = "ublk")]
+        volatile_cache: true,
+    };
 }
 
 /// A device and its bytes, in memory or in an image.
@@ -205,7 +221,12 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
         real_time,
         spin,
     };
-    let server = Server::new(drive, settings).map_err(cannot_begin)?;
+    #[cfg_attr(not(feature = "ublk"), expect(unused_mut, reason = "plugged in with ublk"))]
+    let mut server = Server::new(drive, settings).map_err(cannot_begin)?;
+    #[cfg(feature = "ublk")]
+    if arguments.ublk {
+        plug_in(&mut server, nature)?;
+    }
     ui.note(&announce(arguments, &server, real_time));
     let report = &mut |incident| ui.note(&format!("{incident}"));
     let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
@@ -232,6 +253,20 @@ fn has_stopped(error: std::io::Error) -> Failure {
     failure.hint("make room where the image lies; without --image the data takes memory")
 }
 
+/// Makes the drive a block device.
+#[cfg(feature = "ublk")]
+fn plug_in<B: Backend>(server: &mut Server<B>, nature: Nature) -> Result<(), Failure> {
+    let attributes = ublk::Attributes {
+        physical_sector: nature.physical_sector,
+        rotational: nature.rotates,
+        volatile_cache: nature.volatile_cache,
+    };
+    server.plug_in(attributes).map_err(|error| {
+        let hint = error.hint();
+        Failure::cannot_here(error).hint(hint)
+    })
+}
+
 /// The drive, if this host is fast enough to be it.
 fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
     if name == NULL {
@@ -256,8 +291,17 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
     }
     let device = target::build(&profile, &spec.options, arguments.seed)?;
-    let (rotates, physical_sector) = (profile.rotates(), profile.physical_sector);
-    Ok((Box::new(device), Nature { modelled: true, rotates, physical_sector }))
+    let nature = Nature {
+        modelled: true,
+        rotates: profile.rotates(),
+        physical_sector: profile.physical_sector,
+        #[cfg(feature = "ublk")]
+        volatile_cache: {
+            let attached = device.about().attached.as_ref();
+            attached.is_some_and(|attached| attached.write_cache_bytes.is_some())
+        },
+    };
+    Ok((Box::new(device), nature))
 }
 
 /// The least time in which this host can answer: that to wake up, less what is spun whatever it

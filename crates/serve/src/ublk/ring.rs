@@ -1,0 +1,180 @@
+//! The ring that the driver is talked to by, and the memory that it describes requests in.
+//!
+//! The only module of this crate with `unsafe`, and only built with the feature `ublk`. What makes
+//! it sound: no command names memory of ours but [`Ring::exchange`], which gives its buffer back
+//! only after the kernel did; and the descriptors are copied, never referred to.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::ptr;
+
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::wire::{self, DESCRIPTOR_BYTES};
+
+/// Whose answer it is: that of [`Ring::exchange`].
+const EXCHANGE: u64 = u64::MAX;
+
+/// A ring with entries of 128 bytes, as the driver's control device wants them.
+pub(super) struct Ring {
+    uring: IoUring<squeue::Entry128>,
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring").finish_non_exhaustive()
+    }
+}
+
+impl Ring {
+    pub(super) fn new(entries: u32) -> io::Result<Self> {
+        // We enter the kernel all the time: it need not interrupt us to tell of an answer.
+        let uring = IoUring::builder().setup_coop_taskrun().build(entries)?;
+        Ok(Self { uring })
+    }
+
+    /// Queues a command about a device; what comes of it has the number `token`.
+    pub(super) fn control(
+        &mut self,
+        file: BorrowedFd<'_>,
+        (op, device, data): (u32, u32, u64),
+        token: u64,
+    ) {
+        let bytes = wire::control(device, (0, 0), data);
+        self.push(&opcode::UringCmd80::new(Fd(file.as_raw_fd()), op).cmd(bytes).build(), token);
+    }
+
+    /// Queues a command about a tag; what comes of it has the number `token`.
+    pub(super) fn io(&mut self, file: BorrowedFd<'_>, op: u32, bytes: [u8; 16], token: u64) {
+        let entry = opcode::UringCmd16::new(Fd(file.as_raw_fd()), op).cmd(bytes).build();
+        self.push(&entry.into(), token);
+    }
+
+    /// Queues a command that names no memory.
+    fn push(&mut self, entry: &squeue::Entry128, token: u64) {
+        let entry = entry.clone().user_data(token);
+        // SAFETY: the entry carries its whole command; the address in it is zero, so the kernel
+        // touches no memory of ours, however long it keeps the command.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("there is room for every tag and a few commands more");
+    }
+
+    /// Has the driver read and write `buffer`, and waits for it; whatever else comes meanwhile
+    /// goes unheard.
+    pub(super) fn exchange(
+        &mut self,
+        file: BorrowedFd<'_>,
+        (op, device): (u32, u32),
+        buffer: &mut [u8],
+    ) -> io::Result<()> {
+        let length = u16::try_from(buffer.len()).expect("a small structure");
+        let mut shared = buffer.to_vec().into_boxed_slice();
+        let bytes = wire::control(device, (shared.as_mut_ptr().addr() as u64, length), 0);
+        let entry = opcode::UringCmd80::new(Fd(file.as_raw_fd()), op)
+            .cmd(bytes)
+            .build()
+            .user_data(EXCHANGE);
+        // SAFETY: `shared` is of the length that the command names, is not touched while the
+        // kernel has it, and is freed only below, after the kernel answered.
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        pushed.expect("there is room for every tag and a few commands more");
+        let result = 'answered: loop {
+            if let Err(error) = self.wait(Timespec::new().sec(3600)) {
+                // The kernel may still have it.
+                std::mem::forget(shared);
+                return Err(error);
+            }
+            while let Some((token, result)) = self.next() {
+                if token == EXCHANGE {
+                    break 'answered result;
+                }
+            }
+        };
+        if result < 0 {
+            return Err(io::Error::from_raw_os_error(-result));
+        }
+        buffer.copy_from_slice(&shared);
+        Ok(())
+    }
+
+    /// Hands over what is queued.
+    pub(super) fn submit(&mut self) -> io::Result<()> {
+        if self.uring.submission().is_empty() {
+            return Ok(());
+        }
+        passing(self.uring.submit().map(|_| ()))
+    }
+
+    /// Hands over what is queued and waits for an answer, so long at most.
+    pub(super) fn wait(&mut self, most: Timespec) -> io::Result<()> {
+        let arguments = SubmitArgs::new().timespec(&most);
+        passing(self.uring.submitter().submit_with_args(1, &arguments).map(|_| ()))
+    }
+
+    /// The next answer: whose it is, and its result.
+    pub(super) fn next(&mut self) -> Option<(u64, i32)> {
+        self.uring.completion().next().map(|entry| (entry.user_data(), entry.result()))
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring owns the descriptor and keeps it open for as long as it is borrowed.
+        unsafe { BorrowedFd::borrow_raw(self.uring.as_raw_fd()) }
+    }
+}
+
+/// The time is up, a signal came, or answers must be taken first: no failure, the caller looks.
+fn passing(result: io::Result<()>) -> io::Result<()> {
+    use rustix::io::Errno;
+    let passes = [Errno::TIME, Errno::INTR, Errno::BUSY, Errno::AGAIN];
+    match result {
+        Err(error) if passes.iter().any(|it| error.raw_os_error() == Some(it.raw_os_error())) => {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// What the driver says about the request of each tag: memory that it writes and we read.
+#[derive(Debug)]
+pub(super) struct Descriptors {
+    base: *mut u8,
+    length: usize,
+    tags: u16,
+}
+
+impl Descriptors {
+    /// Those of the only queue of `device`, which has so many tags.
+    pub(super) fn new(device: BorrowedFd<'_>, tags: u16) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        let length = (usize::from(tags) * DESCRIPTOR_BYTES).next_multiple_of(page);
+        // SAFETY: the kernel chooses where the mapping goes, so that it replaces nothing that this
+        // process has.
+        let base = unsafe {
+            let flags = MapFlags::SHARED | MapFlags::POPULATE;
+            mmap(ptr::null_mut(), length, ProtFlags::READ, flags, device, 0)
+        }?;
+        Ok(Self { base: base.cast(), length, tags })
+    }
+
+    /// What is said about a tag, of which the driver has just told us that it has a request.
+    pub(super) fn get(&self, tag: u16) -> [u8; DESCRIPTOR_BYTES] {
+        assert!(tag < self.tags, "the driver uses the tags that it was given");
+        let at = self.base.wrapping_add(usize::from(tag) * DESCRIPTOR_BYTES);
+        // SAFETY: the tag lies within the mapping, as was just checked; the driver writes a tag's
+        // descriptor before it tells us and not again until we hand the tag back.
+        unsafe { ptr::read_volatile(at.cast()) }
+    }
+}
+
+impl Drop for Descriptors {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is as long as it was made, and nobody holds a reference into it:
+        // `get` gives copies.
+        let _ = unsafe { munmap(self.base.cast(), self.length) };
+    }
+}
