@@ -155,6 +155,7 @@ fn one(
         memory_align: jobs.opened.memory_align,
         reads: workload.rw.reads(),
         writes: workload.rw.sends(),
+        flush_data_only: workload.fdatasync,
         seed,
         books,
     };

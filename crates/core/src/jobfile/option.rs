@@ -170,8 +170,8 @@ fn set_workload(section: &mut Section, key: &str, value: &str) -> Result<bool, W
             job.rwmixread = Some(100_u32.saturating_sub(writes));
         }
         "random_distribution" => job.random_distribution = Some(distribution(value)?),
-        // Ours is an fdatasync either way: of a laid-out file no metadata is left to write.
-        "fsync" | "fdatasync" => job.fsync = Some(read(key, value)?),
+        "fsync" => job.fsync = Some(read(key, value)?),
+        "fdatasync" => job.fdatasync = Some(read(key, value)?),
         "sync" => job.sync = Some(matches!(value, "1" | "dsync" | "sync")),
         "number_ios" => job.number_ios = Some(read(key, value)?),
         "percentage_random" => job.percentage_random = Some(same(key, value, read)?),

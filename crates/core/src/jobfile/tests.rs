@@ -99,6 +99,17 @@ fn polling_order_and_steady_state_are_read_under_both_of_their_names() {
 }
 
 #[test]
+fn flushes_with_and_without_metadata_are_kept_apart() {
+    let job = |text: &str| read(&format!("[a]\nrw=write\nruntime=9\n{text}")).remove(0);
+    let flush =
+        |text| job(text).workload.check().map(|workload| (workload.fsync, workload.fdatasync));
+    assert_eq!(flush("fsync=8"), Ok((8, false)));
+    assert_eq!(flush("fdatasync=8"), Ok((8, true)));
+    let error = flush("fsync=8\nfdatasync=8").unwrap_err().to_string();
+    assert!(error.contains("`fsync` and `fdatasync` cannot be used together"), "{error}");
+}
+
+#[test]
 fn a_synchronous_engine_keeps_one_request_outstanding() {
     let job = read("[a]\nioengine=sync\niodepth=32\nruntime=1").remove(0);
     assert_eq!((job.ioengine, job.workload.iodepth), (Some("psync"), None));

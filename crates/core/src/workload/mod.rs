@@ -52,6 +52,10 @@ pub struct Workload {
     pub pace: Pace,
     /// A flush after this many writes; 0 for none.
     pub fsync: u32,
+    /// That flush leaves alone what the file system notes of the file, such as when it was written
+    /// (`fdatasync`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fdatasync: bool,
     /// Every write goes through the cache to the medium (`O_DSYNC`, FUA).
     pub sync: bool,
     /// How long requests are sent, warm-up apart.

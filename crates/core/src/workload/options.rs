@@ -39,6 +39,8 @@ pub struct WorkloadOptions {
     pub poisson: Option<bool>,
     /// Flush after this many writes.
     pub fsync: Option<u32>,
+    /// Flush after this many writes, but not what the file system notes of the file.
+    pub fdatasync: Option<u32>,
     /// Write through the cache.
     pub sync: Option<bool>,
     /// Measured time; 30s where absent.
@@ -149,6 +151,7 @@ impl WorkloadOptions {
             rate_iops: section.take("rate_iops")?,
             poisson: section.take("poisson")?,
             fsync: section.take("fsync")?,
+            fdatasync: section.take("fdatasync")?,
             sync: section.take("sync")?,
             runtime: section.take("runtime")?,
             ramp_time: section.take("ramp_time")?,
@@ -184,6 +187,7 @@ impl WorkloadOptions {
             return Err(value("number_ios", "0 requests measure nothing".into()));
         }
         let blocks = self.blocks()?;
+        let (fsync, fdatasync) = self.flushes()?;
         Ok(Workload {
             rw: self.rw.unwrap_or(Rw::RandRead),
             read_share: Ratio::percent(u64::from(rwmixread)),
@@ -196,12 +200,26 @@ impl WorkloadOptions {
             streams,
             pace: self.pace(&blocks)?,
             blocks,
-            fsync: self.fsync.unwrap_or(0),
+            fsync,
+            fdatasync,
             sync: self.sync.unwrap_or(false),
             runtime,
             ramp_time: self.ramp_time.unwrap_or(Span::ZERO),
             number_ios: self.number_ios,
         })
+    }
+
+    /// After how many writes there is a flush, and whether only of data.
+    fn flushes(&self) -> Result<(u32, bool), WorkloadError> {
+        match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
+            (after, 0) => Ok((after, false)),
+            (0, after) => Ok((after, true)),
+            _ => Err(WorkloadError::Conflict {
+                one: "fsync",
+                other: "fdatasync",
+                why: "each says after how many writes there is a flush, and of what",
+            }),
+        }
     }
 
     fn blocks(&self) -> Result<BlockSizes, WorkloadError> {

@@ -44,6 +44,8 @@ pub struct FileJob {
     pub reads: bool,
     /// Whether it writes.
     pub writes: bool,
+    /// A flush leaves the file system's notes of the file alone (`fdatasync`).
+    pub flush_data_only: bool,
     /// Seed of what it writes.
     pub seed: u64,
     /// The account of a verified run.

@@ -76,7 +76,8 @@ impl Psync {
                 }
                 Ok(rustix::io::pwrite(file, data, offset)?)
             }
-            Op::Flush => file.sync_data().map(|()| 0),
+            Op::Flush if self.job.flush_data_only => file.sync_data().map(|()| 0),
+            Op::Flush => file.sync_all().map(|()| 0),
             Op::Trim => {
                 let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                 rustix::fs::fallocate(file, punch, offset, bytes)?;

@@ -34,7 +34,9 @@ impl Ring {
             Op::Write => self.queue_write(slot, request),
             Op::Flush => {
                 self.contents.flush(request);
-                self.push(slot, Fsync::new(FILE).flags(FsyncFlags::DATASYNC).build());
+                let data_only = self.job.flush_data_only;
+                let flags = if data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+                self.push(slot, Fsync::new(FILE).flags(flags).build());
             }
             Op::Trim => {
                 let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;

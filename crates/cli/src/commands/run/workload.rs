@@ -62,6 +62,9 @@ pub(crate) struct WorkloadArgs {
     /// Flush after every N writes.
     #[arg(long, value_name = "N")]
     fsync: Option<u32>,
+    /// The same without what the file system notes of the file, such as when it was written.
+    #[arg(long, value_name = "N")]
+    fdatasync: Option<u32>,
     /// Every write goes through the caches to the medium.
     #[arg(long)]
     sync: bool,
@@ -98,6 +101,7 @@ impl From<WorkloadArgs> for WorkloadOptions {
             rate_iops: args.rate_iops,
             poisson: args.poisson.then_some(true),
             fsync: args.fsync,
+            fdatasync: args.fdatasync,
             sync: args.sync.then_some(true),
             runtime: args.runtime,
             ramp_time: args.ramp_time,
