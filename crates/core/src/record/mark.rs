@@ -48,3 +48,27 @@ pub enum MarkId {
     /// The processors' frequency follows their load.
     Governor,
 }
+
+impl MarkId {
+    /// What it says of any run, in a few words; a run's own [`Mark::message`] has the evidence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Modelled => "virtual time over a model, no real device",
+            Self::PageCache => "the page cache answered, or may have: no measurement of the disk",
+            Self::DriveCache => "the drive's own cache answered",
+            Self::CpuBound => "the processor was the limit, not the device",
+            Self::NotDisk => "cannot be a disk measurement",
+            Self::FewRequests => "too few requests for the tail",
+            Self::Errors => "requests failed",
+            Self::Unanswered => "requests were never answered",
+            Self::Interrupted => "stopped before the end",
+            Self::Unsteady => "never held still",
+            Self::Fallback => "done by another ioengine than the best",
+            Self::Late => "requests were sent later than asked",
+            Self::Busy => "others used the device meanwhile",
+            Self::Steal => "the hypervisor took the processors away meanwhile",
+            Self::Throttled => "the processors were slowed down meanwhile",
+            Self::Governor => "the processors' frequency follows their load",
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! Sequential and random, with few and with many threads: one figure each, a panel for each share
 //! of reads, block size to the right, MB/s upwards. Plain SVG and tables: no script, no network.
 
+mod doubts;
 pub(crate) mod heat;
 mod panel;
 mod series;
@@ -31,6 +32,7 @@ pub fn html(matrix: &Matrix, results: &[CellResult]) -> String {
         matrix.seed,
     );
     body += &escape_list(&matrix.targets);
+    body += &doubts::section(results);
     body += &figures(matrix, results);
     body += &heat::section(matrix, results);
     body += &scaling(matrix, results);
@@ -140,12 +142,16 @@ fn scaling_rows(matrix: &Matrix, results: &[CellResult]) -> Vec<(String, f64)> {
     rows
 }
 
-/// A line a cell for a terminal: what was measured, in MB/s.
+/// A line a cell for a terminal: what was measured, in MB/s; then what it may be taken for.
 pub fn text(matrix: &Matrix, results: &[CellResult], look: Look) -> String {
     let mut text = String::new();
     for result in results {
         let rate = crate::figures::bytes_per_s(result.bytes_per_s());
         text += &look.wrap(&format!("{}: {rate}", result.cell.key(matrix)), 2);
+        text.push('\n');
+    }
+    for line in doubts::lines(results) {
+        text += &look.wrap(&line, 2);
         text.push('\n');
     }
     text

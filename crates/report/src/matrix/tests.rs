@@ -1,9 +1,11 @@
 //! The page of a small matrix.
 
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
+use drivelab_core::record::MarkId;
 
 use super::series::{EACH, MEAN, SUM, lines};
-use super::{html, scaling_rows};
+use super::{html, scaling_rows, text};
+use crate::text::Look;
 
 fn matrix() -> Matrix {
     let text = "title = \"Two <drives>\"\ntargets = [\"a\", \"b\"]\nbs = [\"4k\", \"1M\"]\n\
@@ -70,4 +72,23 @@ fn what_is_not_measured_yet_is_said() {
     let some = results(&matrix)[..3].to_vec();
     let page = html(&matrix, &some);
     assert!(page.contains("3 of 24 cells") && page.contains("not measured"));
+}
+
+#[test]
+fn page_and_text_say_what_the_cells_may_be_taken_for() {
+    let matrix = matrix();
+    let mut results = results(&matrix);
+    assert!(!html(&matrix, &results).contains("may be taken for"), "nothing is to be said");
+    for result in results.iter_mut().take(3) {
+        // Both targets of a cell that has both: still one cell.
+        for figures in &mut result.figures {
+            figures.marks = vec![MarkId::NotDisk, MarkId::Steal];
+        }
+    }
+    results[5].figures[0].marks = vec![MarkId::NotDisk];
+    let all = results.len();
+    let expected = format!("4 of {all} cells: cannot be a disk measurement");
+    assert!(html(&matrix, &results).contains(&expected), "{expected}");
+    let text = text(&matrix, &results, Look { width: 100, colour: false });
+    assert!(text.contains(&expected) && text.contains(&format!("3 of {all} cells: the hyper")));
 }
