@@ -122,6 +122,13 @@ pub(crate) fn fits(measurements: &[Measurement]) -> Result<(), Failure> {
     drivelab_engine::fits(&plans).map_err(failure)
 }
 
+/// Refuses measurements that would be refused when their turn comes; lays out what is missing.
+pub(crate) fn try_out(measurements: &[Measurement]) -> Result<(), Failure> {
+    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
+    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    drivelab_engine::try_out(&plans, &control).map_err(failure)
+}
+
 /// Lays out `path` at `size` where it does not exist, by reading one block of it.
 pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<(), Failure> {
     if path.exists() {
@@ -181,6 +188,7 @@ fn failure(error: RunError) -> Failure {
         | RunError::Open(
             OpenError::System { .. }
             | OpenError::Layout(_)
+            | OpenError::Guard(GuardError::ReadOnly { .. })
             | OpenError::NoDirect { .. }
             | OpenError::NoPolling { .. },
         ) => Failure::cannot_here(error),

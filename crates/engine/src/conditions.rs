@@ -1,6 +1,7 @@
 //! What else went on while a run was measured: stolen time, throttling, other I/O on the device.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use drivelab_core::record::{Mark, MarkId};
 
@@ -28,7 +29,7 @@ pub(crate) fn counters(device: Option<(u32, u32)>) -> Counters {
     let stat = device.map(|(major, minor)| read(&format!("/sys/dev/block/{major}:{minor}/stat")));
     Counters {
         ticks: ticks(&read("/proc/stat")),
-        throttled: heat() + limits(&read("/sys/fs/cgroup/cpu.stat")),
+        throttled: heat() + groups().iter().map(|folder| limits(folder)).sum::<u64>(),
         moved: stat.and_then(|stat| moved(&stat)),
     }
 }
@@ -42,8 +43,40 @@ fn ticks(stat: &str) -> Option<(u64, u64)> {
     Some((*numbers.get(7)?, numbers.iter().sum()))
 }
 
-/// Linux, `Documentation/admin-guide/cgroup-v2.rst`: how often the group used its quota up.
-fn limits(stat: &str) -> u64 {
+/// The folders of the control groups that this process is in, the groups around them included.
+fn groups() -> Vec<PathBuf> {
+    let list = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let of_line = |line: &str| -> Vec<PathBuf> {
+        let Some((hierarchies, path)) = group(line) else { return Vec::new() };
+        let each = hierarchies.iter().flat_map(|hierarchy| {
+            let above = path.ancestors().map(|group| group.strip_prefix("/").unwrap_or(group));
+            above.map(move |group| Path::new("/sys/fs/cgroup").join(hierarchy).join(group))
+        });
+        each.collect()
+    };
+    list.lines().flat_map(of_line).collect()
+}
+
+/// A line of `/proc/self/cgroup` (`man 7 cgroups`), where its hierarchy shares out processors: the
+/// folders that it is mounted at by custom, and the group.
+fn group(line: &str) -> Option<(&'static [&'static str], &Path)> {
+    let (_, rest) = line.split_once(':')?;
+    let (controllers, path) = rest.split_once(':')?;
+    let unified = controllers.is_empty();
+    if !unified && !controllers.split(',').any(|controller| controller == "cpu") {
+        return None;
+    }
+    let hierarchies: &[&str] = if unified { &["", "unified"] } else { &["cpu", "cpu,cpuacct"] };
+    Some((hierarchies, Path::new(path)))
+}
+
+/// How often the group in this folder used its quota up.
+fn limits(folder: &Path) -> u64 {
+    fs::read_to_string(folder.join("cpu.stat")).map_or(0, |stat| throttles(&stat))
+}
+
+/// Linux, `Documentation/admin-guide/cgroup-v2.rst`, and `scheduler/sched-bwc.rst` for version 1.
+fn throttles(stat: &str) -> u64 {
     let line = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "));
     line.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
@@ -155,10 +188,18 @@ mod tests {
     fn what_the_kernel_counts_is_read() {
         assert_eq!(ticks("cpu  1 2 3 4 5 6 7 8 100 100\ncpu0 1\n"), Some((8, 36)));
         assert_eq!(ticks("cpu  1 2 3\n"), None);
-        assert_eq!(limits("usage_usec 1\nnr_throttled 7\n"), 7);
+        assert_eq!(throttles("usage_usec 1\nnr_throttled 7\n"), 7);
         assert_eq!(moved("   10 0 16 5 20 0 32 9 0 1 2\n"), Some(48 * 512));
         assert_eq!(moved("1 2"), None);
         assert_eq!(governed("performance"), None);
+        let check = |line: &str, expected: Option<(&str, &str)>| {
+            let found = group(line).map(|(at, path)| (at.join(" "), path.display().to_string()));
+            assert_eq!(found, expected.map(|(at, path)| (at.into(), path.into())), "{line}");
+        };
+        check("0::/system.slice/cron.service", Some((" unified", "/system.slice/cron.service")));
+        check("4:cpu,cpuacct:/a", Some(("cpu cpu,cpuacct", "/a")));
+        check("3:cpuset:/a", None);
+        check("nonsense", None);
         assert_eq!(governed("powersave").map(|mark| mark.id), Some(MarkId::Governor));
     }
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use drivelab_core::record::Stamp;
 use drivelab_core::units::{Bytes, SECTOR_BYTES, Span};
-use drivelab_core::workload::Workload;
+use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
@@ -33,6 +33,13 @@ pub(crate) struct Jobs<'a> {
     pub(crate) polling: Polling,
     /// The account of a verified run.
     pub(crate) state: Option<&'a Arc<State>>,
+}
+
+impl Jobs<'_> {
+    /// Whether each job has a part of the region of its own.
+    fn parted(&self) -> bool {
+        self.state.is_some() || !self.workload.rw.is_random()
+    }
 }
 
 /// What the jobs left.
@@ -139,8 +146,7 @@ fn one(
     (index, thread, group): (u32, u32, usize),
     shared: &Shared<'_>,
 ) -> Result<Option<Loaded>, JobError> {
-    let parted = jobs.state.is_some() || !jobs.workload.rw.is_random();
-    let numjobs = if parted { jobs.numjobs } else { 1 };
+    let numjobs = if jobs.parted() { jobs.numjobs } else { 1 };
     let workload = share(jobs.workload, jobs.opened.capacity, index, numjobs);
     let books = jobs.state.map(|state| Books { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
@@ -215,6 +221,14 @@ pub(crate) fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u
     own.offset = Bytes::new(workload.offset.get() + part * u64::from(index));
     own.size = Some(Bytes::new(part));
     own
+}
+
+/// Refuses a workload whose requests do not fit the open target, as each job would.
+pub(crate) fn requests_fit(jobs: &Jobs<'_>) -> Result<(), LoadError> {
+    let numjobs = if jobs.parted() { jobs.numjobs } else { 1 };
+    let workload = share(jobs.workload, jobs.opened.capacity, numjobs - 1, numjobs);
+    Requests::new(&workload, jobs.opened.capacity, jobs.seed)?;
+    Ok(())
 }
 
 /// Lets all jobs start together, or none.

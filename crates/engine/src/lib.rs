@@ -27,12 +27,12 @@ pub mod verify;
 mod virtual_target;
 
 pub use file::{FileJob, Null, Psync};
-pub use guard::{GuardError, Use};
+pub use guard::{GuardError, Membership, Use};
 pub use host::host;
 pub use ioengine::{IoEngine, IoEngineError};
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use open::{LayoutError, OpenError, open_for_writing};
-pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together};
+pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
 pub use threads::{Cursor, Moved, Threads, simulate_threads};
 pub use uring::Ring;

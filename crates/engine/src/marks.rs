@@ -116,7 +116,7 @@ fn page_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
         "buffered reads of a file that was written a moment ago: the page cache holds it".into()
     } else if workload.rw.reads() && place.capacity <= memory {
         format!("buffered reads of a file that fits the memory of {}", memory.about())
-    } else if workload.rw.writes() && !workload.sync && workload.fsync == 0 {
+    } else if workload.rw.sends() && !waits_for_disk(workload) {
         "buffered writes are done when the page cache has them, not when the disk has".into()
     } else if workload.rw.reads() {
         "buffered reads: the page cache and its read-ahead answered part of them".into()
@@ -126,10 +126,14 @@ fn page_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
     mark(MarkId::PageCache, message)
 }
 
+/// Whether every write waits until the medium has it; a flush after several tells of the last only.
+fn waits_for_disk(workload: &Workload) -> bool {
+    workload.sync || workload.fsync == 1
+}
+
 /// Past the page cache only: through it, writes are not even done when the drive has them.
 fn write_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
-    let flushed = workload.sync || workload.fsync > 0;
-    if !workload.rw.sends() || flushed || !place.direct || !place.write_back {
+    if !workload.rw.sends() || waits_for_disk(workload) || !place.direct || !place.write_back {
         return None;
     }
     let message = "the drive's write cache is on: writes are done when it has them, and a power \
@@ -325,6 +329,7 @@ mod tests {
         };
         check(write(Rw::RandWrite, None), &[MarkId::DriveCache]);
         check(write(Rw::RandWrite, Some(1)), &[]);
+        check(write(Rw::RandWrite, Some(32)), &[MarkId::DriveCache]);
         check(write(Rw::RandRead, None), &[]);
         check(write(Rw::Trim, None), &[]);
     }

@@ -210,6 +210,21 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
     Ok(outcomes.map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around)).collect())
 }
 
+/// Refuses what [`run`] would refuse, one plan after the other: opens each target as the run would,
+/// laying it out where it is missing, and lets go of it again. No state file is touched.
+///
+/// # Errors
+/// As [`RunError`]; of the first that has one.
+pub fn try_out(plans: &[RunPlan], control: &Control<'_>) -> Result<(), RunError> {
+    for plan in plans {
+        fits(std::slice::from_ref(plan))?;
+        let plan = RunPlan { verify_state: None, ..plan.clone() };
+        let ready = Ready::new(&plan, control)?;
+        jobs::requests_fit(&ready.jobs())?;
+    }
+    Ok(())
+}
+
 /// A plan whose target is open.
 struct Ready<'a> {
     plan: &'a RunPlan,

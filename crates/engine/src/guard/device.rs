@@ -1,12 +1,12 @@
 //! A block device is written only past every check here.
 
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::error::{GuardError, Use};
-use super::signature::{self, Extent};
+use super::signature::{self, Extent, Membership};
 use super::tree::{self, Device, Number};
 use super::users;
 
@@ -16,25 +16,37 @@ use super::users;
 /// # Errors
 /// Its name is not among `allowed`, somebody uses it, or that cannot be found out.
 pub(crate) fn claim(path: &Path, file: &File, allowed: &[PathBuf]) -> Result<File, GuardError> {
-    if !allowed.iter().any(|name| name == path) {
-        return Err(GuardError::BlockDevice { path: path.into() });
-    }
     let unknown = |source| GuardError::Unknown { path: path.into(), source };
+    if !allowed.iter().any(|name| name == path) {
+        let device = numbered(file).and_then(Device::numbered).ok();
+        let what = device.and_then(|device| described(path, &device));
+        let named = allowed.to_vec();
+        return Err(GuardError::BlockDevice { path: path.into(), what, named });
+    }
     let device = numbered(file).and_then(Device::numbered).map_err(unknown)?;
-    let refuse = |device: &Device, by: Use| {
-        let device = format!("/dev/{}", device.name.replace('!', "/"));
-        GuardError::InUse { path: path.into(), device, by }
+    let refuse = |device: &Device, by: Use| GuardError::InUse {
+        path: path.into(),
+        device: device.node(),
+        by,
     };
     let touched = tree::touched(&device);
     if let Some((used, by)) = user(&device, &touched).map_err(unknown)? {
         return Err(refuse(&used, by));
     }
-    if let Some((member, kind)) = membership(&device, file).map_err(unknown)? {
+    if let Some((member, kind)) = membership(&device, &touched, file).map_err(unknown)? {
         return Err(refuse(&member, Use::Member { kind }));
+    }
+    if let Some(device) = touched.iter().find(|device| device.read_only()) {
+        return Err(GuardError::ReadOnly { path: path.into(), device: device.node() });
     }
     let open = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
     let claimed = open.map_err(|source| match source.raw_os_error() {
-        Some(libc::EBUSY) => refuse(&device, Use::Exclusive { by: users::opener(device.number) }),
+        Some(libc::EBUSY) => {
+            let numbers: Vec<Number> = touched.iter().map(|device| device.number).collect();
+            let (held, by) = users::opener(&numbers).unzip();
+            let held = touched.iter().find(|device| Some(device.number) == held);
+            refuse(held.unwrap_or(&device), Use::Exclusive { by })
+        }
         _ => unknown(source),
     })?;
     // What was claimed decides, not what lay under the name while we looked.
@@ -44,13 +56,24 @@ pub(crate) fn claim(path: &Path, file: &File, allowed: &[PathBuf]) -> Result<Fil
     Ok(claimed)
 }
 
-/// What a device that is no disk of its own is, for people; `None` for a disk.
-pub(crate) fn kind(file: &File) -> Option<String> {
-    let device = Device::numbered(numbered(file).ok()?).ok()?;
-    if let Some(backing) = device.backing() {
-        return Some(format!("a loop device on {}", backing.display()));
-    }
-    device.name.starts_with("zram").then(|| "compressed memory (zram)".into())
+/// What the device called `path` is, where the name does not tell.
+fn described(path: &Path, device: &Device) -> Option<String> {
+    let named = (path != Path::new(&device.node())).then(|| device.node());
+    let parts: Vec<String> = named.into_iter().chain(device.stands_for()).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The disk that the open `file` is or lies on, and what it really is where it is none.
+pub(crate) fn disk_under(path: &Path, file: &File) -> Option<(Number, Option<String>)> {
+    let meta = file.metadata().ok()?;
+    let is_device = meta.file_type().is_block_device();
+    let number = if is_device { meta.rdev() } else { meta.dev() };
+    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    let by_name = || Device::numbered(users::device_under(path)?).ok();
+    let device = Device::numbered(number).ok().or_else(by_name)?;
+    let stand_in = device.stand_in();
+    let stand_in = stand_in.map(|what| if is_device { what } else { format!("a file on {what}") });
+    Some((device.whole().unwrap_or(device).number, stand_in))
 }
 
 fn numbered(file: &File) -> io::Result<Number> {
@@ -69,42 +92,50 @@ fn user(target: &Device, touched: &[Device]) -> io::Result<Option<(Device, Use)>
         let device = touched.iter().find(|device| device.number == number);
         return Ok(Some((device.unwrap_or(target).clone(), by)));
     }
+    for device in touched {
+        if let Some(by) = users::mounted_as_part(device.number)? {
+            return Ok(Some((device.clone(), by)));
+        }
+    }
     let held = touched.iter().find_map(|device| Some((device, device.holders().pop()?)));
     if let Some((device, holder)) = held {
         return Ok(Some((device.clone(), Use::Holder { name: holder.described() })));
     }
-    Ok(looped(touched))
+    let looped = touched.iter().find_map(|device| {
+        Some((device.clone(), Use::Loop { name: tree::loop_on_device(device, touched)?.name }))
+    });
+    Ok(looped)
 }
 
-/// A loop device on one of `touched`, or on the same file as one of them.
-fn looped(touched: &[Device]) -> Option<(Device, Use)> {
-    let loops = tree::loops().into_iter();
-    let others = loops.filter(|(device, _)| !touched.contains(device));
-    for (other, backing) in others {
-        let number = tree::number_of(&backing);
-        let on_it = touched.iter().find(|device| {
-            Some(device.number) == number
-                || device.backing().is_some_and(|own| tree::same(&own, &backing))
-        });
-        if let Some(device) = on_it {
-            return Some((device.clone(), Use::Loop { name: other.name }));
-        }
-    }
-    None
-}
-
-/// What the device or one of its partitions is a member of.
-fn membership(device: &Device, file: &File) -> io::Result<Option<(Device, &'static str)>> {
-    use std::io::{Seek as _, SeekFrom};
-    let mut end = file;
-    let length = end.seek(SeekFrom::End(0))?;
-    let parts = device.partitions().into_iter();
-    let extents = parts.filter_map(|part| part.extent().map(|extent| (part, extent)));
-    let all = std::iter::once((device.clone(), (0, length))).chain(extents);
-    for (part, (start, size)) in all {
-        if let Some(kind) = signature::member(file, Extent { start, length: size })? {
-            return Ok(Some((part, kind)));
+/// What the device, one of its partitions, or the disk under it is a member of: an array over whole
+/// disks has its superblock outside of their partitions.
+fn membership(
+    device: &Device,
+    touched: &[Device],
+    file: &File,
+) -> io::Result<Option<(Device, Membership)>> {
+    let parts = device.partitions();
+    for it in touched {
+        // A partition is read through its disk, which is open already.
+        let part = parts.contains(it).then(|| it.extent()).flatten();
+        let found = match part {
+            Some((start, length)) => signature::member(file, Extent { start, length })?,
+            None if it == device => signature::member(file, whole(file)?)?,
+            None => {
+                let disk = File::open(it.node())?;
+                signature::member(&disk, whole(&disk)?)?
+            }
+        };
+        // What lies within a partition is that partition's, and was looked at there or is no
+        // concern of ours.
+        let within = |at: u64| it != device && it.partitions().iter().any(|part| part.holds(at));
+        if let Some(found) = found.filter(|found| !within(found.at)) {
+            return Ok(Some((it.clone(), found)));
         }
     }
     Ok(None)
+}
+
+fn whole(mut file: &File) -> io::Result<Extent> {
+    Ok(Extent { start: 0, length: file.seek(SeekFrom::End(0))? })
 }

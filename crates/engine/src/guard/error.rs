@@ -1,16 +1,31 @@
 //! Why a target is not written.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::signature::Membership;
 
 /// Why a target is not written. It was not opened for writing.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// A block device whose name was not repeated.
-    #[error("{} is a block device: writing it would destroy what it holds", .path.display())]
+    #[error("{} is a block device{}: writing it would destroy what it holds",
+        .path.display(), .what.as_ref().map(|what| format!(" ({what})")).unwrap_or_default())]
     BlockDevice {
         /// The device.
         path: PathBuf,
+        /// What it is, where the name does not tell: `/dev/sda1, a partition of /dev/sda`.
+        what: Option<String>,
+        /// The names that were repeated: of others.
+        named: Vec<PathBuf>,
+    },
+    /// The kernel lets nobody write it.
+    #[error("{} is not written: {device} is read-only", .path.display())]
+    ReadOnly {
+        /// The target.
+        path: PathBuf,
+        /// The target, or the disk that it is on.
+        device: String,
     },
     /// Somebody uses it, or a part of it.
     #[error("{} is not written: {device} {by}", .path.display())]
@@ -65,7 +80,7 @@ pub enum Use {
     /// It carries the signature of a volume that spans devices.
     Member {
         /// Of what.
-        kind: &'static str,
+        kind: Membership,
     },
     /// A process or the kernel has it to itself.
     Exclusive {
@@ -86,7 +101,9 @@ impl fmt::Display for Use {
             Self::Loop { name } => write!(f, "is what {name} reads and writes"),
             Self::Member { kind } => write!(f, "is a member of {kind}"),
             Self::Exclusive { by: Some(by) } => write!(f, "is open exclusively; {by} has it open"),
-            Self::Exclusive { by: None } => write!(f, "is open exclusively"),
+            Self::Exclusive { by: None } => {
+                write!(f, "is open exclusively, by the kernel or by a process that cannot be seen")
+            }
         }
     }
 }
@@ -95,11 +112,13 @@ impl GuardError {
     /// What to type next.
     pub fn hint(&self) -> String {
         match self {
-            Self::BlockDevice { path } => format!(
-                "if all that it holds may go, repeat its name: `--allow-destructive {}`; else give \
-                 a file, or a reading workload (`--rw randread`)",
-                path.display()
-            ),
+            Self::BlockDevice { path, named, .. } => block_device(path, named),
+            Self::ReadOnly { device, .. } => {
+                format!(
+                    "`blockdev --setrw {device}` if it may be written; a loop device is set up \
+                         anew without `-r`"
+                )
+            }
             Self::InUse { device, by, .. } => remedy(device, by),
             Self::Unknown { .. } => "run it as root, with /proc and /sys mounted".into(),
             Self::SomebodysData { .. } => {
@@ -111,15 +130,35 @@ impl GuardError {
     }
 }
 
+fn block_device(path: &Path, named: &[PathBuf]) -> String {
+    let others: Vec<String> = named.iter().map(|name| format!("`{}`", name.display())).collect();
+    let others = match others.len() {
+        0 => String::new(),
+        _ => format!("`--allow-destructive` names {}; ", others.join(", ")),
+    };
+    format!(
+        "{others}if all that it holds may go, repeat its name: `--allow-destructive {}`; else give \
+         a file, or a reading workload (`--rw randread`)",
+        path.display()
+    )
+}
+
 fn remedy(device: &str, by: &Use) -> String {
     match by {
         Use::Mounted { at, .. } => format!("`umount {at}` first, if it is the right device"),
         Use::Swap => format!("`swapoff {device}` first, if it is the right device"),
         Use::Loop { name } => format!("`losetup -d /dev/{name}` first, if nothing needs it"),
         Use::Holder { .. } => "take apart what is built on it first, if nothing needs it".into(),
-        Use::Member { .. } => {
-            format!("if the volume is no longer needed, `wipefs --all {device}` takes it off")
+        Use::Member { kind } => format!(
+            "if the volume is no longer needed, `wipefs --all --types {} {device}` takes it off",
+            kind.wipefs
+        ),
+        Use::Exclusive { by: Some(_) } => "end what has it open, and try again".into(),
+        Use::Exclusive { by: None } => {
+            format!(
+                "`lsblk {device}` shows what is built on it; it may serve a file system that \
+                     is mounted out of sight, or hold another's journal"
+            )
         }
-        Use::Exclusive { .. } => "end what has it open, and try again".into(),
     }
 }

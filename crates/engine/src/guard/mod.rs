@@ -11,8 +11,10 @@ mod error;
 mod signature;
 mod tree;
 mod users;
+mod volume;
 
 pub(crate) use contents::holds_only_ours;
-pub(crate) use device::{claim, kind};
+pub(crate) use device::{claim, disk_under};
 pub use error::{GuardError, Use};
+pub use signature::Membership;
 pub(crate) use users::of_file;

@@ -1,8 +1,11 @@
 //! Signatures of volumes that span devices: a member is in use even where no mount shows it, by a
 //! pool that is not imported now or by another machine.
 
+use std::fmt;
 use std::io;
 use std::os::unix::fs::FileExt;
+
+use super::volume;
 
 const KIB: u64 = 1024;
 
@@ -13,11 +16,31 @@ pub(super) struct Extent {
     pub(super) length: u64,
 }
 
+/// What a device is a member of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// With its article: `an md array`.
+    pub kind: &'static str,
+    /// What the volume is called, where that is read easily.
+    pub name: Option<String>,
+    /// What `wipefs` calls the signature.
+    pub wipefs: &'static str,
+    /// Where the signature lies, in bytes from the beginning of the device.
+    pub at: u64,
+}
+
+impl fmt::Display for Membership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind)?;
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, ", `{name}`"))
+    }
+}
+
 /// What the bytes of `extent` are a member of, if of anything.
 ///
 /// # Errors
 /// The device cannot be read.
-pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<&'static str>> {
+pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<Membership>> {
     let read = |at: u64, length: usize| -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         if at + length as u64 <= extent.length {
@@ -25,26 +48,33 @@ pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<&
         }
         Ok(bytes)
     };
+    let found = |kind, wipefs, at, name| Ok(Some(Membership { kind, name, wipefs, at }));
     let head = read(0, 8192)?;
-    if is_lvm(&head) {
-        return Ok(Some("an LVM volume group"));
+    if let Some(label) = lvm_label(&head) {
+        let name = volume::lvm_name(&head[label..], &read)?;
+        return found("an LVM volume group", "LVM2_member", label as u64, name);
     }
     // Linux, drivers/md/bcache/bcache.h: the superblock lies in sector 8, its magic 24 bytes on.
     if head[4096 + 24..].starts_with(&BCACHE) {
-        return Ok(Some("a bcache set"));
+        return found("a bcache set", "bcache", 4096, None);
     }
     for at in md_places(extent.length) {
-        if is_md(&read(at, 4)?) {
-            return Ok(Some("an md array"));
+        let superblock = read(at, 64)?;
+        if is_md(&superblock[..4]) {
+            let name = volume::md_name(&superblock);
+            return found("an md array", "linux_raid_member", at, name);
         }
     }
     // Linux, fs/btrfs: the superblock at 64 KiB, its magic 64 bytes on.
-    if read(64 * KIB + 64, 8)? == b"_BHRfS_M" {
-        return Ok(Some("a btrfs file system"));
+    let superblock = read(64 * KIB, 1024)?;
+    if superblock[64..].starts_with(b"_BHRfS_M") {
+        let name = volume::btrfs_name(&superblock);
+        return found("a btrfs file system", "btrfs", 64 * KIB, name);
     }
-    for at in zfs_places(extent.length) {
-        if is_zfs(&read(at, 128 * 1024)?) {
-            return Ok(Some("a ZFS pool"));
+    for label in zfs_labels(extent.length) {
+        if is_zfs(&read(label + 128 * KIB, 128 * 1024)?) {
+            let name = volume::zfs_name(label, &read)?;
+            return found("a ZFS pool", "zfs_member", label, name);
         }
     }
     Ok(None)
@@ -55,9 +85,11 @@ const BCACHE: [u8; 16] = [
 ];
 
 /// LVM2, `lib/format_text/layout.h`: a label in one of the first four sectors.
-fn is_lvm(head: &[u8]) -> bool {
+fn lvm_label(head: &[u8]) -> Option<usize> {
     let mut sectors = head.chunks(512).take(4);
-    sectors.any(|sector| sector.starts_with(b"LABELONE") && sector[24..].starts_with(b"LVM2 001"))
+    let is_it =
+        |sector: &[u8]| sector.starts_with(b"LABELONE") && sector[24..].starts_with(b"LVM2 001");
+    Some(sectors.position(is_it)? * 512)
 }
 
 /// Where md superblocks lie: Linux, drivers/md/md.c, versions 1.1, 1.2, 1.0 and 0.90.
@@ -76,11 +108,10 @@ fn is_md(bytes: &[u8]) -> bool {
 
 /// ZFS, `include/sys/vdev_impl.h`: two labels of 256 KiB at either end, the second half of each
 /// a ring of uberblocks.
-fn zfs_places(length: u64) -> impl Iterator<Item = u64> {
+fn zfs_labels(length: u64) -> impl Iterator<Item = u64> {
     let label = 256 * KIB;
     let end = length / label * label;
-    let labels = [0, label, end.saturating_sub(2 * label), end.saturating_sub(label)];
-    labels.into_iter().map(|label| label + 128 * KIB)
+    [0, label, end.saturating_sub(2 * label), end.saturating_sub(label)].into_iter()
 }
 
 fn is_zfs(ring: &[u8]) -> bool {
@@ -118,7 +149,8 @@ mod tests {
                 image.0[start + at..start + at + bytes.len()].copy_from_slice(bytes);
             }
             let extent = Extent { start: start as u64, length: LENGTH as u64 };
-            assert_eq!(member(&image, extent).unwrap(), expected, "at {start}");
+            let found = member(&image, extent).unwrap().map(|found| found.kind);
+            assert_eq!(found, expected, "at {start}");
         }
     }
 

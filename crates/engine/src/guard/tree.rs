@@ -1,9 +1,11 @@
 //! Which block devices share sectors with a given one, from sysfs.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+
+use crate::uring;
 
 /// A device's number as the kernel writes it: `8:1`.
 pub(super) type Number = (u32, u32);
@@ -45,6 +47,11 @@ impl Device {
         Some((bytes("start")?, bytes("size")?))
     }
 
+    /// Whether it is a partition that this byte of the disk lies in.
+    pub(super) fn holds(&self, at: u64) -> bool {
+        self.extent().is_some_and(|(start, length)| at >= start && at - start < length)
+    }
+
     pub(super) fn partitions(&self) -> Vec<Self> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let parts = entries.filter(|entry| entry.path().join("partition").exists());
@@ -52,7 +59,7 @@ impl Device {
     }
 
     /// The disk that this is a partition of.
-    fn whole(&self) -> Option<Self> {
+    pub(super) fn whole(&self) -> Option<Self> {
         self.read("partition")?;
         Self::at(self.folder.parent()?).ok()
     }
@@ -63,9 +70,55 @@ impl Device {
         entries.filter_map(|entry| Self::at(&entry.path()).ok()).collect()
     }
 
-    /// The file or device behind a loop device.
+    /// Where its file is in `/dev`.
+    pub(super) fn node(&self) -> String {
+        format!("/dev/{}", self.name.replace('!', "/"))
+    }
+
+    /// Whether the kernel lets nobody write it.
+    pub(super) fn read_only(&self) -> bool {
+        self.read("ro").is_some_and(|switch| switch == "1")
+    }
+
+    /// The path of the file or device behind a loop device, as whoever set it up saw it.
     pub(super) fn backing(&self) -> Option<PathBuf> {
         self.read("loop/backing_file").map(PathBuf::from)
+    }
+
+    /// What is behind a loop device: from its driver, or from the path where that does not tell.
+    pub(super) fn behind(&self) -> Option<Identity> {
+        let path = self.backing()?;
+        let told = File::open(self.node()).and_then(|device| uring::loop_file(&device));
+        told.map(Identity::told).ok().or_else(|| Identity::of(&fs::metadata(path).ok()?))
+    }
+
+    /// How far into what is behind it a loop device reaches, in bytes.
+    fn reach(&self) -> Option<u64> {
+        let number = |file| self.read(file)?.parse::<u64>().ok();
+        number("size")?.checked_mul(512)?.checked_add(number("loop/offset")?)
+    }
+
+    /// What it is other than a disk: `a partition of /dev/sda`.
+    pub(super) fn stands_for(&self) -> Option<String> {
+        let whole = self.whole();
+        let memory = whole.as_ref().unwrap_or(self);
+        let what = match memory.backing() {
+            Some(backing) => Some(format!("a loop device on {}", backing.display())),
+            None => memory.name.starts_with("zram").then(|| "compressed memory (zram)".into()),
+        };
+        match (whole, what) {
+            (Some(whole), Some(what)) => Some(format!("a partition of {}, {what}", whole.node())),
+            (Some(whole), None) => Some(format!("a partition of {}", whole.node())),
+            (None, what) => what,
+        }
+    }
+
+    /// What stands in for a disk under it, where it is none.
+    pub(super) fn stand_in(&self) -> Option<String> {
+        let whole = self.whole();
+        let memory = whole.as_ref().unwrap_or(self);
+        let is_none = memory.backing().is_some() || memory.name.starts_with("zram");
+        is_none.then(|| self.stands_for()).flatten()
     }
 
     /// What it is, for people: `dm-0 (LVM volume vg-root)`.
@@ -94,24 +147,80 @@ pub(super) fn number(text: &str) -> Option<Number> {
 /// The number of the block device under this path, if it is one.
 pub(super) fn number_of(path: &Path) -> Option<Number> {
     let meta = fs::metadata(path).ok()?;
-    let is_device = meta.file_type().is_block_device();
-    is_device.then(|| (rustix::fs::major(meta.rdev()), rustix::fs::minor(meta.rdev())))
+    meta.file_type().is_block_device().then(|| split(meta.rdev()))
 }
 
-/// Every loop device that is set up, with what is behind it.
-pub(super) fn loops() -> Vec<(Device, PathBuf)> {
+/// Every loop device that is set up, with the path of what is behind it.
+fn loops() -> impl Iterator<Item = (Device, PathBuf)> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.filter_map(|entry| Device::at(&entry.path()).ok());
-    devices.filter_map(|device| device.backing().map(|path| (device, path))).collect()
+    devices.filter_map(|device| device.backing().map(|path| (device, path)))
 }
 
-/// Whether two paths lead to the same file or device.
-pub(super) fn same(one: &Path, other: &Path) -> bool {
-    let (Ok(a), Ok(b)) = (fs::metadata(one), fs::metadata(other)) else { return false };
-    if a.file_type().is_block_device() && b.file_type().is_block_device() {
-        return a.rdev() == b.rdev();
+/// A loop device on the file that `meta` is about.
+pub(super) fn loop_on_file(meta: &Metadata) -> Option<Device> {
+    let wanted = Identity::of(meta);
+    let is_it = |(device, path): &(Device, PathBuf)| {
+        if fs::metadata(path).is_ok_and(|there| Identity::of(&there) == wanted) {
+            return true;
+        }
+        // Under that name lies another file, or none: the driver knows. It is not asked where the
+        // loop device reaches beyond the end of the file: asking is opening it.
+        device.reach().is_none_or(|reach| reach <= meta.len()) && device.behind() == wanted
+    };
+    loops().find(is_it).map(|(device, _)| device)
+}
+
+/// A loop device on `device`, or on the same file as it; none of `except`.
+pub(super) fn loop_on_device(device: &Device, except: &[Device]) -> Option<Device> {
+    let own = device.behind();
+    let mut others = loops().map(|(other, _)| other).filter(|other| !except.contains(other));
+    others.find(|other| {
+        let behind = other.behind();
+        let on_it = behind.is_some_and(|it| it.device == Some(device.number));
+        on_it || (own.is_some() && behind == own)
+    })
+}
+
+/// All devices of the mounted btrfs file system that the device with this number is a part of.
+pub(super) fn btrfs_of(number: Number) -> Vec<Number> {
+    let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let systems = list("/sys/fs/btrfs".into()).map(|system| -> Vec<Number> {
+        let devices = list(system.path().join("devices"));
+        devices.filter_map(|entry| Some(Device::at(&entry.path()).ok()?.number)).collect()
+    });
+    systems.into_iter().find(|devices| devices.contains(&number)).unwrap_or_default()
+}
+
+/// What tells a file or device from every other, under whatever name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// The file's device and inode; nothing for a device, which may have several files.
+    file: Option<(u64, u64)>,
+    device: Option<Number>,
+}
+
+impl Identity {
+    /// Of what `meta` is about; `None` where that has no blocks.
+    pub(super) fn of(meta: &Metadata) -> Option<Self> {
+        if meta.file_type().is_block_device() {
+            return Some(Self { file: None, device: Some(split(meta.rdev())) });
+        }
+        let file = meta.is_file().then_some((meta.dev(), meta.ino()))?;
+        Some(Self { file: Some(file), device: None })
     }
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
+
+    /// As the loop driver tells it: the file's device and inode, and what device it stands for.
+    fn told([device, inode, stands_for]: [u64; 3]) -> Self {
+        match stands_for {
+            0 => Self { file: Some((device, inode)), device: None },
+            number => Self { file: None, device: Some(split(number)) },
+        }
+    }
+}
+
+fn split(number: u64) -> Number {
+    (rustix::fs::major(number), rustix::fs::minor(number))
 }
 
 /// Everything whose sectors writing `device` would change: itself, its partitions, the disk that
@@ -124,8 +233,8 @@ pub(super) fn touched(device: &Device) -> Vec<Device> {
         let Some(device) = next.take() else { break };
         found.extend(device.partitions());
         let whole = device.whole();
-        let backing = whole.as_ref().unwrap_or(&device).backing();
-        next = backing.and_then(|path| Device::numbered(number_of(&path)?).ok());
+        let behind = whole.as_ref().unwrap_or(&device).behind();
+        next = behind.and_then(|it| Device::numbered(it.device?).ok());
         found.extend(whole);
         found.insert(0, device);
     }

@@ -1,11 +1,11 @@
 //! Who uses a device or a file: mounts in every visible namespace, swap, loops, processes.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::Use;
-use super::tree::{self, Number, number, number_of, same};
+use super::tree::{self, Identity, Number, number, number_of};
 
 /// One line of a mount table.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ struct Mount {
     number: Number,
     at: String,
     source: String,
+    /// Its options, some of which name further devices: `logdev=/dev/sdb1`.
+    options: String,
 }
 
 /// Reads a line of `mountinfo` (`man 5 proc_pid_mountinfo`).
@@ -21,8 +23,10 @@ fn mount(line: &str) -> Option<Mount> {
     let mut fields = place.split(' ');
     let number = number(fields.nth(2)?)?;
     let at = unescape(fields.nth(1)?);
-    let source = unescape(system.split(' ').nth(1)?);
-    Some(Mount { number, at, source })
+    let mut system = system.split(' ').skip(1);
+    let source = unescape(system.next()?);
+    let options = unescape(system.next().unwrap_or_default());
+    Some(Mount { number, at, source, options })
 }
 
 /// The kernel writes space, tab, line feed and backslash as three octal digits.
@@ -51,11 +55,12 @@ fn named(process: &str) -> String {
     format!("process {process} ({})", name.trim())
 }
 
-/// Where one of `numbers` is mounted, in any namespace that a process we see is in.
+/// The first mount of which `wanted` gives something, in any namespace that a process we see is in;
+/// `wanted` is also given where that process sees its root.
 ///
 /// # Errors
 /// Not even our own mounts can be read.
-pub(super) fn mounted(numbers: &[Number]) -> io::Result<Option<(Number, Use)>> {
+fn find_mount<T>(wanted: impl Fn(&Mount, &Path) -> Option<T>) -> io::Result<Option<(T, Use)>> {
     let mut seen: Vec<PathBuf> = Vec::new();
     for process in processes()? {
         let folder = PathBuf::from("/proc").join(&process);
@@ -72,19 +77,59 @@ pub(super) fn mounted(numbers: &[Number]) -> io::Result<Option<(Number, Use)>> {
             Err(error) if ours => return Err(error),
             Err(_) => continue,
         };
-        for mount in table.lines().filter_map(mount) {
-            // Btrfs mounts show a number of their own, and the device only by name.
-            let source = folder.join("root").join(mount.source.trim_start_matches('/'));
-            let by_name = || number_of(&source).filter(|_| mount.source.starts_with('/'));
-            let is_one = |number: &Number| numbers.contains(number);
-            let number = Some(mount.number).filter(is_one).or_else(by_name).filter(is_one);
-            if let Some(number) = number {
-                let seen_by = (!ours).then(|| named(&process));
-                return Ok(Some((number, Use::Mounted { at: mount.at, seen_by })));
-            }
+        let root = folder.join("root");
+        let mut mounts = table.lines().filter_map(mount);
+        let found = mounts.find_map(|mount| Some((wanted(&mount, &root)?, mount.at)));
+        if let Some((found, at)) = found {
+            let seen_by = (!ours).then(|| named(&process));
+            return Ok(Some((found, Use::Mounted { at, seen_by })));
         }
     }
     Ok(None)
+}
+
+/// The paths that a mount names as its source and in its options, below `root`.
+fn sources(mount: &Mount, root: &Path) -> impl Iterator<Item = PathBuf> {
+    let values = mount.options.split(',').filter_map(|option| Some(option.split_once('=')?.1));
+    let paths = std::iter::once(mount.source.as_str()).chain(values);
+    let absolute = paths.filter_map(|path| path.strip_prefix('/'));
+    absolute.map(|path| root.join(path)).collect::<Vec<_>>().into_iter()
+}
+
+/// Where one of `numbers` is mounted, or serves what is mounted.
+///
+/// # Errors
+/// As [`find_mount`].
+pub(super) fn mounted(numbers: &[Number]) -> io::Result<Option<(Number, Use)>> {
+    let is_one = |number: &Number| numbers.contains(number);
+    find_mount(|mount, root| {
+        // Btrfs mounts show a number of their own, and the device only by name; so do the logs of
+        // other file systems.
+        let named = || sources(mount, root).filter_map(|path| number_of(&path)).find(is_one);
+        Some(mount.number).filter(is_one).or_else(named)
+    })
+}
+
+/// Where the btrfs file system that the device with this number is a part of is mounted, by
+/// whichever of its devices.
+///
+/// # Errors
+/// As [`find_mount`].
+pub(super) fn mounted_as_part(number: Number) -> io::Result<Option<Use>> {
+    let all = tree::btrfs_of(number);
+    let found = if all.is_empty() { None } else { mounted(&all)? };
+    Ok(found.map(|(_, by)| by))
+}
+
+/// The device that the file at `path` lies on, where its file system shows a number of its own, as
+/// btrfs does.
+pub(super) fn device_under(path: &Path) -> Option<Number> {
+    let path = path.canonicalize().ok()?;
+    let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let above = table.lines().filter_map(mount).filter(|mount| path.starts_with(&mount.at));
+    // Of mounts on one another the last hides the others.
+    let mount = above.max_by_key(|mount| mount.at.len())?;
+    number_of(Path::new(&mount.source))
 }
 
 /// The paths that memory is swapped to.
@@ -111,30 +156,41 @@ pub(super) fn swapped(numbers: &[Number]) -> io::Result<Option<(Number, Use)>> {
     Ok(used.map(|number| (number, Use::Swap)))
 }
 
-/// Who uses the regular file at `path`: swap, or a loop device.
+/// Who uses the regular file that `meta` is about: swap, a loop device, or a file system in it.
 ///
 /// # Errors
 /// It cannot be found out.
-pub(crate) fn of_file(path: &Path) -> io::Result<Option<Use>> {
-    if swaps()?.iter().any(|swap| same(swap, path)) {
+pub(crate) fn of_file(meta: &Metadata) -> io::Result<Option<Use>> {
+    let wanted = Identity::of(meta);
+    let is_it = |path: &Path| fs::metadata(path).is_ok_and(|it| Identity::of(&it) == wanted);
+    if swaps()?.iter().any(|swap| is_it(swap)) {
         return Ok(Some(Use::Swap));
     }
-    let on_it = tree::loops().into_iter().find(|(_, backing)| same(backing, path));
-    Ok(on_it.map(|(device, _)| Use::Loop { name: device.name }))
+    if let Some(device) = tree::loop_on_file(meta) {
+        return Ok(Some(Use::Loop { name: device.name }));
+    }
+    // Without a loop device: EROFS since Linux 6.12, and file systems in user space.
+    let inside = |mount: &Mount, root: &Path| {
+        let source = root.join(mount.source.strip_prefix('/')?);
+        is_it(&source).then_some(())
+    };
+    Ok(find_mount(inside)?.map(|((), by)| by))
 }
 
-/// A process that has the device open: the kernel does not tell which one has it exclusively.
-pub(super) fn opener(number: Number) -> Option<String> {
-    let has = |process: &String| {
+/// A process that has one of `numbers` open: the kernel does not tell which one has it exclusively.
+pub(super) fn opener(numbers: &[Number]) -> Option<(Number, String)> {
+    let open = |process: &String| -> Vec<Number> {
         let entries = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).any(|path| number_of(&path) == Some(number))
+        let found = entries.filter_map(|entry| number_of(&entry.path()));
+        found.filter(|number| numbers.contains(number)).collect()
     };
     let own = std::process::id().to_string();
-    let (ours, others): (Vec<_>, Vec<_>) =
-        processes().ok()?.into_iter().skip(1).partition(|process| *process == own);
-    // We have it open ourselves, to look at it.
-    let found = others.into_iter().chain(ours).find(has);
-    found.map(|process| named(&process))
+    let find = |process: String| {
+        // We have the first open ourselves, once, to look at it.
+        let looking = usize::from(process == own);
+        Some((*open(&process).get(looking)?, named(&process)))
+    };
+    processes().ok()?.into_iter().skip(1).find_map(find)
 }
 
 #[cfg(test)]
@@ -144,12 +200,9 @@ mod tests {
     #[test]
     fn lines_of_mount_tables_are_read() {
         let check = |line: &str, expected: Option<(Number, &str, &str)>| {
-            let expected = expected.map(|(number, at, source)| Mount {
-                number,
-                at: at.into(),
-                source: source.into(),
-            });
-            assert_eq!(mount(line), expected, "{line}");
+            let found = mount(line);
+            let found = found.as_ref().map(|it| (it.number, it.at.as_str(), it.source.as_str()));
+            assert_eq!(found, expected, "{line}");
         };
         check(
             "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue",
@@ -161,6 +214,13 @@ mod tests {
         );
         check("nonsense", None);
         check("", None);
+    }
+
+    #[test]
+    fn devices_that_options_name_are_sources_too() {
+        let line = "36 35 7:1 / /mnt rw - xfs /dev/loop1 rw,logdev=/dev/loop2,noquota,subvol=a";
+        let found: Vec<PathBuf> = sources(&mount(line).unwrap(), Path::new("/root")).collect();
+        assert_eq!(found, [Path::new("/root/dev/loop1"), Path::new("/root/dev/loop2")]);
     }
 
     #[test]

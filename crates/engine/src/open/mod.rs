@@ -15,7 +15,7 @@ pub use writing::open_for_writing;
 
 use std::fs::{File, FileType};
 use std::io::{self, Seek as _, SeekFrom};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(crate) struct Opened {
     pub(crate) laid_out: bool,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
-    /// The number of the device that it is or lies on.
+    /// The number of the disk that it is or lies on; of a partition that of the whole disk.
     pub(crate) device: Option<(u32, u32)>,
 }
 
@@ -89,14 +89,14 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
         1
     };
-    let number = if device { meta.rdev() } else { meta.dev() };
-    let number = (rustix::fs::major(number), rustix::fs::minor(number));
+    let disk = guard::disk_under(ask.path, &file);
+    let number = disk.as_ref().map(|(number, _)| *number);
     if ask.polled
-        && let Some((why, instead)) = polling::refusal(ask.workload, ask.direct, number)
+        && let Some((why, instead)) =
+            polling::refusal(ask.workload, ask.direct, number.unwrap_or_default())
     {
         return Err(OpenError::NoPolling { path: ask.path.into(), why, instead });
     }
-    let stand_in = if device { guard::kind(&file) } else { None };
     let holes = if device { Bytes::ZERO } else { holes_in(ask, &file, capacity) };
     Ok(Opened {
         file: Arc::new(file),
@@ -105,8 +105,8 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         file_system,
         holes,
         laid_out,
-        stand_in,
-        device: Some(number),
+        stand_in: disk.and_then(|(_, stand_in)| stand_in),
+        device: number,
     })
 }
 

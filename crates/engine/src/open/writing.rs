@@ -27,7 +27,7 @@ pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<Fi
     if meta.file_type().is_block_device() {
         return Ok(guard::claim(path, &file, allow_destructive)?);
     }
-    match guard::of_file(path) {
+    match guard::of_file(&meta) {
         Ok(None) => {}
         Ok(Some(by)) => {
             let device = path.display().to_string();

@@ -6,9 +6,11 @@
 
 mod door;
 mod entry;
+mod loops;
 mod setup;
 mod ticks;
 
+pub(crate) use loops::behind as loop_file;
 pub(crate) use setup::probe;
 pub(crate) use ticks::ticks;
 

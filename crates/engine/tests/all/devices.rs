@@ -49,6 +49,10 @@ impl Loop {
             left_out("loop devices", "losetup refused, which it does but for root");
             return None;
         };
+        if partitions {
+            // Where the kernel has found them already this fails, harmlessly.
+            command(&format!("partx --add {device}"));
+        }
         Some(Self { device: device.into(), image, _scratch: scratch, _alone: alone })
     }
 
@@ -83,7 +87,8 @@ impl Drop for Loop {
 
 /// One partition from 1 MiB to the end, in a master boot record.
 fn write_partition_table(image: &Path) {
-    let mut entry = [0_u8; 16];
+    // Four entries: what is not a partition must be nothing, or the kernel takes none.
+    let mut entry = [0_u8; 64];
     entry[4] = 0x83;
     entry[8..12].copy_from_slice(&2048_u32.to_le_bytes());
     entry[12..16].copy_from_slice(&(u32::try_from(SIZE / 512).unwrap() - 2048).to_le_bytes());
@@ -129,7 +134,7 @@ fn check_written(disk: &Loop, target: &Path) {
 }
 
 fn is_member(of: &'static str) -> impl Fn(&Use) -> bool {
-    move |by| *by == Use::Member { kind: of }
+    move |by| matches!(by, Use::Member { kind } if kind.kind == of)
 }
 
 #[test]
@@ -140,7 +145,8 @@ fn the_name_must_be_repeated_exactly() {
         let error = write(&disk.device, allowed).unwrap_err();
         let refused = matches!(
             &error,
-            RunError::Open(OpenError::Guard(GuardError::BlockDevice { path })) if *path == disk.device
+            RunError::Open(OpenError::Guard(GuardError::BlockDevice { path, .. }))
+                if *path == disk.device
         );
         assert!(refused, "{error:?}");
         let hint = error.hint().unwrap();
@@ -268,13 +274,124 @@ fn what_is_behind_a_loop_device_is_not_written_nor_is_its_twin() {
     check_refused(&disk, &disk.device, &disk.device, by_it);
     command(&format!("losetup -d {twin}")).unwrap();
     check_written(&disk, &disk.device);
-    // The file itself is as little free to be written as long as a loop device is on it.
-    let error = write(&disk.image, &[]).unwrap_err();
-    let by_the_loop = matches!(
-        &error,
-        RunError::Open(OpenError::Guard(GuardError::InUse { by: Use::Loop { .. }, .. }))
-    );
-    assert!(by_the_loop, "{error:?}");
+    // The file itself is as little free to be written as long as a loop device is on it, also where
+    // the name that the loop device was given is gone.
+    let other = disk.image.with_extension("other");
+    fs::hard_link(&disk.image, &other).unwrap();
+    for path in [&disk.image, &other] {
+        let error = write(path, &[]).unwrap_err();
+        let by_the_loop = matches!(
+            &error,
+            RunError::Open(OpenError::Guard(GuardError::InUse { by: Use::Loop { .. }, .. }))
+        );
+        assert!(by_the_loop, "{error:?}");
+        let _ = fs::remove_file(&disk.image);
+    }
+}
+
+#[test]
+fn a_partition_of_a_member_is_not_written() {
+    let Some(disk) = Loop::new(true) else { return };
+    let part = disk.part();
+    if !part.exists() {
+        return left_out("a partition of a member", "no partitions of loop devices");
+    }
+    let md = 0xA92B_4EFC_u32.to_le_bytes();
+    // In front of the partition, which begins at 1 MiB: the disk's, as of an array over disks.
+    disk.put(4096, &md);
+    check_refused(&disk, &part, &disk.device, is_member("an md array"));
+    check_refused(&disk, &disk.device, &disk.device, is_member("an md array"));
+    disk.put(4096, &[0; 4]);
+    // At the end of both: the partition's own.
+    disk.put(SIZE as u64 - 8192, &md);
+    check_refused(&disk, &part, &part, is_member("an md array"));
+    disk.put(SIZE as u64 - 8192, &[0; 4]);
+    check_written(&disk, &part);
+}
+
+#[test]
+fn every_device_of_a_mounted_file_system_is_told_where_it_is_mounted() {
+    let Some(disk) = Loop::new(false) else { return };
+    let [first, second] = ["first", "second"].map(|name| disk.image.with_extension(name));
+    for path in [&first, &second] {
+        File::create(path).unwrap().set_len(128 << 20).unwrap();
+    }
+    let on = |path: &Path| command(&format!("losetup -f --show {}", path.display()));
+    let (Some(one), Some(other)) = (on(&first), on(&second)) else {
+        return left_out("btrfs over two devices", "losetup refused");
+    };
+    let scratch = Scratch::new("mount");
+    let at = scratch.path("");
+    let made = command(&format!("mkfs.btrfs -q -f {one} {other}"));
+    let mounted = made.and_then(|_| command(&format!("mount {one} {}", at.display())));
+    let refused = mounted.as_ref().map(|_| write(Path::new(&other), &[Path::new(&other)]));
+    if mounted.is_some() {
+        command(&format!("umount {}", at.display())).unwrap();
+    }
+    for device in [&one, &other] {
+        command(&format!("losetup -d {device}")).unwrap();
+    }
+    let Some(refused) = refused else { return left_out("btrfs", "no mkfs.btrfs, or no btrfs") };
+    let error = refused.unwrap_err();
+    let RunError::Open(OpenError::Guard(GuardError::InUse { device, by, .. })) = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(device, &other);
+    let here = matches!(by, Use::Mounted { at: told, seen_by: None } if Path::new(told) == at);
+    assert!(here, "{error:?}");
+}
+
+#[test]
+fn what_has_no_process_is_not_blamed_on_us() {
+    let Some(disk) = Loop::new(false) else { return };
+    if command(&format!("mkfs.ext4 -q -F {}", disk.name())).is_none() {
+        return left_out("a mount out of sight", "no mkfs.ext4");
+    }
+    let scratch = Scratch::new("mount");
+    let at = scratch.path("");
+    assert!(command(&format!("mount {} {}", disk.name(), at.display())).is_some());
+    let open = File::create(at.join("open")).unwrap();
+    assert!(command(&format!("umount --lazy {}", at.display())).is_some());
+    check_refused(&disk, &disk.device, &disk.device, |by| *by == Use::Exclusive { by: None });
+    drop(open);
+}
+
+#[test]
+fn a_read_only_device_is_refused_before_anything_fails() {
+    let Some(disk) = Loop::new(false) else { return };
+    command(&format!("blockdev --setro {}", disk.name())).unwrap();
+    let error = write(&disk.device, &[&disk.device]).unwrap_err();
+    let read_only = matches!(&error, RunError::Open(OpenError::Guard(GuardError::ReadOnly { .. })));
+    assert!(read_only, "{error:?}");
+    command(&format!("blockdev --setrw {}", disk.name())).unwrap();
+    check_written(&disk, &disk.device);
+}
+
+#[test]
+fn a_file_or_partition_on_a_loop_device_is_no_disk_of_its_own() {
+    let Some(disk) = Loop::new(true) else { return };
+    let read = |target: &Path| {
+        let options = WorkloadOptions { number_ios: Some(1), ..WorkloadOptions::default() };
+        let workload = options.check().unwrap();
+        let plan = RunPlan { direct: false, ..RunPlan::new(target.into(), workload) };
+        let stop = AtomicBool::new(false);
+        let outcome = run(&plan, &Control { stop: &stop, progress: &|_| {} }).unwrap();
+        let marks = outcome.marks.iter().filter(|mark| mark.id == MarkId::NotDisk);
+        marks.map(|mark| mark.message.clone()).collect::<String>()
+    };
+    let part = disk.part();
+    if !part.exists() || command(&format!("mkfs.ext4 -q -F {}", part.display())).is_none() {
+        return left_out("a file on a loop device", "no partitions, or no mkfs.ext4");
+    }
+    let expected = format!("a partition of {}, a loop device on", disk.name());
+    assert!(read(&part).contains(&expected), "{}", read(&part));
+    let scratch = Scratch::new("mount");
+    let at = scratch.path("");
+    assert!(command(&format!("mount {} {}", part.display(), at.display())).is_some());
+    fs::write(at.join("file"), [1; 8192]).unwrap();
+    let told = read(&at.join("file"));
+    command(&format!("umount {}", at.display())).unwrap();
+    assert!(told.contains(&format!("a file on {expected}")), "{told}");
 }
 
 #[test]
