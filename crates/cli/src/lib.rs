@@ -10,6 +10,7 @@ mod failure;
 mod interrupt;
 mod kernel_log;
 mod measure;
+mod output;
 mod study;
 mod target;
 mod ui;

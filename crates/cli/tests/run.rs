@@ -173,3 +173,36 @@ fn every_run_says_how_its_target_was_attached() {
     let text = drivelab(folder.path(), &file).out;
     assert!(text.contains("Attached: "), "{text}");
 }
+
+#[test]
+fn a_block_device_is_no_place_for_a_file() {
+    let folder = folder();
+    let mut mknod = Command::new("mknod");
+    mknod.args(["disk", "b", "7", "201"]).current_dir(folder.path());
+    let made = mknod.output().is_ok_and(|output| output.status.success());
+    assert!(made || std::env::var_os("CI").is_none(), "CI runs as root and can make a node");
+    if !made {
+        return;
+    }
+    let words = ["`disk` is a block device", "name a file"];
+    let check = |arguments: &[&str]| drivelab(folder.path(), arguments).failed(2, &words);
+    check(&["durability", "pages", "--ledger", "disk", "--runtime", "1s"]);
+    check(&["serve", "null", "--size", "1M", "--image", "disk", "--nbd", "unix:socket"]);
+    check(&["inspect", "--capture", "disk"]);
+    file(folder.path(), "trace", "0.0 0 0 8 1\n");
+    check(&["replay", "trace", "--drive", "generic-5400", "--times", "disk"]);
+}
+
+#[test]
+fn what_a_job_file_or_a_matrix_says_itself_is_refused_beside_it() {
+    let folder = folder();
+    file(folder.path(), "test.fio", "[a]\nrw=read\nsize=1m\n");
+    file(folder.path(), "test.toml", "targets = [\"a\"]\n");
+    for (kind, name) in [("--job", "test.fio"), ("--matrix", "test.toml")] {
+        for more in [["--verify", "--overwrite"], ["--runtime", "5s"], ["--numjobs", "2"]] {
+            let said = drivelab(folder.path(), &["run", kind, name, more[0], more[1]]);
+            assert_eq!(said.code, 2, "{said:?}");
+            assert!(said.err.contains("cannot be used with"), "{said:?}");
+        }
+    }
+}

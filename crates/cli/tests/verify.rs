@@ -91,3 +91,62 @@ fn a_killed_run_kept_its_promises() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.json()["verification"]["promised"].as_u64() > Some(0), "{said:?}");
 }
+
+#[test]
+fn a_damaged_account_accuses_nobody() {
+    let folder = folder();
+    assert_eq!(write(folder.path(), &["--number-ios", "256"]).code, 0);
+    let path = folder.path().join("data.verify-state");
+    let whole = fs::read(&path).unwrap();
+    let check = |change: &dyn Fn(&mut Vec<u8>), words: &[&str]| {
+        let mut state = whole.clone();
+        change(&mut state);
+        fs::write(&path, state).unwrap();
+        verify(folder.path()).failed(2, words);
+    };
+    // A bit of a block's entry, of a job's, of the first page; an entry moved; a missing end.
+    check(&|state| state[8192 + 16 * 5 + 1] ^= 4, &["damaged", "block 5"]);
+    check(&|state| state[8192 + 16 * 5 + 15] ^= 1, &["damaged", "block 5"]);
+    check(&|state| state.copy_within(8192..8208, 8192 + 16 * 9), &["damaged", "block 9"]);
+    check(&|state| state[60] ^= 1, &["damaged", "first page"]);
+    check(&|state| state.truncate(9000), &["damaged", "12288"]);
+    check(&|state| state.clear(), &["no state file", "--verify-state"]);
+    check(&|state| state[..10].fill(b'x'), &["no state file"]);
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(verify(folder.path()).code, 0);
+}
+
+#[test]
+fn an_account_is_found_by_any_name_of_its_target_and_kept_from_other_targets() {
+    let folder = folder();
+    assert_eq!(write(folder.path(), &["--number-ios", "256"]).code, 0);
+    let absolute = folder.path().join("data").display().to_string();
+    for name in ["./data", &absolute] {
+        let arguments = ["run", name, "--verify-only", "--verify-state", "data.verify-state"];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    let arguments = ["run", "other", "--size", "1M", "--direct=0", "--rw", "write", "--verify"];
+    let more = ["--number-ios", "1", "--verify-state", "data.verify-state"];
+    drivelab(folder.path(), &[&arguments[..], &more].concat())
+        .failed(2, &["tells of data, not of other"]);
+    assert_eq!(verify(folder.path()).code, 0, "the account is as it was");
+}
+
+#[test]
+fn what_was_never_promised_is_not_called_good() {
+    let folder = folder();
+    assert_eq!(write(folder.path(), &["--number-ios", "256"]).code, 0);
+    // Nothing was flushed, so after a power cut nothing had to be there.
+    let arguments = ["run", "data", "--verify-only", "--power-was-cut"];
+    let said = drivelab(folder.path(), &arguments);
+    assert_eq!(said.code, 4, "{said:?}");
+    assert!(said.out.contains("Nothing to verify"), "{said:?}");
+    let check = |target: &str, rw: &str, words: &[&str]| {
+        let arguments = ["run", target, "--direct=0", "--rw", rw, "--verify"];
+        drivelab(folder.path(), &arguments).failed(2, words);
+    };
+    check("data", "randread", &["writes no data", "--rw randwrite"]);
+    check("data", "randtrim", &["writes no data"]);
+    check("drive:generic-5400", "randwrite", &["holds no data", "drivelab serve"]);
+}

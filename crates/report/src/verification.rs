@@ -8,7 +8,10 @@ use crate::text::{BOLD, Look};
 /// What was found as text: the answer first, then each kind of fault with examples.
 pub fn text(found: &Verification, look: Look) -> String {
     let Verification { promised, good, unfinished, .. } = found;
-    let mut text = if found.is_good() {
+    let mut text = if found.is_good() && *promised == 0 {
+        let body = "no block had to hold anything, so nothing is known";
+        look.led("Nothing to verify:", BOLD, body, 2)
+    } else if found.is_good() {
         look.led("Verified:", BOLD, &format!("all {good} blocks hold what they must"), 2)
     } else {
         let faulty: u64 = found.faults.values().sum();
@@ -20,6 +23,12 @@ pub fn text(found: &Verification, look: Look) -> String {
         let body =
             format!("{unfinished} blocks were being written at the end: nothing is promised");
         text += &format!("{}\n", look.wrap(&body, 2));
+    }
+    // A drive that lost everything looks so too, but is rarer.
+    if *promised > 1 && found.faults.get(&Fault::Lost) == Some(promised) {
+        let body = "no block holds a write of this run: was the target written since, or is this \
+                    the account of another run?";
+        text += &format!("{}\n", look.wrap(body, 2));
     }
     for (fault, count) in &found.faults {
         text += &look.led(&format!("{}:", name(*fault)), BOLD, &meaning(*fault, *count), 2);
@@ -79,6 +88,29 @@ mod tests {
     fn good_is_said_in_a_line() {
         let good = Verification { promised: 7, good: 7, ..Verification::default() };
         assert_eq!(text(&good, LOOK), "Verified: all 7 blocks hold what they must\n");
+    }
+
+    #[test]
+    fn that_nothing_was_promised_is_no_good_news() {
+        let told = text(&Verification::default(), LOOK);
+        assert!(told.starts_with("Nothing to verify: no block had to hold"), "{told}");
+    }
+
+    #[test]
+    fn where_everything_is_lost_another_account_is_thought_of() {
+        let mut found = Verification { promised: 2, ..Verification::default() };
+        for offset_bytes in [0, 4096] {
+            found.add(FaultExample {
+                fault: Fault::Lost,
+                offset_bytes,
+                expected_generation: 1,
+                found_generation: None,
+                belongs_at_bytes: None,
+            });
+        }
+        assert!(text(&found, LOOK).contains("no block holds a write of this run"));
+        found.promised = 3;
+        assert!(!text(&found, LOOK).contains("no block holds a write of this run"));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use drivelab_serve::store::{Dice, Store};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
+use crate::output;
 use crate::target::{self, Target};
 use crate::ui::Ui;
 
@@ -102,6 +103,7 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
 }
 
 fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
+    output::refuse_device(ledger)?;
     let listener = TcpListener::bind(address).map_err(|error| {
         Failure::cannot_here(
             anyhow::Error::new(error).context(format!("cannot listen at {address}")),
@@ -155,7 +157,7 @@ fn write(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
 /// The target, if it may be written, and how many pages it has.
 fn open(path: &Path, pages: u64, arguments: &DurabilityArgs) -> Result<(RealFile, u64), Failure> {
     if !path.exists() {
-        std::fs::File::create(path).at_path("write", path)?;
+        drop(output::create(path, "write")?);
     }
     let file = measure::open_for_writing(path, &arguments.allow_destructive)?;
     let device = !file.metadata().at_path("write", path)?.is_file();
@@ -176,6 +178,7 @@ fn open(path: &Path, pages: u64, arguments: &DurabilityArgs) -> Result<(RealFile
 /// Where the promises are kept.
 fn notes(ledger: &Ledger, arguments: &DurabilityArgs) -> Result<Box<dyn Notes>, Failure> {
     let Some(address) = &arguments.server else {
+        output::refuse_device(&arguments.ledger)?;
         let kept = ledger.keep_in(&arguments.ledger).at_path("write", &arguments.ledger)?;
         return Ok(Box::new(kept));
     };

@@ -17,6 +17,7 @@ use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::kernel_log;
+use crate::output;
 use crate::ui::Ui;
 
 /// How disks are attached, and what is wrong with them: opens no disk, writes nothing.
@@ -117,7 +118,7 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
     drivelab_host::inspect(&root, &[], &options).map_err(Failure::bad_request)?;
     let serials = options.serials;
     let capture = Capture { recording: root.into_recording(), log: options.log, serials };
-    let out = File::create(file).at_path("write the capture", file)?;
+    let out = output::create(file, "write the capture")?;
     let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({

@@ -14,6 +14,7 @@ use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::output;
 use crate::target;
 use crate::ui::{Progress, Ui};
 
@@ -177,7 +178,7 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
         let picture = path.extension().is_some_and(|end| end == "svg");
         let text =
             if picture { replay::svg(&title, compared) } else { replay::page(result, compared) };
-        std::fs::write(path, text).at_path("write the report", path)?;
+        output::write(path, &text, "write the report")?;
     }
     if result.errors > 0 {
         ui.warn(&format!(
@@ -191,7 +192,7 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    Ok(BufWriter::with_capacity(1 << 16, File::create(path).at_path("write the times to", path)?))
+    Ok(BufWriter::with_capacity(1 << 16, output::create(path, "write the times to")?))
 }
 
 /// A trace being read.

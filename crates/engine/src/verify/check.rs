@@ -12,6 +12,7 @@ use super::state::{Entry, State};
 
 /// Blocks read at once: a megabyte, or one block where that is larger.
 const CHUNK: u64 = 1 << 20;
+const PAGE: usize = 4096;
 
 /// What must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,20 +37,24 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
     let at_once = (CHUNK / header.block_bytes).max(1);
     let mut found = Verification::default();
     let durable = durable(state, promise)?;
-    let mut data = Vec::new();
+    // Read past the page cache, as a served drive is, a buffer that begins within a page is cut
+    // into requests that begin and end within sectors.
+    let room = usize::try_from(at_once).map_err(io::Error::other)? * block;
+    let mut memory = vec![0; room + PAGE];
+    let begin = memory.as_ptr().align_offset(PAGE);
     let mut first = 0;
     while first < header.blocks {
         let count = at_once.min(header.blocks - first);
         let count = usize::try_from(count).map_err(io::Error::other)?;
-        data.resize(count * block, 0);
+        let data = &mut memory[begin..begin + count * block];
         let entries = state.entries(first, count)?;
-        let begin = header.offset_bytes + first * header.block_bytes;
-        let there = read(file, begin, &mut data)?;
+        let from_byte = header.offset_bytes + first * header.block_bytes;
+        let there = read(file, from_byte, data)?;
         for (number, entry) in entries.iter().enumerate() {
             let (from, to) = (number * block, (number + 1) * block);
             let bytes = (to <= there).then(|| &data[from..to]);
             let floor = floor(*entry, durable);
-            let place = begin + from as u64;
+            let place = from_byte + from as u64;
             judge(&mut found, header.run, (place, floor), bytes);
         }
         first += count as u64;
@@ -80,7 +85,10 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
             Ok(0) => break,
             Ok(more) => filled += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => {
+                let place = at + filled as u64;
+                return Err(io::Error::new(error.kind(), format!("at byte {place}: {error}")));
+            }
         }
     }
     Ok(filled)

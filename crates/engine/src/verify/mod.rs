@@ -20,6 +20,7 @@ pub(crate) use ledger::Ledger;
 pub use state::{Books, State, StateError, StateHeader};
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use drivelab_core::record::Verification;
@@ -33,5 +34,11 @@ pub fn verify(target: &Path, state: &Path, promise: Promise) -> Result<Verificat
     let system =
         |operation| move |source| StateError::Target { operation, path: target.into(), source };
     let file = File::open(target).map_err(system("open"))?;
-    check(&file, &account, promise).map_err(system("read back"))
+    check(&file, &account, promise).map_err(|source| match source.kind() {
+        // Only the account's own entries are found damaged so.
+        io::ErrorKind::InvalidData => {
+            StateError::Damaged { path: state.into(), what: source.to_string() }
+        }
+        _ => system("read back")(source),
+    })
 }

@@ -3,7 +3,8 @@
 //! One page names the run, one holds two numbers for each job, and then come sixteen bytes for each
 //! block: the write that was last acknowledged, and the one that was last known to be durable. All
 //! are written in place and none straddles a sector, so the file is whole at any moment. If it lies
-//! on a machine that loses its power too, what it has lost makes it promise less, never more.
+//! on a machine that loses its power too, what it has lost makes it promise less, never more. Every
+//! entry and the first page carry a checksum: an account that is damaged must not accuse the drive.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,7 +18,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
-const SCHEMA: &str = "drivelab.verify-state/1";
+const SCHEMA: &str = "drivelab.verify-state/2";
 const PAGE: u64 = 4096;
 /// Bytes of a job's numbers, and of a block's.
 const ENTRY: u64 = 16;
@@ -52,6 +53,15 @@ pub enum StateError {
     Foreign {
         /// The file.
         path: PathBuf,
+    },
+    /// It is one, and not as it was written.
+    #[error("the state file {} is damaged: {what}; it tells nothing of the target",
+        .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
     },
     /// It tells of another target.
     #[error("{} tells of {about}, not of {target}", .path.display())]
@@ -134,8 +144,8 @@ impl State {
             return Err(StateError::Jobs { numjobs });
         }
         if path.exists() {
-            // Only what is ours is written over.
-            Self::open(path)?;
+            // Only what is ours is written over, and no account of something else.
+            Self::open(path)?.about(path, target)?;
         }
         let offset_bytes = workload.offset.get();
         let rest = capacity.get().saturating_sub(offset_bytes);
@@ -160,6 +170,8 @@ impl State {
         let file = options.read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(system("make"))?;
         let mut text = serde_json::to_vec(&header).expect("plain data is always JSON");
+        let sum = sum(text.iter().copied().map(u64::from));
+        text.extend_from_slice(format!("\n{sum:016x}").as_bytes());
         text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
         let begin = || {
             file.set_len(2 * PAGE + header.blocks * ENTRY)?;
@@ -177,15 +189,29 @@ impl State {
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(system("open"))?;
+        let file = File::open(path).map_err(system("open"))?;
         let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
         let foreign = || StateError::Foreign { path: path.into() };
         file.read_exact_at(&mut page, 0).map_err(|_| foreign())?;
-        let header: StateHeader = serde_json::from_slice(&page).map_err(|_| foreign())?;
+        if !page.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes()) {
+            return Err(foreign());
+        }
+        let damaged = |what: &str| StateError::Damaged { path: path.into(), what: what.into() };
+        let mut lines = page.split(|byte| *byte == b'\n');
+        let (text, told) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let sum = sum(text.iter().copied().map(u64::from));
+        if format!("{sum:016x}").as_bytes() != told {
+            return Err(damaged("its first page is not as it was written"));
+        }
+        let header: StateHeader =
+            serde_json::from_slice(text).map_err(|_| damaged("its first page is no account"))?;
         let length = file.metadata().map_err(system("stat"))?.len();
         let whole = header.blocks.checked_mul(ENTRY).and_then(|bytes| bytes.checked_add(2 * PAGE));
-        if header.schema != SCHEMA || header.block_bytes == 0 || whole != Some(length) {
-            return Err(foreign());
+        if header.block_bytes == 0 || whole != Some(length) {
+            return Err(damaged(&format!(
+                "it is {length} bytes long and should be {}",
+                whole.unwrap_or_default()
+            )));
         }
         Ok(Self { file, header })
     }
@@ -195,8 +221,12 @@ impl State {
     /// # Errors
     /// It is about another.
     pub fn about(self, path: &Path, target: &Path) -> Result<Self, StateError> {
-        let (about, target) = (self.header.target.clone(), target.display().to_string());
-        if about == target {
+        let (about, other) = (self.header.target.clone(), target);
+        let target = target.display().to_string();
+        let found = |path: &Path| path.canonicalize().ok();
+        // Other names of the same file are as good.
+        let same = || found(Path::new(&about)).is_some_and(|path| Some(path) == found(other));
+        if about == target || same() {
             return Ok(self);
         }
         Err(StateError::OtherTarget { path: path.into(), about, target })
@@ -206,18 +236,19 @@ impl State {
     pub(super) fn entry(&self, number: u64) -> io::Result<Entry> {
         let mut bytes = [0; ENTRY_LEN];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + number * ENTRY)?;
-        Ok(entry(&bytes))
+        entry(number, &bytes)
     }
 
     /// The entries of `count` blocks from `first` on.
     pub(super) fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Entry>> {
         let mut bytes = vec![0; count * ENTRY_LEN];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
-        Ok(bytes.chunks_exact(ENTRY_LEN).map(entry).collect())
+        let entries = (first..).zip(bytes.chunks_exact(ENTRY_LEN));
+        entries.map(|(number, bytes)| entry(number, bytes)).collect()
     }
 
     pub(super) fn write(&self, number: u64, entry: Entry) -> io::Result<()> {
-        let bytes = both([entry.acknowledged, entry.durable]);
+        let bytes = both(number, [entry.acknowledged, entry.durable]);
         self.file.write_all_at(&bytes, 2 * PAGE + number * ENTRY)
     }
 
@@ -225,31 +256,67 @@ impl State {
     pub(super) fn durable(&self, job: u32) -> io::Result<u64> {
         let mut bytes = [0; ENTRY_LEN];
         self.file.read_exact_at(&mut bytes, PAGE + u64::from(job) * ENTRY)?;
-        Ok(numbers(&bytes)[0])
+        let numbers = numbers(of_job(job), &bytes);
+        Ok(numbers.ok_or_else(|| damage(&format!("the entry of job {job}")))?[0])
     }
 
     pub(super) fn set_durable(&self, job: u32, generation: u64) -> io::Result<()> {
         // Entries first: an account that promises a flush must know what was flushed.
         self.file.sync_data()?;
-        self.file.write_all_at(&both([generation, 0]), PAGE + u64::from(job) * ENTRY)
+        let bytes = both(of_job(job), [generation, 0]);
+        self.file.write_all_at(&bytes, PAGE + u64::from(job) * ENTRY)
     }
 }
 
-fn entry(bytes: &[u8]) -> Entry {
-    let [acknowledged, durable] = numbers(bytes);
-    Entry { acknowledged, durable }
+/// What a job's entry is checked as: no block has so high a number.
+fn of_job(job: u32) -> u64 {
+    u64::MAX - u64::from(job)
 }
 
-fn numbers(bytes: &[u8]) -> [u64; 2] {
+fn entry(number: u64, bytes: &[u8]) -> io::Result<Entry> {
+    let numbers = numbers(number, bytes);
+    let [acknowledged, durable] =
+        numbers.ok_or_else(|| damage(&format!("the entry of block {number}")))?;
+    Ok(Entry { acknowledged, durable })
+}
+
+/// An entry that is not as it was written, among errors of the system.
+fn damage(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what} is not as it was written"))
+}
+
+/// Of 48 bits each, which a million writes a second take nine years to fill, and the sum of both
+/// and their place in the others. An entry never written is zero; `None` where the sum is another.
+fn numbers(place: u64, bytes: &[u8]) -> Option<[u64; 2]> {
     let (one, other) = bytes.split_at(8);
-    [one, other].map(|half| u64::from_le_bytes(half.try_into().expect("half of sixteen")))
+    let halves =
+        [one, other].map(|half| u64::from_le_bytes(half.try_into().expect("half of sixteen")));
+    let numbers = halves.map(|half| half & MOST);
+    (halves == [0; 2] || halves == summed(place, numbers)).then_some(numbers)
 }
 
-fn both([one, other]: [u64; 2]) -> [u8; ENTRY_LEN] {
+const MOST: u64 = (1 << 48) - 1;
+
+fn summed(place: u64, numbers: [u64; 2]) -> [u64; 2] {
+    let [one, other] = numbers;
+    let sum = sum([place, one, other].into_iter());
+    [one | sum & !MOST, other | (sum << 16) & !MOST]
+}
+
+fn both(place: u64, numbers: [u64; 2]) -> [u8; ENTRY_LEN] {
+    assert!(numbers.iter().all(|number| *number <= MOST), "nine years of writes in one run");
+    let [one, other] = summed(place, numbers);
     let mut bytes = [0; ENTRY_LEN];
     bytes[..8].copy_from_slice(&one.to_le_bytes());
     bytes[8..].copy_from_slice(&other.to_le_bytes());
     bytes
+}
+
+/// FNV-1a over words instead of bytes (Fowler, Noll and Vo), its high half mixed in once more.
+fn sum(words: impl Iterator<Item = u64>) -> u64 {
+    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01B3);
+    let sum = words.fold(0xCBF2_9CE4_8422_2325, step);
+    step(step(sum, sum >> 32), sum >> 17)
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

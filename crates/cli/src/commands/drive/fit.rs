@@ -8,6 +8,7 @@ use drivelab_core::record::RunRecord;
 use drivelab_model::fit::{self, Fit, Measurements};
 
 use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::output;
 use crate::ui::Ui;
 
 /// What `drive fit` is asked.
@@ -58,7 +59,7 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let model = arguments.model.clone().unwrap_or_else(stem);
     let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
         .map_err(Failure::bad_words)?;
-    std::fs::write(&arguments.out, &fit.profile).at_path("write the profile", &arguments.out)?;
+    output::write(&arguments.out, &fit.profile, "write the profile")?;
     let text = if ui.json { json(arguments, &fit) } else { text(arguments, &fit) };
     ui.result(&text)
 }

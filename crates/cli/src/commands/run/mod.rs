@@ -24,6 +24,46 @@ use crate::measure::{self, Measurement};
 use crate::target::{self, Target};
 use crate::ui::{Progress, Ui};
 
+/// What a job file or a matrix says itself: given beside one it would do nothing.
+const ELSEWHERE: [&str; 36] = [
+    "rw",
+    "rwmixread",
+    "bs",
+    "bssplit",
+    "iodepth",
+    "runtime",
+    "ramp_time",
+    "size",
+    "offset",
+    "rate",
+    "rate_iops",
+    "poisson",
+    "thinktime",
+    "random_distribution",
+    "percentage_random",
+    "streams",
+    "stride",
+    "fsync",
+    "fdatasync",
+    "sync",
+    "number_ios",
+    "ss",
+    "ss_dur",
+    "ss_ramp",
+    "ioengine",
+    "hipri",
+    "sqthread_poll",
+    "stamp",
+    "direct",
+    "numjobs",
+    "seed",
+    "label",
+    "verify",
+    "verify_only",
+    "verify_state",
+    "power_was_cut",
+];
+
 /// Measure a file, a device or a modelled drive once.
 ///
 /// TARGET is a file, a block device (read only unless --allow-destructive repeats its name), or a
@@ -40,10 +80,11 @@ pub(crate) struct RunArgs {
     #[arg(required_unless_present_any = ["job", "matrix"])]
     target: Option<String>,
     /// A job file as fio reads it; its sections say what is measured, and how.
-    #[arg(long, value_name = "FILE.fio")]
+    #[arg(long, value_name = "FILE.fio", conflicts_with_all = ELSEWHERE)]
     job: Option<PathBuf>,
     /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
+        conflicts_with_all = ELSEWHERE)]
     matrix: Option<PathBuf>,
     /// Where a matrix keeps its cells and its report.
     #[arg(long, value_name = "DIR", requires = "matrix")]
@@ -119,6 +160,8 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     }
     let options = WorkloadOptions::from(arguments.workload);
     let workload = options.check().map_err(Failure::bad_request)?;
+    let modelled = matches!(target::parse(&target)?, Target::Drive(_));
+    arguments.verify.possible(&workload, modelled)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
     let progress = Progress::time(runtime, &target);
     let show = |step: &Step| progress.step(step);
@@ -169,4 +212,20 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
         return Ok(Exit::Interrupted);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_of_a_single_run_is_refused_beside_a_job_file() {
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let job: Vec<&str> =
+            ["target", "job", "matrix", "out", "overwrite", "allow_destructive"].into();
+        let options = command.get_arguments().map(|option| option.get_id().as_str());
+        let missing: Vec<&str> =
+            options.filter(|id| !ELSEWHERE.contains(id) && !job.contains(id)).collect();
+        assert!(missing.is_empty(), "neither a job file's own nor refused beside one: {missing:?}");
+    }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::record::Verification;
+use drivelab_core::workload::Workload;
 use drivelab_engine::verify::{Promise, StateError, verify};
 use serde_json::json;
 
@@ -34,6 +35,26 @@ impl VerifyArgs {
         self.verify_only
     }
 
+    /// Refuses to verify what writes nothing that could be read back.
+    pub(crate) fn possible(&self, workload: &Workload, modelled: bool) -> Result<(), Failure> {
+        let (message, hint) = if !self.verify {
+            return Ok(());
+        } else if modelled {
+            let message = "a modelled drive in virtual time holds no data that could be verified";
+            (message.to_owned(), "`drivelab serve` it, and verify what is served")
+        } else if workload.rw.sends() {
+            return Ok(());
+        } else {
+            let message = format!(
+                "`--verify` checks what is written, and `--rw {}` writes no \
+                                   data",
+                workload.rw
+            );
+            (message, "give a writing workload (`--rw randwrite`), or leave `--verify` out")
+        };
+        Err(Failure::bad_words(message).hint(hint))
+    }
+
     /// The state file of a run that writes `target`, where it is to be verified.
     pub(crate) fn state(&self, target: &Path) -> Option<PathBuf> {
         self.verify.then(|| self.place(target))
@@ -51,6 +72,15 @@ impl VerifyArgs {
         verify(target, &self.place(target), promise).map_err(|error| match error {
             StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
                 Failure::bad_request(error).hint("name the right one with `--verify-state`")
+            }
+            StateError::Damaged { .. } => {
+                let hint = "take a copy of it that is whole, or write with `--verify` once more";
+                Failure::bad_request(error).hint(hint)
+            }
+            StateError::Target { ref source, .. }
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Failure::bad_request(error).hint("name what was written, as it is called now")
             }
             StateError::System { ref source, .. }
                 if source.kind() == std::io::ErrorKind::NotFound =>
@@ -77,7 +107,11 @@ pub(crate) fn only(arguments: &VerifyArgs, target: &Path, ui: Ui) -> Outcome {
     Ok(exit(&found))
 }
 
-/// A broken promise is an answer, and it is no.
+/// A broken promise is an answer, and it is no; where nothing was promised there is none.
 pub(crate) fn exit(found: &Verification) -> Exit {
-    if found.is_good() { Exit::Done } else { Exit::No }
+    match (found.is_good(), found.promised) {
+        (false, _) => Exit::No,
+        (true, 0) => Exit::Inconclusive,
+        (true, _) => Exit::Done,
+    }
 }

@@ -22,6 +22,7 @@ use drivelab_serve::ublk;
 use crate::failure::{AtPath as _, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
+use crate::output;
 use crate::target;
 use crate::ui::Ui;
 use announcement::announce;
@@ -182,6 +183,15 @@ impl Nature {
     };
 }
 
+/// Refuses an image that is a device, or that a loop device, swap or a mount uses.
+fn image_is_free(path: &Path) -> Result<(), Failure> {
+    output::refuse_device(path)?;
+    if path.exists() {
+        measure::open_for_writing(path, &[])?;
+    }
+    Ok(())
+}
+
 /// A device and its bytes, in memory or in an image.
 fn with_data(
     device: Box<dyn Device>,
@@ -191,7 +201,10 @@ fn with_data(
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, memory_limit())),
-        Some(path) => Box::new(Image::open(path, capacity).at_path("open the image", path)?),
+        Some(path) => {
+            image_is_free(path)?;
+            Box::new(Image::open(path, capacity).at_path("open the image", path)?)
+        }
     };
     let store = Store::new(medium, nature.physical_sector);
     let mut drive = ServedDrive::new(device, store, arguments.seed);
