@@ -118,3 +118,46 @@ fn a_matrix_that_does_not_fit_the_memory_is_refused_before_anything_runs() {
     said.failed(3, &["half of the memory"]);
     assert!(!folder.path().join("one").exists());
 }
+
+#[test]
+fn what_a_matrix_would_be_refused_for_later_it_is_refused_for_at_once() {
+    let folder = folder();
+    let check = |text: &str, words: &[&str]| {
+        file(folder.path(), "test.toml", text);
+        let said = drivelab(folder.path(), &["run", "--matrix", "test.toml", "--out", "cells"]);
+        said.failed(2, words);
+        let kept = fs::read_to_string(folder.path().join("cells/cells.jsonl")).unwrap();
+        assert_eq!(kept.lines().count(), 1, "a cell was measured: {kept}");
+        fs::remove_dir_all(folder.path().join("cells")).unwrap();
+    };
+    check(&MATRIX.replace("size = \"1M\"", ""), &["does not exist", "--size"]);
+    check(&MATRIX.replace("\"two\"", "\"./one\""), &["`one` and `./one` are one and the same"]);
+    check(&MATRIX.replace("\"64k\"", "\"2M\""), &["cannot hold one block"]);
+    file(folder.path(), "one", &"precious".repeat(1 << 17));
+    check(MATRIX, &["one holds data", "--overwrite"]);
+}
+
+#[test]
+fn damaged_lines_of_a_matrix_are_named_and_their_cells_measured_again() {
+    let folder = folder();
+    file(folder.path(), "test.toml", MATRIX);
+    let run = || drivelab(folder.path(), &["run", "--matrix", "test.toml", "--json"]);
+    assert_eq!(run().code, 0);
+    let kept = folder.path().join("test.matrix/cells.jsonl");
+    let mut text = fs::read(&kept).unwrap();
+    let third = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0;
+    // No text at all in the third line, and a cell of another matrix at the end.
+    text[third + 10] = 0xFF;
+    let alien = String::from_utf8_lossy(&text[..third]).lines().nth(1).unwrap().to_owned();
+    let threads = alien.find("\"threads\":").unwrap() + 10;
+    let alien = format!("{}7{}\n", &alien[..threads], &alien[threads + 1..]);
+    text.extend_from_slice(alien.as_bytes());
+    fs::write(&kept, text).unwrap();
+    let second = run();
+    assert_eq!(second.code, 0, "{second:?}");
+    assert!(second.err.contains("1 of 48 cells"), "{second:?}");
+    for line in ["cells.jsonl:3 is damaged", "cells.jsonl:50 is damaged"] {
+        assert!(second.err.contains(line), "{second:?}");
+    }
+    assert_eq!(second.json()["cells"].as_array().unwrap().len(), 48);
+}

@@ -146,8 +146,14 @@ fn scaling_rows(matrix: &Matrix, results: &[CellResult]) -> Vec<(String, f64)> {
 pub fn text(matrix: &Matrix, results: &[CellResult], look: Look) -> String {
     let mut text = String::new();
     for result in results {
-        let rate = crate::figures::bytes_per_s(result.bytes_per_s());
-        text += &look.wrap(&format!("{}: {rate}", result.cell.key(matrix)), 2);
+        let rate = crate::figures::bytes_per_s;
+        let mut line = format!("{}: {}", result.cell.key(matrix), rate(result.bytes_per_s()));
+        if let [_, _, ..] = &result.figures[..] {
+            let each = result.figures.iter();
+            let each = each.map(|it| format!("{} {}", it.target, rate(it.bytes_per_s)));
+            line += &format!(" ({})", each.collect::<Vec<_>>().join(", "));
+        }
+        text += &look.wrap(&line, 2);
         text.push('\n');
     }
     for line in doubts::lines(results) {

@@ -9,7 +9,7 @@ use crate::ticks::{number, step};
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 240.0;
 /// Room for labels to the left and below, and a little above and to the right.
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 52.0;
 const BOTTOM: f64 = 34.0;
 const EDGE: f64 = 10.0;
 /// Lines across, at most.
@@ -66,6 +66,12 @@ pub(super) fn svg(matrix: &Matrix, read: u32, lines: &[Line], most: f64) -> Stri
         let name = escape(&size.to_string());
         svg += &format!("<text class=\"x\" x=\"{:.1}\" y=\"{at}\">{name}</text>\n", x(place));
     }
+    let (middle, below) = (f64::midpoint(LEFT, WIDTH - EDGE), HEIGHT - 5.0);
+    svg += &format!(
+        "<text class=\"x\" x=\"{middle:.1}\" y=\"{below}\">block size</text>\
+         <text class=\"x\" transform=\"translate(9 {:.1}) rotate(-90)\">MB/s</text>\n",
+        f64::midpoint(EDGE, HEIGHT - BOTTOM),
+    );
     for line in lines {
         svg += &drawn(line, x, y);
     }

@@ -60,6 +60,35 @@ pub(super) fn lines(
     lines
 }
 
+/// Each target while all are measured at once; nothing where they never are.
+pub(super) fn with_all(
+    matrix: &Matrix,
+    results: &[CellResult],
+    read: u32,
+    random: u32,
+    threads: u32,
+) -> Vec<Line> {
+    if !matrix.together || matrix.targets.len() < 2 {
+        return Vec::new();
+    }
+    let value = |place: usize, size: usize| {
+        let cells = results.iter().filter(|result| {
+            let cell = &result.cell;
+            cell.target.is_none()
+                && (cell.read, cell.random, cell.threads) == (read, random, threads)
+                && cell.bs == matrix.bs[size]
+        });
+        mean(cells.filter_map(|cell| Some(cell.figures.get(place)?.bytes_per_s / 1e6)))
+    };
+    let sizes = 0..matrix.bs.len();
+    let of = |(place, name): (usize, &String)| Line {
+        name: format!("{name}, with all"),
+        class: "each",
+        points: sizes.clone().map(|size| value(place, size)).collect(),
+    };
+    matrix.targets.iter().enumerate().map(of).collect()
+}
+
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.fold((0.0, 0), |(sum, n), value| (sum + value, n + 1));
     (n > 0).then(|| sum / count(n))

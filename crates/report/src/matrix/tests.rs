@@ -52,6 +52,28 @@ fn lines_are_each_target_their_mean_and_all_at_once() {
 }
 
 #[test]
+fn every_target_is_told_alone_and_with_all_and_so_is_the_sum() {
+    let matrix = matrix();
+    let page = html(&matrix, &results(&matrix));
+    for name in ["a", "b", "a, with all", "b, with all", SUM] {
+        assert!(page.contains(&format!("<th scope=\"col\">{name}</th>")), "{name}");
+    }
+    let row = page.split("<tr><th>sequential, 1 thread, 100 % read, ").nth(1).unwrap();
+    let row = row.split("</tr>").next().unwrap();
+    let cells = row.split("<td").skip(1).map(|cell| cell.split(['>', '<']).nth(1).unwrap());
+    let cells: Vec<&str> = cells.map(|cell| cell.trim_start_matches("\u{25bc} ")).collect();
+    assert_eq!(cells, ["10.0", "20.0", "5.0", "10.0", "15.0"]);
+    assert!(page.contains(">block size</text>") && page.contains(">MB/s</text>"));
+    let text = text(&matrix, &results(&matrix), Look { width: 200, colour: false });
+    assert!(
+        text.contains(
+            "0: all, 100 % read, sequential, 1 thread, 4k: 15.0 MB/s (a 5.00 MB/s, b 10.0 MB/s)"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_page_has_a_figure_for_each_order_and_a_row_for_each_combination() {
     let matrix = matrix();
     let results = results(&matrix);
