@@ -1,7 +1,7 @@
 //! The loop itself.
 
-use drivelab_core::record::{Stamp, Tally};
-use drivelab_core::request::Completion;
+use drivelab_core::record::Stamp;
+use drivelab_core::request::{Completion, Op};
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
 use drivelab_core::{Request, Target};
@@ -136,7 +136,14 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
     #[inline]
     fn send_due(&mut self) -> Result<Time, TargetError> {
         let (mut stamped, mut sent) = (None, 0);
-        while let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due()) {
+        loop {
+            let flush = match &self.held {
+                Some(held) => held.op == Op::Flush,
+                None => self.source.flush_next(),
+            };
+            let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due(flush)) else {
+                return Ok(Time::MAX);
+            };
             if sent == BATCH {
                 // No wait: only a look.
                 return Ok(Time::ZERO);
@@ -175,9 +182,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             let op = request.op;
             self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
-            self.pacer.sent();
+            self.pacer.sent(flush);
         }
-        Ok(Time::MAX)
     }
 
     /// Waits until something completes or the clock reads `until`, and counts.
@@ -226,7 +232,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             _ => self.meter.elapsed(self.clock),
         };
-        let Tally { ios, bytes, errors, .. } = *self.meter.tally();
+        let tally = self.meter.tally();
+        let (ios, bytes, errors) = (tally.ios(), tally.bytes(), tally.errors);
         let phase = self.phase;
         self.watch.tick(&Progress { phase, elapsed, whole, ios, bytes, errors });
     }

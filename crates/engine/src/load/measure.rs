@@ -19,17 +19,20 @@ struct Success {
     issued: Time,
     intended: Time,
     bytes: Bytes,
-    read: bool,
+    op: Op,
     cached: bool,
 }
 
 /// Counts completions into a [`Tally`].
 ///
 /// Where a batch has one stamp its requests are alike in everything that is counted, so those that
-/// follow each other are counted together: a third of the loop's own time there.
+/// follow each other are counted together: without that, counting is a quarter of the loop's own
+/// time there (docs/internals/engine.md).
 #[derive(Debug)]
 pub(super) struct Meter {
     tally: Tally,
+    /// Requests for data in the tally.
+    ios: u64,
     /// The last success, and how many like it are not in the tally yet.
     alike: Option<Success>,
     times: u64,
@@ -55,6 +58,7 @@ impl Meter {
         let seconds_max = usize::try_from(seconds).expect("at most SECONDS_MAX");
         Self {
             tally: Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() },
+            ios: 0,
             alike: None,
             times: 0,
             from,
@@ -77,11 +81,11 @@ impl Meter {
         self.end
     }
 
-    /// Requests that completed in the measured time, failed ones too.
+    /// Requests for data that completed in the measured time, and all that failed.
     #[inline]
     pub(super) fn done(&self) -> u64 {
-        let within = self.alike.is_some_and(|it| self.within(it.at));
-        self.tally.ios + self.tally.errors + if within { self.times } else { 0 }
+        let counts = self.alike.is_some_and(|it| it.op != Op::Flush && self.within(it.at));
+        self.ios + self.tally.errors + if counts { self.times } else { 0 }
     }
 
     /// The counts so far.
@@ -135,7 +139,7 @@ impl Meter {
         intended >= self.from && intended < self.end
     }
 
-    /// Counts one completion; whether it counts for throughput.
+    /// Counts one completion; whether it counts for throughput, which flushes do not.
     #[inline]
     pub(super) fn count(&mut self, sent: &Sent, done: &Completion) -> bool {
         let within = self.within(done.at);
@@ -152,7 +156,7 @@ impl Meter {
             issued: sent.issued,
             intended: sent.intended,
             bytes: sent.bytes,
-            read: sent.op == Op::Read,
+            op: sent.op,
             cached: matches!(done.served_by, ServedBy::DriveReadCache | ServedBy::DriveWriteCache),
         };
         if self.alike != Some(success) {
@@ -160,7 +164,7 @@ impl Meter {
             self.alike = Some(success);
         }
         self.times += 1;
-        within
+        within && sent.op != Op::Flush
     }
 
     /// Enters what was counted together.
@@ -169,19 +173,27 @@ impl Meter {
         let times = std::mem::take(&mut self.times);
         let Some(it) = self.alike.filter(|_| times > 0) else { return };
         let (within, meant) = (self.within(it.at), self.meant(it.intended));
+        let flush = it.op == Op::Flush;
         let tally = &mut self.tally;
         if meant {
-            tally.lat.record_times(it.at.since(it.intended), times);
-            tally.service.record_times(it.at.since(it.issued), times);
-            tally.late.record_times(it.issued.since(it.intended), times);
+            let of = tally.of_mut(it.op);
+            of.lat.record_times(it.at.since(it.intended), times);
+            of.service.record_times(it.at.since(it.issued), times);
+            if !flush {
+                tally.late.record_times(it.issued.since(it.intended), times);
+            }
         }
         if !within {
             return;
         }
-        tally.ios += times;
-        tally.reads += if it.read { times } else { 0 };
+        let of = tally.of_mut(it.op);
+        of.ios += times;
+        of.bytes += times * it.bytes.get();
         tally.from_drive_cache += if it.cached { times } else { 0 };
-        tally.bytes += times * it.bytes.get();
+        if flush {
+            return;
+        }
+        self.ios += times;
         let latency = it.at.since(it.intended).ns();
         if let Some(second) = self.second(it.at) {
             second.ios += times;
