@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tally::per_second;
 use super::{Latency, Stamp};
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, Series};
 use crate::units::Span;
 
 /// The figures of one job, or of all together.
@@ -43,6 +43,9 @@ pub struct JobRecord {
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
+    /// The distribution behind `lat_ns` over time; empty for acts one after the other.
+    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    pub lat_series: Series,
     /// The whole distribution behind `lat_ns`.
     pub lat_histogram: Histogram,
     /// Reads alone, where there were any.

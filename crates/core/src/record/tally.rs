@@ -1,7 +1,7 @@
 //! What is counted while a run goes on.
 
 use super::{JobRecord, Latency, OpRecord, Plateau, Second, Stamp};
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, Series};
 use crate::request::Op;
 use crate::units::Span;
 
@@ -65,6 +65,8 @@ pub struct Tally {
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
+    /// Latencies of requests for data over time.
+    pub series: Series,
 }
 
 impl Tally {
@@ -124,6 +126,7 @@ impl Tally {
             mine.lat_sum_ns = mine.lat_sum_ns.saturating_add(theirs.lat_sum_ns);
             mine.lat_max_ns = mine.lat_max_ns.max(theirs.lat_max_ns);
         }
+        self.series.merge(&other.series);
     }
 
     /// Adds what was done after this: times add up as well, and so does `cpu`, where both have it.
@@ -134,6 +137,8 @@ impl Tally {
         self.add_counts(next);
         self.elapsed += next.elapsed;
         self.seconds.extend_from_slice(&next.seconds);
+        // Acts of different lengths have no intervals in common; each keeps its own.
+        self.series = if first { next.series.clone() } else { Series::default() };
     }
 
     fn add_counts(&mut self, other: &Self) {
@@ -166,6 +171,7 @@ impl Tally {
             cpu_ns_per_io: self.cpu.filter(|_| ios > 0).map(|cpu| per_io(cpu, ios)),
             stamp: self.stamp,
             seconds: self.seconds.clone(),
+            lat_series: self.series.clone(),
             lat_histogram: lat,
             read: alone(Op::Read),
             write: alone(Op::Write),

@@ -56,8 +56,10 @@ impl Meter {
         let end = if workload.runtime.is_zero() { Time::MAX } else { from + workload.runtime };
         let seconds = end.since(from).ns().div_ceil(NS_PER_S).min(SECONDS_MAX);
         let seconds_max = usize::try_from(seconds).expect("at most SECONDS_MAX");
+        let mut tally = Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() };
+        tally.series.reserve(seconds);
         Self {
-            tally: Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() },
+            tally,
             ios: 0,
             alike: None,
             times: 0,
@@ -194,8 +196,10 @@ impl Meter {
             return;
         }
         self.ios += times;
-        let latency = it.at.since(it.intended).ns();
-        if let Some(second) = self.second(it.at) {
+        let (index, latency) = (self.second_of(it.at), it.at.since(it.intended));
+        self.tally.series.record(index, latency, times);
+        let latency = latency.ns();
+        if let Some(second) = self.second(index) {
             second.ios += times;
             second.bytes += times * it.bytes.get();
             second.lat_sum_ns = second.lat_sum_ns.saturating_add(latency.saturating_mul(times));
@@ -203,12 +207,17 @@ impl Meter {
         }
     }
 
-    /// The entry of the second that holds `at`; `None` beyond the first day.
+    /// The second that holds `at`, counted from the beginning of the measured time.
     #[inline]
-    fn second(&mut self, at: Time) -> Option<&mut Second> {
+    fn second_of(&self, at: Time) -> u64 {
         // The measured time includes its end but not its beginning, and so does each second.
-        let index = at.since(self.from).ns().saturating_sub(1) / NS_PER_S;
-        let index = usize::try_from(index).expect("within the measured time");
+        at.since(self.from).ns().saturating_sub(1) / NS_PER_S
+    }
+
+    /// The entry of a second; `None` beyond the first day.
+    #[inline]
+    fn second(&mut self, index: u64) -> Option<&mut Second> {
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
         let seconds = &mut self.tally.seconds;
         if index >= seconds.len() && index < self.seconds_max {
             seconds.resize(index + 1, Second::default());
@@ -222,6 +231,7 @@ impl Meter {
         self.tally.elapsed = self.end.since(self.from);
         // Seconds in which nothing completed are part of the series.
         let whole = self.tally.elapsed.ns().div_ceil(NS_PER_S);
+        self.tally.series.finish(whole);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX).min(self.seconds_max);
         self.tally.seconds.resize(whole, Second::default());
         self.tally

@@ -27,6 +27,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text.push('\n');
         text += &kinds(total).render(look);
     }
+    if let Some(course) = super::over_time::text(total, look) {
+        text.push('\n');
+        text += &course;
+    }
     if record.jobs.len() > 1 {
         text.push('\n');
         text += &jobs(record).render(look);

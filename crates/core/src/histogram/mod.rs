@@ -1,5 +1,9 @@
 //! A latency histogram: log-linear, of bounded size, mergeable.
 
+mod series;
+
+pub use series::Series;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Ratio, Span};
