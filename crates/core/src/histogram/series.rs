@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{BUCKETS as FINE, bounds, bucket};
 use crate::units::{Ratio, Span};
 
-/// Buckets of [`super::Histogram`] that are one here: 16 for each power of two, so a quantile is off
-/// by at most 3 %, and a second of a disk fills some dozens.
+/// Buckets of [`super::Histogram`] that are one here: 16 for each power of two, so a quantile is
+/// off by at most 3 %, and a second of a disk fills some dozens.
 const COARSENESS: usize = 8;
 const BUCKETS: usize = FINE / COARSENESS;
 /// Filled buckets of all intervals together: 1.3 MB at the ten bytes that each takes.
