@@ -213,6 +213,9 @@ fn late(course: Course<'_>) -> Option<Mark> {
     if lateness <= LATE {
         return None;
     }
+    // As exact as people read it.
+    let digit = 10_u64.pow(lateness.ns().ilog10().saturating_sub(2));
+    let lateness = Span::from_ns(lateness.ns() / digit * digit);
     mark(MarkId::Late, format!("one request in a hundred was sent {lateness} or more too late"))
 }
 

@@ -75,6 +75,9 @@ impl Histogram {
 
     /// Adds everything that `other` counted; exactly as if it had been counted here.
     pub fn merge(&mut self, other: &Self) {
+        if other.n == 0 {
+            return;
+        }
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }

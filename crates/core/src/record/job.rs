@@ -43,7 +43,8 @@ pub struct JobRecord {
     pub stamp: Stamp,
     /// Second by second.
     pub seconds: Vec<Second>,
-    /// The distribution behind `lat_ns` over time; empty for acts one after the other.
+    /// The distribution behind `lat_ns` over time. Kept for the whole of a run only, not for each
+    /// of its jobs; empty for acts one after the other.
     #[serde(default, skip_serializing_if = "Series::is_empty")]
     pub lat_series: Series,
     /// The whole distribution behind `lat_ns`.
@@ -63,6 +64,12 @@ pub struct JobRecord {
 }
 
 impl JobRecord {
+    /// The same without distributions over time, which are most of its size.
+    #[must_use]
+    pub fn without_series(self) -> Self {
+        Self { lat_series: Series::default(), ..self }
+    }
+
     /// The kinds of request that there were, each with its name in the plural.
     pub fn kinds(&self) -> impl Iterator<Item = (&'static str, &OpRecord)> {
         let kinds = [

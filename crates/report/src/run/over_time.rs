@@ -39,15 +39,16 @@ pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
     let mut table = Table::new(&columns);
     let iops: Vec<Option<f64>> = moments.iter().map(|moment| Some(moment.iops)).collect();
     let p99: Vec<Option<f64>> = moments.iter().map(|moment| moment.p99_ns).collect();
-    let rows: [(&str, &[Option<f64>], fn(f64) -> String); 2] =
-        [("IOPS", &iops, figures::count), ("p99", &p99, figures::span_ns)];
-    for (name, values, show) in rows {
-        let known = || values.iter().copied().flatten();
-        let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
-        let cells = [name.to_owned(), marks(values, most), show(least), show(most)];
-        table.row(cells.map(|cell| (cell, Style::new())).to_vec());
-    }
+    table.row(row("IOPS", &iops, figures::count));
+    table.row(row("p99", &p99, figures::span_ns));
     Some(table.render(look))
+}
+
+fn row(name: &str, values: &[Option<f64>], show: impl Fn(f64) -> String) -> Vec<(String, Style)> {
+    let known = || values.iter().copied().flatten();
+    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+    let cells = [name.to_owned(), marks(values, most), show(least), show(most)];
+    cells.map(|cell| (cell, Style::new())).to_vec()
 }
 
 /// The run in at most so many moments, and how many seconds each is.
@@ -75,9 +76,8 @@ fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
 fn marks(values: &[Option<f64>], most: f64) -> String {
     let mark = |value: &Option<f64>| match value {
         Some(value) if *value > 0.0 => {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 8")]
-            let height = (value / most * HEIGHTS.len() as f64).ceil() as usize;
-            HEIGHTS[height.clamp(1, HEIGHTS.len()) - 1]
+            let passed = |step: u8| value * 8.0 > most * f64::from(step);
+            HEIGHTS[(1..8).filter(|step| passed(*step)).count()]
         }
         _ => NOTHING,
     };
