@@ -121,7 +121,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             if self.clock >= self.meter.end() {
                 return Ok(End::Runtime);
             }
-            if self.meter.done() >= self.number_ios {
+            // The last of them is flushed like the others.
+            if self.meter.done() >= self.number_ios && !self.flush_next() {
                 return Ok(End::NumberIos);
             }
             if self.steady {
@@ -132,15 +133,21 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         }
     }
 
+    /// Whether the next request is a flush.
+    #[inline]
+    fn flush_next(&self) -> bool {
+        match &self.held {
+            Some(held) => held.op == Op::Flush,
+            None => self.source.flush_next(),
+        }
+    }
+
     /// Sends everything that is due and fits; says when there is more to send.
     #[inline]
     fn send_due(&mut self) -> Result<Time, TargetError> {
         let (mut stamped, mut sent) = (None, 0);
         loop {
-            let flush = match &self.held {
-                Some(held) => held.op == Op::Flush,
-                None => self.source.flush_next(),
-            };
+            let flush = self.flush_next();
             let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due(flush)) else {
                 return Ok(Time::MAX);
             };
@@ -150,7 +157,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             sent += 1;
             // A number of requests is met exactly: what is outstanding will be counted too.
-            if self.meter.done() + self.slots.in_use() as u64 >= self.number_ios {
+            let all = self.meter.done() + self.slots.in_use() as u64 >= self.number_ios;
+            if all && !flush {
                 return Ok(Time::MAX);
             }
             let now = match (self.stamp, stamped) {

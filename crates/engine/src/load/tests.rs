@@ -285,10 +285,12 @@ fn flushes_are_timed_but_are_no_work_done() {
     let record = tally.record();
     assert_eq!((record.iops, record.write.unwrap().ios), (500.0, 500));
     assert_eq!((record.read, record.trim, record.flush.unwrap().lat_ns.p50), (None, None, MS.ns()));
-    // A number of requests is one of writes.
-    let ten = WorkloadOptions { number_ios: Some(10), ..flushed(closed(2, SECOND)) };
-    let (tally, _) = load(Steady::new(MS), ten);
-    assert_eq!((tally.ios(), tally.of(Op::Flush).ios), (10, 9));
+    // A number of requests is one of writes, and the last is flushed too.
+    for iodepth in [1, 2, 3, 16] {
+        let ten = WorkloadOptions { number_ios: Some(10), ..flushed(closed(iodepth, SECOND)) };
+        let (tally, _) = load(Steady::new(MS), ten);
+        assert_eq!((tally.ios(), tally.of(Op::Flush).ios), (10, 10), "depth {iodepth}");
+    }
 }
 
 #[test]
