@@ -67,7 +67,7 @@ impl Measurement {
                 seed: self.seed,
                 workload: self.workload.clone(),
             },
-            jobs: outcome.jobs.iter().map(Tally::record).collect(),
+            jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
             total: outcome.total.record(),
             marks: outcome.marks,
             host: Some(drivelab_engine::host(Path::new("/"))),

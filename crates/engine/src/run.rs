@@ -213,7 +213,7 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
     let cpu = (plans.len() == 1).then_some((done.cpu, done.waited));
     let moved = |device| -> u64 {
         let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
-        same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes).sum()
+        same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes()).sum()
     };
     let around: Vec<Vec<Mark>> = ready
         .iter()

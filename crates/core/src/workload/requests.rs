@@ -63,7 +63,7 @@ impl Requests {
                   request that reaches nothing"
     )]
     pub fn next(&mut self, id: RequestId) -> Request {
-        if self.fsync > 0 && self.writes_since_flush >= self.fsync {
+        if self.flush_next() {
             self.writes_since_flush = 0;
             return Request::flush(id.0);
         }
@@ -79,6 +79,12 @@ impl Requests {
             Some(in_order) => in_order.next(sectors, || addresses.next(&mut self.places, sectors)),
         };
         Request { id, op, lba, sectors, fua: self.sync && op == Op::Write }
+    }
+
+    /// Whether the next request is a flush.
+    #[inline]
+    pub fn flush_next(&self) -> bool {
+        self.fsync > 0 && self.writes_since_flush >= self.fsync
     }
 
     fn next_op(&mut self) -> Op {

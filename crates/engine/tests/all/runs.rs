@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::Conduct;
-use drivelab_core::record::{MarkId, Stamp};
+use drivelab_core::record::{MarkId, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_core::{Conduct, Op};
 use drivelab_engine::{
     Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
     run_together,
@@ -80,11 +80,11 @@ fn every_kind_of_run_lays_its_file_out_and_counts_exactly() {
                     outcome => outcome.expect(&what),
                 };
                 let total = &outcome.total;
-                assert_eq!((total.ios, total.errors), (500, 0), "{what}");
-                assert_eq!((total.lat.n(), total.bytes), (500, 500 * 4096), "{what}");
-                assert_eq!(total.reads > 0, rw.reads(), "{what}");
-                assert_eq!(total.reads < total.ios, rw.writes(), "{what}");
-                assert!(total.service.max() <= total.lat.max(), "{what}");
+                assert_eq!((total.ios(), total.errors), (500, 0), "{what}");
+                assert_eq!((total.lat().n(), total.bytes()), (500, 500 * 4096), "{what}");
+                assert_eq!(total.of(Op::Read).ios > 0, rw.reads(), "{what}");
+                assert_eq!(total.of(Op::Read).ios < total.ios(), rw.writes(), "{what}");
+                assert!(total.service().max() <= total.lat().max(), "{what}");
                 assert_eq!((outcome.end, outcome.ioengine), (End::NumberIos, ioengine), "{what}");
                 assert_eq!(fs::metadata(scratch.path("new")).unwrap().len(), 8 << 20, "{what}");
             }
@@ -97,8 +97,8 @@ fn jobs_merge_exactly() {
     let scratch = Scratch::new("run");
     let plan = RunPlan { numjobs: 3, ..plan(scratch.path("new"), requests(Rw::RandRead, 300)) };
     let outcome = quietly(&plan).unwrap();
-    assert_eq!(outcome.jobs.iter().map(|job| job.ios).collect::<Vec<_>>(), [300; 3]);
-    assert_eq!((outcome.total.ios, outcome.total.lat.n()), (900, 900));
+    assert_eq!(outcome.jobs.iter().map(Tally::ios).collect::<Vec<_>>(), [300; 3]);
+    assert_eq!((outcome.total.ios(), outcome.total.lat().n()), (900, 900));
     let longest = outcome.jobs.iter().map(|job| job.elapsed).max();
     assert_eq!(Some(outcome.total.elapsed), longest);
     assert!(outcome.total.cpu > Some(Span::ZERO));
@@ -111,7 +111,7 @@ fn an_open_loop_on_a_file_keeps_its_rate() {
     let options = WorkloadOptions { rate_iops: Some(2000), ..requests(Rw::RandRead, 200) };
     let outcome = quietly(&plan(scratch.path("new"), options)).unwrap();
     // The 200th request is due after 99.5 ms and none is sent before it is due.
-    assert_eq!(outcome.total.ios, 200);
+    assert_eq!(outcome.total.ios(), 200);
     assert!(outcome.total.elapsed >= Span::from_us(99_500), "{}", outcome.total.elapsed);
 }
 
@@ -153,7 +153,7 @@ fn stopping_a_run_keeps_what_is_done() {
     let control = Control { stop: &stop, progress: &stop_soon };
     let outcome = run(&plan(scratch.path("new"), endless), &control).unwrap();
     assert_eq!(outcome.end, End::Stopped);
-    assert!(outcome.total.ios > 0 && ticks.load(Ordering::Relaxed) > 1);
+    assert!(outcome.total.ios() > 0 && ticks.load(Ordering::Relaxed) > 1);
     assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::Interrupted));
 }
 

@@ -1,5 +1,6 @@
 //! Stored runs: read again, shown, and turned into metrics.
 
+mod over_time;
 mod parse;
 mod steady;
 mod text;
