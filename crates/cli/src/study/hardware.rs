@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use drivelab_core::Conduct;
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
@@ -156,6 +157,7 @@ impl Bench for Hardware {
                 path: self.path.clone(),
                 workload: Workload { size: Some(size), ..workload.clone() },
                 numjobs: 1,
+                conduct: Conduct::default(),
                 seed,
                 ioengine: arm.ioengine,
                 polling: drivelab_core::Polling::default(),

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::Op;
 use drivelab_core::record::{MarkId, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_core::{Conduct, Op};
 use drivelab_engine::{
     Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
+    run_together,
 };
 
 use crate::left_out;
@@ -21,6 +22,7 @@ fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
         path,
         workload: options.check().unwrap(),
         numjobs: 1,
+        conduct: Conduct::default(),
         seed: 1,
         ioengine: None,
         direct: false,
@@ -206,4 +208,38 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
         let found = verify(&path, &state, Promise::Acknowledged).unwrap();
         assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
     }
+}
+
+#[test]
+fn a_flush_after_the_last_request_leaves_the_counts_alone() {
+    let scratch = Scratch::new("run");
+    let conduct = Conduct { end_fsync: true, ..Conduct::default() };
+    let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Write, 8)) };
+    let total = quietly(&plan).unwrap().total;
+    assert_eq!((total.ios, total.lat.n(), total.errors), (8, 8, 0));
+}
+
+#[test]
+fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
+    let scratch = Scratch::new("run");
+    let job = |number, exit_all| RunPlan {
+        conduct: Conduct { exit_all, ..Conduct::default() },
+        ..plan(scratch.path("data"), requests(Rw::RandRead, number))
+    };
+    let stop = AtomicBool::new(false);
+    let control = Control { stop: &stop, progress: &|_| {} };
+    let plans = [job(100, true), job(u64::MAX, false)];
+    let outcomes = run_together(&plans, &control).unwrap();
+    assert_eq!((outcomes[0].total.ios, outcomes[0].end), (100, End::NumberIos));
+    assert_eq!(outcomes[1].end, End::Runtime);
+    assert!(outcomes.iter().flat_map(|it| &it.marks).all(|it| it.id != MarkId::Interrupted));
+}
+
+#[test]
+fn a_job_that_begins_later_has_all_its_requests() {
+    let scratch = Scratch::new("run");
+    let conduct = Conduct { start_delay: Span::from_ms(1), ..Conduct::default() };
+    let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Read, 10)) };
+    let total = quietly(&plan).unwrap().total;
+    assert_eq!((total.ios, total.lat.n()), (10, 10));
 }

@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivelab_core::Polling;
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
 use drivelab_core::record::Stamp;
+use drivelab_core::{Conduct, Polling};
 use drivelab_engine::Progress as Step;
 use serde_json::json;
 
@@ -77,6 +77,7 @@ fn measurements(
         path: target.into(),
         workload: workload.clone(),
         numjobs: cell.threads,
+        conduct: Conduct::default(),
         seed: matrix.seed,
         ioengine: None,
         polling: Polling::default(),
