@@ -35,10 +35,10 @@ struct Figures {
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
 fn figures(tally: &Tally) -> Figures {
     let quantile = |percent| {
-        let found = tally.lat.quantile(Ratio::percent(percent)).expect("there were requests");
+        let found = tally.lat().quantile(Ratio::percent(percent)).expect("there were requests");
         found.ns() as f64 / 1e3
     };
-    let iops = tally.ios as f64 * 1e9 / tally.elapsed.ns() as f64;
+    let iops = tally.ios() as f64 * 1e9 / tally.elapsed.ns() as f64;
     Figures { iops, p50_us: quantile(50), p99_us: quantile(99) }
 }
 

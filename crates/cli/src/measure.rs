@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Polling;
 use drivelab_core::record::{Attached, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
+use drivelab_core::{Conduct, Polling};
 use drivelab_engine::{
     Control, GuardError, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError,
     RunOutcome, RunPlan,
@@ -23,6 +23,7 @@ pub(crate) struct Measurement {
     pub(crate) path: PathBuf,
     pub(crate) workload: Workload,
     pub(crate) numjobs: u32,
+    pub(crate) conduct: Conduct,
     pub(crate) seed: u64,
     pub(crate) ioengine: Option<IoEngine>,
     pub(crate) polling: Polling,
@@ -40,6 +41,7 @@ impl Measurement {
             path: self.path.clone(),
             workload: self.workload.clone(),
             numjobs: self.numjobs,
+            conduct: self.conduct,
             seed: self.seed,
             ioengine: self.ioengine,
             polling: self.polling,
@@ -65,7 +67,7 @@ impl Measurement {
                 seed: self.seed,
                 workload: self.workload.clone(),
             },
-            jobs: outcome.jobs.iter().map(Tally::record).collect(),
+            jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
             total: outcome.total.record(),
             marks: outcome.marks,
             host: Some(drivelab_engine::host(Path::new("/"))),
@@ -98,6 +100,16 @@ pub(crate) fn together(
     measurements: &[Measurement],
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Together, Failure> {
+    sections(measurements, &vec![1; measurements.len()], progress)
+}
+
+/// The same where `lengths` says how many measurements, one after the other in the list, are copies
+/// of one that has but one record.
+pub(crate) fn sections(
+    measurements: &[Measurement],
+    lengths: &[usize],
+    progress: &(dyn Fn(&Progress) + Sync),
+) -> Result<Together, Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress };
     // Before the run: during it, the run itself is what keeps the disk busy.
@@ -111,9 +123,33 @@ pub(crate) fn together(
     if let [only] = &outcomes[..] {
         total.cpu = only.total.cpu;
     }
-    let made = measurements.iter().zip(outcomes).zip(attached);
-    let records = made.map(|((it, outcome), attached)| it.record(outcome, attached));
-    Ok(Together { records: records.collect(), total })
+    let mut made = measurements.iter().zip(outcomes).zip(attached);
+    let mut records = Vec::new();
+    for &length in lengths {
+        let copies: Vec<_> = made.by_ref().take(length).collect();
+        records.extend(one_record(copies));
+    }
+    Ok(Together { records, total })
+}
+
+/// The record of all copies of a measurement.
+fn one_record(copies: Vec<((&Measurement, RunOutcome), Attached)>) -> Option<RunRecord> {
+    let targets: Vec<String> =
+        copies.iter().map(|((it, _), _)| it.path.display().to_string()).collect();
+    let mut copies = copies.into_iter();
+    let ((measurement, mut all), attached) = copies.next()?;
+    for ((_, outcome), _) in copies {
+        all.total.merge(&outcome.total);
+        all.jobs.extend(outcome.jobs);
+        let news =
+            outcome.marks.into_iter().filter(|mark| all.marks.iter().all(|it| it.id != mark.id));
+        let news: Vec<_> = news.collect();
+        all.marks.extend(news);
+    }
+    let mut record = measurement.record(all, attached);
+    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
+    record.target = targets.join(", ");
+    Some(record)
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.
@@ -145,6 +181,7 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
         path: path.to_owned(),
         workload,
         numjobs: 1,
+        conduct: Conduct::default(),
         seed,
         ioengine: None,
         polling: Polling::default(),

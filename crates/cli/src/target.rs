@@ -104,7 +104,7 @@ pub(crate) fn simulate(
             seed,
             workload: workload.clone(),
         },
-        jobs: vec![total.clone()],
+        jobs: vec![total.clone().without_series()],
         total,
         marks,
         host: None,

@@ -1,8 +1,21 @@
 //! `durability`: promises, and who keeps them.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::Child;
 
 use crate::common::{begin, drivelab, folder, said};
+
+/// A keeper of notes, in the file `kept`, and where it listens.
+fn keeper(folder: &Path) -> (Child, String) {
+    let mut keeper = begin(folder, &["durability", "--listen", "127.0.0.1:0", "--ledger", "kept"]);
+    let mut words = BufReader::new(keeper.stderr.take().unwrap());
+    let mut line = String::new();
+    words.read_line(&mut line).unwrap();
+    keeper.stderr = Some(words.into_inner());
+    let address = line.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap();
+    (keeper, address.trim_end_matches(';').to_owned())
+}
 
 #[test]
 fn promises_of_a_plain_file_are_kept_and_a_lost_page_is_found() {
@@ -32,14 +45,9 @@ fn promises_of_a_plain_file_are_kept_and_a_lost_page_is_found() {
 #[test]
 fn another_machine_keeps_the_promises() {
     let folder = folder();
-    let mut keeper =
-        begin(folder.path(), &["durability", "--listen", "127.0.0.1:0", "--ledger", "kept"]);
-    let mut words = BufReader::new(keeper.stderr.take().unwrap());
-    let mut line = String::new();
-    words.read_line(&mut line).unwrap();
-    let address = line.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap();
+    let (keeper, address) = keeper(folder.path());
     let arguments =
-        ["durability", "pages", "--size", "64k", "--runtime", "300ms", "--server", address];
+        ["durability", "pages", "--size", "64k", "--runtime", "300ms", "--server", &address];
     let wrote = drivelab(folder.path(), &arguments);
     assert_eq!(wrote.code, 0, "{wrote:?}");
     let kept = said(keeper.wait_with_output().unwrap());
@@ -48,7 +56,7 @@ fn another_machine_keeps_the_promises() {
         drivelab(folder.path(), &["durability", "pages", "--verify", "--ledger", "kept"]);
     assert_eq!(verified.code, 0, "{verified:?}");
     assert!(verified.out.contains("every promise was kept"), "{verified:?}");
-    drivelab(folder.path(), &["durability", "pages", "--server", address])
+    drivelab(folder.path(), &["durability", "pages", "--server", &address])
         .failed(3, &["nobody keeps at", "--listen"]);
 }
 
@@ -98,16 +106,10 @@ fn a_modelled_disk_knows_how_often_it_comes_round() {
 #[test]
 fn a_keeper_that_is_interrupted_says_what_it_has() {
     let folder = folder();
-    let mut keeper =
-        begin(folder.path(), &["durability", "--listen", "127.0.0.1:0", "--ledger", "kept"]);
-    let mut words = BufReader::new(keeper.stderr.take().unwrap());
-    let mut line = String::new();
-    words.read_line(&mut line).unwrap();
-    let address = line.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap();
+    let (keeper, address) = keeper(folder.path());
     // A writer that was cut off in the middle of a line, and whose machine says nothing more.
-    let mut silent = std::net::TcpStream::connect(address.trim_end_matches(';')).unwrap();
-    std::io::Write::write_all(&mut silent, b"drivelab-durability 1 7 4\nbegun 1 1 10\nkep")
-        .unwrap();
+    let mut silent = std::net::TcpStream::connect(&address).unwrap();
+    silent.write_all(b"drivelab-durability 1 7 4\nbegun 1 1 10\nkep").unwrap();
     let mut answer = [0; 3];
     std::io::Read::read_exact(&mut silent, &mut answer).unwrap();
     assert_eq!(&answer, b"ok\n");
@@ -117,4 +119,15 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     assert!(kept.code == 0 && kept.out.contains("1 notes are in kept"), "{kept:?}");
     let ledger = std::fs::read_to_string(folder.path().join("kept")).unwrap();
     assert_eq!(ledger, "drivelab-durability 1 7 4\nbegun 1 1 10\n");
+}
+
+#[test]
+fn a_keeper_does_not_listen_to_a_line_without_end() {
+    let folder = folder();
+    let (keeper, address) = keeper(folder.path());
+    let mut flood = std::net::TcpStream::connect(&address).unwrap();
+    // It hangs up at some point, which then is where writing fails.
+    while flood.write_all(&[b'7'; 4096]).is_ok() {}
+    let ended = said(keeper.wait_with_output().unwrap());
+    assert!(ended.code != 0 && ended.err.contains("this is no writer of pages"), "{ended:?}");
 }

@@ -4,6 +4,7 @@
 //! clock and no `unsafe` in this crate; time is integer nanoseconds and is always an argument.
 #![forbid(unsafe_code)]
 
+mod conduct;
 pub mod config;
 pub mod device;
 pub mod dispatch;
@@ -20,6 +21,7 @@ pub mod trace;
 pub mod units;
 pub mod workload;
 
+pub use conduct::Conduct;
 pub use device::{Destaged, Device};
 pub use histogram::Histogram;
 pub use polling::Polling;

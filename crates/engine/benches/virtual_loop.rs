@@ -64,7 +64,7 @@ fn million_per_s(iodepth: u32) -> f64 {
     let control = Control { stop: &stop, progress: &|_| {} };
     let began = Instant::now();
     let loaded = simulate(device, &workload, 1, &control).expect("the workload fits the drive");
-    assert_eq!(loaded.tally.ios, REQUESTS);
+    assert_eq!(loaded.tally.ios(), REQUESTS);
     5.0 / began.elapsed().as_secs_f64()
 }
 

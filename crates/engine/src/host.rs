@@ -23,8 +23,13 @@ pub fn host(root: &Path) -> Host {
 }
 
 /// This machine's memory; nothing where the kernel does not tell.
-pub(crate) fn memory() -> Bytes {
+pub fn memory() -> Bytes {
     memory_in(&fs::read_to_string("/proc/meminfo").unwrap_or_default())
+}
+
+/// Bytes of a page of memory.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
 }
 
 /// The processors this process may run on.

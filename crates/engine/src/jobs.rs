@@ -1,5 +1,6 @@
 //! Several jobs at once: a thread each, pinned, started together, merged exactly.
 
+use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,19 +8,23 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use drivelab_core::record::Stamp;
+use drivelab_core::target::TargetError;
 use drivelab_core::units::{Bytes, SECTOR_BYTES, Span};
 use drivelab_core::workload::{Requests, Workload};
-use drivelab_core::{Polling, Rng, Target};
+use drivelab_core::{Conduct, Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
 use crate::conditions::{self, Counters};
 use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus, waited};
 use crate::ioengine::IoEngine;
-use crate::load::{self, Control, Job, LoadError, Loaded, Phase, Progress, Watch};
+use crate::load::{self, Control, End, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
 use crate::uring::Ring;
 use crate::verify::{Books, State};
+
+/// How often a job that waits for its turn looks whether the run is over.
+const LOOK_UP: Span = Span::from_ms(100);
 
 /// What the jobs of one group share.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +33,7 @@ pub(crate) struct Jobs<'a> {
     pub(crate) ioengine: IoEngine,
     pub(crate) workload: &'a Workload,
     pub(crate) numjobs: u32,
+    pub(crate) conduct: Conduct,
     pub(crate) seed: u64,
     pub(crate) stamp: Stamp,
     pub(crate) polling: Polling,
@@ -36,9 +42,14 @@ pub(crate) struct Jobs<'a> {
 }
 
 impl Jobs<'_> {
-    /// Whether each job has a part of the region of its own.
-    fn parted(&self) -> bool {
-        self.state.is_some() || !self.workload.rw.is_random()
+    /// What the job of this number does.
+    fn workload_of(&self, index: u32) -> Workload {
+        let parted = self.state.is_some() || !self.workload.rw.is_random();
+        let numjobs = if parted { self.numjobs } else { 1 };
+        match self.conduct.offset_increment {
+            Some(step) => behind(self.workload, self.opened.capacity, step, index),
+            None => share(self.workload, self.opened.capacity, index, numjobs),
+        }
     }
 }
 
@@ -62,6 +73,8 @@ pub(crate) enum JobError {
     Load(#[from] LoadError),
     #[error("cannot set up {0}")]
     Setup(IoEngine, #[source] io::Error),
+    #[error(transparent)]
+    Target(#[from] TargetError),
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
 }
@@ -77,6 +90,7 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
         clock: Clock::start(),
         gate: Gate::new(all),
         failed: AtomicBool::new(false),
+        over: AtomicBool::new(false),
         counts: [const { AtomicU64::new(0) }; 3],
         cpu: Mutex::new((Span::MAX, Span::ZERO)),
         waited: AtomicU64::new(0),
@@ -146,8 +160,7 @@ fn one(
     (index, thread, group): (u32, u32, usize),
     shared: &Shared<'_>,
 ) -> Result<Option<Loaded>, JobError> {
-    let numjobs = if jobs.parted() { jobs.numjobs } else { 1 };
-    let workload = share(jobs.workload, jobs.opened.capacity, index, numjobs);
+    let workload = jobs.workload_of(index);
     let books = jobs.state.map(|state| Books { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
     let file = FileJob {
@@ -166,17 +179,18 @@ fn one(
         books,
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
+    let around = Around { conduct: jobs.conduct, file: &jobs.opened.file };
     let device = jobs.opened.device;
     let watch = JobWatch { shared, thread, group, device, told: [0; 3], waited: Span::ZERO };
     match jobs.ioengine {
         IoEngine::IoUring => {
             let ring = Ring::new(file).map_err(|error| JobError::Setup(jobs.ioengine, error));
-            together(ring, job, watch)
+            together(ring, job, (around, watch))
         }
-        IoEngine::Psync => together(Ok(Psync::new(file)), job, watch),
+        IoEngine::Psync => together(Ok(Psync::new(file)), job, (around, watch)),
         IoEngine::Null => {
             let null = Null::new(file.clock, file.stamp, file.capacity, file.iodepth);
-            together(Ok(null), job, watch)
+            together(Ok(null), job, (around, watch))
         }
     }
 }
@@ -185,7 +199,7 @@ fn one(
 fn together<T: Target>(
     target: Result<T, JobError>,
     job: Job<'_>,
-    mut watch: JobWatch<'_>,
+    (around, mut watch): (Around<'_>, JobWatch<'_>),
 ) -> Result<Option<Loaded>, JobError> {
     let shared = watch.shared;
     let mut target = match target {
@@ -196,11 +210,52 @@ fn together<T: Target>(
             return Err(error);
         }
     };
-    Ok(Some(load::run(&mut target, job, &mut watch)?))
+    around.delay(&mut target, &mut watch)?;
+    let mut loaded = load::run(&mut target, job, &mut watch)?;
+    if shared.over.load(Ordering::Relaxed) && !shared.control.stopped() {
+        // Its time was that of the first to be done.
+        loaded.end = End::Runtime;
+    }
+    shared.over.fetch_or(around.conduct.exit_all, Ordering::Relaxed);
+    if around.conduct.end_fsync && job.workload.rw.sends() {
+        around.flush(&mut target, &mut loaded);
+    }
+    Ok(Some(loaded))
 }
 
-/// The first job draws what a single one would; the others draw something else.
-pub(crate) fn seed_of(seed: u64, index: u32) -> u64 {
+/// What a job does before its first request and after its last.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    conduct: Conduct,
+    file: &'a File,
+}
+
+impl Around<'_> {
+    /// Waits until it is this job's turn, or nobody's any more.
+    fn delay<T: Target>(self, target: &mut T, watch: &mut JobWatch<'_>) -> Result<(), TargetError> {
+        let due = target.now() + self.conduct.start_delay;
+        // There is nothing that could complete.
+        let mut completed = Vec::new();
+        while target.now() < due && !watch.stop() {
+            let soon = target.now() + LOOK_UP;
+            target.wait(due.min(soon), &mut completed)?;
+        }
+        Ok(())
+    }
+
+    /// Brings what was written to the medium. The bytes then took so much longer; a flush that
+    /// fails is one request that did.
+    fn flush<T: Target>(self, target: &mut T, loaded: &mut Loaded) {
+        let before = target.now();
+        let failed = self.file.sync_all().is_err();
+        loaded.tally.elapsed += target.now().since(before);
+        loaded.tally.errors += u64::from(failed);
+    }
+}
+
+/// The seed of copy `index` of a job: the first draws what a single one would, the others something
+/// else.
+pub fn seed_of(seed: u64, index: u32) -> u64 {
     // Parts 0 to 4 of a seed belong to the workload and to what is written.
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
@@ -225,10 +280,18 @@ pub(crate) fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u
 
 /// Refuses a workload whose requests do not fit the open target, as each job would.
 pub(crate) fn requests_fit(jobs: &Jobs<'_>) -> Result<(), LoadError> {
-    let numjobs = if jobs.parted() { jobs.numjobs } else { 1 };
-    let workload = share(jobs.workload, jobs.opened.capacity, numjobs - 1, numjobs);
-    Requests::new(&workload, jobs.opened.capacity, jobs.seed)?;
+    let last = jobs.workload_of(jobs.numjobs - 1);
+    Requests::new(&last, jobs.opened.capacity, jobs.seed)?;
     Ok(())
+}
+
+/// What job `index` does where each begins `step` behind the one before, overlapping or not; what
+/// would lie beyond the end of the target is left out.
+fn behind(workload: &Workload, capacity: Bytes, step: Bytes, index: u32) -> Workload {
+    let offset = workload.offset.get().saturating_add(step.get().saturating_mul(index.into()));
+    let rest = Bytes::new(capacity.get().saturating_sub(offset));
+    let size = workload.size.map(|size| if index > 0 { size.min(rest) } else { size });
+    Workload { offset: Bytes::new(offset), size, ..workload.clone() }
 }
 
 /// Lets all jobs start together, or none.
@@ -266,6 +329,8 @@ struct Shared<'a> {
     gate: Gate,
     /// A job has failed, and the others may as well stop.
     failed: AtomicBool,
+    /// A job is done that ends the others with it.
+    over: AtomicBool,
     /// Requests, bytes and errors of all jobs, as far as they told.
     counts: [AtomicU64; 3],
     /// Processor time when the first job began to measure and when the last one ended.
@@ -290,7 +355,8 @@ struct JobWatch<'a> {
 impl Watch for JobWatch<'_> {
     #[inline]
     fn stop(&mut self) -> bool {
-        self.shared.control.stopped() || self.shared.failed.load(Ordering::Relaxed)
+        let flag = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        self.shared.control.stopped() || flag(&self.shared.failed) || flag(&self.shared.over)
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -336,9 +402,15 @@ impl Watch for JobWatch<'_> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::record::Tally;
+    use drivelab_core::target::Rejected;
+    use drivelab_core::units::Time;
     use drivelab_core::workload::{Rw, WorkloadOptions};
+    use drivelab_core::{Completion, Request};
+    use rustix::fs::{Mode, OFlags};
 
     use super::*;
+    use crate::testing::Scratch;
 
     #[test]
     fn jobs_with_parts_of_their_own_do_not_overlap() {
@@ -352,6 +424,53 @@ mod tests {
         let third = 853 * 4096;
         assert_eq!(part(Rw::Read, 0), (Bytes::ZERO, Bytes::new(third)));
         assert_eq!(part(Rw::Read, 2), (Bytes::new(2 * third), Bytes::new(third)));
+    }
+
+    /// A clock that is a millisecond later each time it is read.
+    struct Hurried(u64);
+
+    impl Target for Hurried {
+        fn now(&mut self) -> Time {
+            self.0 += 1_000_000;
+            Time::from_ns(self.0)
+        }
+
+        fn capacity(&self) -> Bytes {
+            Bytes::mib(1)
+        }
+
+        fn submit(&mut self, _: Request) -> Result<(), Rejected> {
+            unreachable!("nothing is asked of it")
+        }
+
+        fn wait(&mut self, _: Time, _: &mut Vec<Completion>) -> Result<(), TargetError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flush_after_the_end_takes_its_time_and_may_fail() {
+        let scratch = Scratch::new("jobs");
+        let good = File::open(scratch.file("data", b"data")).unwrap();
+        // A file that is open by name only cannot be flushed.
+        let bad = rustix::fs::open("/", OFlags::PATH, Mode::empty()).unwrap();
+        for (file, errors) in [(good, 0), (bad.into(), 1)] {
+            let around = Around { conduct: Conduct::default(), file: &file };
+            let tally = Tally { elapsed: Span::from_ms(5), ..Tally::default() };
+            let mut loaded = Loaded { tally, end: End::Runtime };
+            around.flush(&mut Hurried(0), &mut loaded);
+            assert_eq!((loaded.tally.elapsed, loaded.tally.errors), (Span::from_ms(6), errors));
+        }
+    }
+
+    #[test]
+    fn jobs_may_begin_behind_one_another_and_overlap() {
+        let size = Some(Bytes::mib(10));
+        let workload = WorkloadOptions { size, ..Default::default() }.check().unwrap();
+        let third = behind(&workload, Bytes::mib(20), Bytes::mib(4), 2);
+        assert_eq!((third.offset, third.size), (Bytes::mib(8), size));
+        let last = behind(&workload, Bytes::mib(20), Bytes::mib(4), 3);
+        assert_eq!((last.offset, last.size), (Bytes::mib(12), Some(Bytes::mib(8))));
     }
 
     #[test]

@@ -28,8 +28,9 @@ mod virtual_target;
 
 pub use file::{FileJob, Null, Psync};
 pub use guard::{GuardError, Membership, Use};
-pub use host::host;
+pub use host::{host, memory, page_size};
 pub use ioengine::{IoEngine, IoEngineError};
+pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use open::{LayoutError, OpenError, open_for_writing};
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};

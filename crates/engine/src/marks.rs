@@ -96,7 +96,7 @@ fn not_disk(course: Course<'_>, place: Place<'_>) -> Option<Mark> {
             format!("{holes} of the file's {all} were never written: reading them reaches no disk");
         return mark(MarkId::NotDisk, message);
     }
-    let typical = total.service.quantile(Ratio::percent(50))?;
+    let typical = total.service().quantile(Ratio::percent(50))?;
     if !place.direct || course.workload.rw.trims() || typical >= QUICKEST_DISK {
         return None;
     }
@@ -143,10 +143,10 @@ fn write_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
 
 fn drive_cache(total: &Tally) -> Option<Mark> {
     let cached = total.from_drive_cache;
-    if cached * 2 <= total.ios {
+    if cached * 2 <= total.ios() {
         return None;
     }
-    let share = cached * 100 / total.ios;
+    let share = cached * 100 / total.ios();
     mark(MarkId::DriveCache, format!("the drive's own cache answered {share} % of the requests"))
 }
 
@@ -193,7 +193,7 @@ fn unanswered(total: &Tally) -> Option<Mark> {
 }
 
 fn errors(total: &Tally) -> Option<Mark> {
-    let (errors, all) = (total.errors, total.ios + total.errors);
+    let (errors, all) = (total.errors, total.ios() + total.errors);
     if errors == 0 {
         return None;
     }
@@ -217,11 +217,14 @@ fn late(course: Course<'_>) -> Option<Mark> {
     if lateness <= LATE {
         return None;
     }
+    // As exact as people read it.
+    let digit = 10_u64.pow(lateness.ns().ilog10().saturating_sub(2));
+    let lateness = Span::from_ns(lateness.ns() / digit * digit);
     mark(MarkId::Late, format!("one request in a hundred was sent {lateness} or more too late"))
 }
 
 fn few(total: &Tally) -> Option<Mark> {
-    let n = total.lat.n();
+    let n = total.lat().n();
     if n >= FEW {
         return None;
     }
@@ -231,6 +234,7 @@ fn few(total: &Tally) -> Option<Mark> {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Op;
     use drivelab_core::workload::{Rw, WorkloadOptions};
 
     use super::*;
@@ -240,12 +244,12 @@ mod tests {
 
     /// A direct run of 10 s on a large file on a disk that raises no doubt.
     fn clean() -> (WorkloadOptions, Tally, Place<'static>) {
-        let mut total = Tally { elapsed: Span::from_secs(10), ios: FEW, ..Tally::default() };
-        for _ in 0..FEW {
-            total.lat.record(Span::from_us(80));
-            total.service.record(Span::from_us(80));
-            total.late.record(Span::ZERO);
-        }
+        let mut total = Tally { elapsed: Span::from_secs(10), ..Tally::default() };
+        let reads = total.of_mut(Op::Read);
+        reads.ios = FEW;
+        reads.lat.record_times(Span::from_us(80), FEW);
+        reads.service.record_times(Span::from_us(80), FEW);
+        total.late.record_times(Span::ZERO, FEW);
         total.cpu = Some(Span::from_secs(1));
         let place = Place {
             direct: true,
@@ -286,8 +290,9 @@ mod tests {
         check(|_, _, place| place.holes = Bytes::mib(1), &[MarkId::NotDisk]);
         check(|_, _, place| place.stand_in = Some("a loop device on image"), &[MarkId::NotDisk]);
         let quick = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
-            total.service = drivelab_core::Histogram::new();
-            total.service.record(Span::from_us(2));
+            let reads = total.of_mut(Op::Read);
+            reads.service = drivelab_core::Histogram::new();
+            reads.service.record(Span::from_us(2));
         };
         check(quick, &[MarkId::NotDisk]);
     }
@@ -362,13 +367,16 @@ mod tests {
     #[test]
     fn failures_and_small_numbers_are_told() {
         check(|_, total, _| total.errors = 3, &[MarkId::Errors]);
-        check(|_, total, _| total.lat = drivelab_core::Histogram::new(), &[MarkId::FewRequests]);
+        let few = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
+            total.of_mut(Op::Read).lat = drivelab_core::Histogram::new();
+        };
+        check(few, &[MarkId::FewRequests]);
     }
 
     #[test]
     fn a_simulation_says_so_and_tells_cache_hits_and_interruption() {
         let (options, mut total, _) = clean();
-        total.from_drive_cache = total.ios / 2 + 1;
+        total.from_drive_cache = total.ios() / 2 + 1;
         let workload = options.check().unwrap();
         let waited = Span::ZERO;
         let course =

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drivelab_core::Polling;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::workload::Workload;
+use drivelab_core::workload::{Workload, WorkloadError};
+use drivelab_core::{Conduct, Polling};
 
 use crate::conditions::{self, Counters};
 use crate::file::buffers::Buffers;
@@ -31,6 +31,8 @@ pub struct RunPlan {
     pub workload: Workload,
     /// Jobs that run together.
     pub numjobs: u32,
+    /// How they begin, share the target, and end.
+    pub conduct: Conduct,
     /// Seed of everything random.
     pub seed: u64,
     /// How I/O is done; the best there is where absent.
@@ -56,6 +58,7 @@ impl RunPlan {
             path,
             workload,
             numjobs: 1,
+            conduct: Conduct::default(),
             seed: 1,
             ioengine: None,
             polling: Polling::default(),
@@ -65,6 +68,13 @@ impl RunPlan {
             stamp: Stamp::Io,
             verify_state: None,
         }
+    }
+
+    /// Where the region of the last job begins.
+    fn last_offset(&self) -> u64 {
+        let step = self.conduct.offset_increment.unwrap_or_default().get();
+        let behind = step.saturating_mul(u64::from(self.numjobs.saturating_sub(1)));
+        self.workload.offset.get().saturating_add(behind)
     }
 
     /// Bytes of memory that its requests' buffers take.
@@ -153,6 +163,9 @@ impl RunError {
                 Some("lower `--iodepth` or `--numjobs`, or use `--ioengine=psync`".into())
             }
             Self::SteadyTogether { .. } => Some("raise `iodepth` instead of `numjobs`".into()),
+            Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => Some(
+                "lower `size`, or remove the file: then it is laid out as large as that".into(),
+            ),
             Self::Verify(StateError::Foreign { .. }) => {
                 Some("give another place with `--verify-state`".into())
             }
@@ -165,6 +178,7 @@ impl From<JobError> for RunError {
     fn from(error: JobError) -> Self {
         match error {
             JobError::Load(error) => Self::Load(error),
+            JobError::Target(error) => Self::Load(LoadError::Target(error)),
             JobError::Setup(ioengine, source) => Self::Setup { what: ioengine.to_string(), source },
             JobError::Thread(source) => {
                 Self::Setup { what: "a thread for each job".into(), source }
@@ -199,7 +213,7 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
     let cpu = (plans.len() == 1).then_some((done.cpu, done.waited));
     let moved = |device| -> u64 {
         let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
-        same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes).sum()
+        same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes()).sum()
     };
     let around: Vec<Vec<Mark>> = ready
         .iter()
@@ -243,7 +257,7 @@ impl<'a> Ready<'a> {
         let ask = Ask {
             path: &plan.path,
             workload,
-            size: workload.size.map(|size| Bytes::new(workload.offset.get() + size.get())),
+            size: workload.size.map(|size| Bytes::new(plan.last_offset() + size.get())),
             direct: plan.direct,
             polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
@@ -276,6 +290,7 @@ impl<'a> Ready<'a> {
             ioengine: self.ioengine,
             workload,
             numjobs: *numjobs,
+            conduct: self.plan.conduct,
             seed: *seed,
             stamp: *stamp,
             polling: *polling,

@@ -190,7 +190,7 @@ mod tests {
         };
         let control = Control { stop: &stop, progress: &|_| () };
         let (tally, moved) = simulate_threads(device, threads, &control).unwrap();
-        assert_eq!(tally.ios, moved.iter().map(|moved| moved.ios).sum::<u64>());
+        assert_eq!(tally.ios(), moved.iter().map(|moved| moved.ios).sum::<u64>());
         (taken.take(), moved)
     }
 

@@ -87,7 +87,7 @@ fn check<T: Target>(mut target: T, what: &str, change: impl FnOnce(&mut Workload
     let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io };
     let mut notes = Notes::default();
     let loaded = load::run(&mut target, job, &mut notes).unwrap();
-    assert!(loaded.tally.ios > 0 && notes.ticks > 3, "{what}: {} requests", loaded.tally.ios);
+    assert!(loaded.tally.ios() > 0 && notes.ticks > 3, "{what}: {} requests", loaded.tally.ios());
     let [ramp, measure, drain] = notes.began;
     assert_eq!((measure - ramp, drain - measure), (0, 0), "{what}");
     assert!(ASKED.with(Cell::get) > 0, "the counter counts");

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use drivelab_core::Conduct;
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
@@ -13,6 +14,7 @@ use super::file::Arm;
 use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
 use crate::measure::{self, Measurement};
+use crate::output;
 use crate::ui::Ui;
 
 /// The arms of a study on a real file.
@@ -37,6 +39,15 @@ impl Hardware {
         size: Bytes,
         ui: Ui,
     ) -> Result<Self, Failure> {
+        let mut writing = study.workloads.iter().filter(|named| named.workload.rw.writes());
+        if let Some(named) = writing.next()
+            && output::refuse_device(target).is_err()
+        {
+            let (name, target) = (&named.name, target.display());
+            let message = format!("`{target}` is a block device, and workload `{name}` writes");
+            return Err(Failure::bad_words(message)
+                .hint("a study writes files only: give one on a file system on that device"));
+        }
         measure::lay_out_if_missing(target, size, study.seed)?;
         let of_curve = study.curve.iter().flat_map(|curve| &curve.depths);
         Ok(Self {
@@ -156,6 +167,7 @@ impl Bench for Hardware {
                 path: self.path.clone(),
                 workload: Workload { size: Some(size), ..workload.clone() },
                 numjobs: 1,
+                conduct: Conduct::default(),
                 seed,
                 ioengine: arm.ioengine,
                 polling: drivelab_core::Polling::default(),

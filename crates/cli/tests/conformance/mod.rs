@@ -115,9 +115,9 @@ fn requests_are_answered_once_and_never_early(arm: &mut dyn Arm, least: Span) {
     for depth in [1, 32] {
         let (region, number) = (Bytes::new(PAGES * PAGE), 100);
         let tally = arm.load(&random_reads(depth, region, number), 7);
-        assert_eq!((tally.ios, tally.errors), (number, 0), "depth {depth}");
-        assert_eq!(tally.bytes, number * PAGE, "depth {depth}");
-        let fastest = tally.lat.min().expect("there were some");
+        assert_eq!((tally.ios(), tally.errors), (number, 0), "depth {depth}");
+        assert_eq!(tally.bytes(), number * PAGE, "depth {depth}");
+        let fastest = tally.lat().min().expect("there were some");
         assert!(fastest >= least, "depth {depth}: an answer after {fastest}");
     }
 }
@@ -166,7 +166,7 @@ fn a_served_drive_in_virtual_time_is_the_simulated_one_to_the_last_count() {
         let stop = std::sync::atomic::AtomicBool::new(false);
         let control = drivelab_engine::Control { stop: &stop, progress: &|_| () };
         let alone = drivelab_engine::simulate(kind.device(3), &workload, 5, &control).unwrap();
-        assert_eq!(served.lat, alone.tally.lat, "depth {depth}");
+        assert_eq!(served.lat(), alone.tally.lat(), "depth {depth}");
         assert_eq!(served.elapsed, alone.tally.elapsed, "depth {depth}");
     }
 }

@@ -1,15 +1,24 @@
 //! Job files as fio reads them: what to run, without a line changed.
 //!
 //! Every option either does here what it does there, or is accepted because it cannot change a
-//! figure, or is refused by name with what to write instead. None is silently ignored.
+//! figure, or is refused by name with what to write instead. None is silently ignored. Where an
+//! option is absent its default is fio's, not drivelab's.
 
+mod command;
+mod extent;
+mod noted;
+mod number;
 mod option;
 mod section;
 
+pub use extent::{Extent, ExtentError};
+
+use crate::conduct::Conduct;
 use crate::config::ConfigError;
 use crate::polling::Polling;
+use crate::units::Bytes;
 use crate::workload::WorkloadOptions;
-use section::Section;
+use section::{Section, Wrong};
 
 /// One job section, defaults of fio and of `[global]` filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,27 +27,40 @@ pub struct FileJob {
     pub name: String,
     /// Jobs of one group run together; each `stonewall` begins another.
     pub group: u32,
-    /// The file or device.
-    pub target: String,
-    /// What is asked of it.
+    /// The file or device that all copies of the job share, or one for each copy.
+    pub targets: Vec<String>,
+    /// What is asked of it, apart from where and how long.
     pub workload: WorkloadOptions,
-    /// How I/O is done, under drivelab's names; the best there is where absent.
-    pub ioengine: Option<&'static str>,
+    /// Where, and when it is through.
+    pub extent: Extent,
+    /// How I/O is done, under drivelab's names.
+    pub ioengine: &'static str,
     /// What is polled: `hipri` and `sqthread_poll`.
     pub polling: Polling,
     /// Past the page cache.
     pub direct: bool,
     /// Copies of the job that run together.
     pub numjobs: u32,
+    /// How they begin, share the target, and end.
+    pub conduct: Conduct,
     /// Seed of everything random.
     pub seed: u64,
-    /// The job ends when its region was transferred once, unless its time is up before.
-    pub once: bool,
     /// Accepted options that change nothing here, each with the reason.
     pub notes: Vec<String>,
 }
 
-/// Reads the job file `text`; `variable` gives the value of `${NAME}`.
+impl FileJob {
+    /// What is asked of a target of `length`, or of one that is to be made.
+    ///
+    /// # Errors
+    /// Nothing says how large the target is, or the options contradict each other.
+    pub fn workload(&self, length: Option<Bytes>) -> Result<WorkloadOptions, ExtentError> {
+        self.extent.apply(self.workload.clone(), length)
+    }
+}
+
+/// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of `${NAME}`,
+/// and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
 ///
 /// # Errors
 /// Names the line and the option that cannot be done, and what to write instead.
@@ -47,56 +69,122 @@ pub fn parse(
     text: &str,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<FileJob>, ConfigError> {
-    let mut global = Section::global();
-    let mut current: Option<Section> = None;
-    let mut jobs: Vec<FileJob> = Vec::new();
-    let mut group = 0;
-    let error = |line: usize, (message, hint): (String, Option<String>)| ConfigError {
+    let at = |(line, (message, hint)): (usize, Wrong)| ConfigError {
         file: file.to_owned(),
         line,
         column: 1,
         message,
         hint,
     };
-    let mut close = |section: Option<Section>| -> Result<(), ConfigError> {
-        let Some(section) = section else { return Ok(()) };
-        group += u32::from(section.stonewall && !jobs.is_empty());
-        let line = section.line;
-        jobs.push(section.job(group).map_err(|wrong| error(line, wrong))?);
-        Ok(())
-    };
-    let mut in_global = false;
-    for (number, line) in (1..).zip(text.lines()) {
-        let line = expand(line.trim(), variable).map_err(|wrong| error(number, (wrong, None)))?;
-        if line.is_empty() || line.starts_with([';', '#']) {
-            continue;
+    let mut jobs = Vec::new();
+    if let Some(commands) = command::commands(text).map_err(at)? {
+        for lines in commands {
+            // One command follows the other.
+            Reader::new(&mut jobs, true).read(lines, variable).map_err(at)?;
         }
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            close(current.take())?;
-            in_global = name == "global";
-            current = (!in_global).then(|| global.begin(name, number));
-            continue;
-        }
-        let (key, value) = line.split_once('=').unwrap_or((&line, ""));
-        let section = match &mut current {
-            Some(section) => section,
-            None if in_global => &mut global,
-            None => {
-                let message = format!("`{line}` stands before the first section");
-                return Err(error(number, (message, Some("begin with `[global]`".into()))));
-            }
-        };
-        option::set(section, key.trim(), value.trim()).map_err(|wrong| error(number, wrong))?;
+    } else {
+        let lines = (1..).zip(text.lines().map(str::to_owned)).collect();
+        Reader::new(&mut jobs, false).read(lines, variable).map_err(at)?;
     }
-    close(current)?;
     if jobs.is_empty() {
         let hint = Some("add one: `[job]` and below it `rw=randread`".into());
-        return Err(error(1, ("the file has no job section".into(), hint)));
+        return Err(at((1, ("the file has no job section".into(), hint))));
     }
     Ok(jobs)
 }
 
-/// Puts the values of `${NAME}` in.
+/// Makes jobs of lines.
+struct Reader<'a> {
+    jobs: &'a mut Vec<FileJob>,
+    global: Section,
+    /// The job section that is being read.
+    current: Option<Section>,
+    in_global: bool,
+    /// The next job begins a group.
+    apart: bool,
+}
+
+/// Values that fio knows by themselves.
+const KEYWORDS: &[&str] = &["$ncpus", "$pagesize", "$mb_memory"];
+
+impl<'a> Reader<'a> {
+    fn new(jobs: &'a mut Vec<FileJob>, apart: bool) -> Self {
+        Self { jobs, global: Section::global(), current: None, in_global: false, apart }
+    }
+
+    fn read(
+        mut self,
+        lines: Vec<(usize, String)>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), (usize, Wrong)> {
+        for (number, line) in lines {
+            // A comment may stand behind anything, as it may in fio.
+            let line = line.split([';', '#']).next().unwrap_or("").trim();
+            if line.is_empty() {
+                continue;
+            }
+            let line = expand(line, variable).map_err(|wrong| (number, (wrong, None)))?;
+            self.line(number, &line)?;
+        }
+        self.close()
+    }
+
+    fn line(&mut self, number: usize, line: &str) -> Result<(), (usize, Wrong)> {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            self.close()?;
+            self.in_global = name == "global";
+            self.current = (!self.in_global).then(|| self.global.begin(name, number));
+            return Ok(());
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        let section = match &mut self.current {
+            Some(section) => section,
+            None if self.in_global => &mut self.global,
+            None => {
+                let message = format!("`{line}` stands before the first section");
+                return Err((number, (message, Some("begin with `[global]`".into()))));
+            }
+        };
+        option::set(section, key.trim(), value.trim()).map_err(|wrong| (number, wrong))
+    }
+
+    /// Ends the job section that was being read.
+    fn close(&mut self) -> Result<(), (usize, Wrong)> {
+        let Some(section) = self.current.take() else { return Ok(()) };
+        let line = section.line;
+        let group = self.group(&section).map_err(|wrong| (line, wrong))?;
+        self.jobs.push(section.job(group).map_err(|wrong| (line, wrong))?);
+        self.apart = false;
+        Ok(())
+    }
+
+    /// With which jobs this one runs.
+    fn group(&self, section: &Section) -> Result<u32, Wrong> {
+        let before = match &section.wait_for {
+            None => None,
+            Some(name) => {
+                let found = self.jobs.iter().find(|job| job.name == *name);
+                let message = || (format!("no job before this one is called `{name}`"), None);
+                Some(found.ok_or_else(message)?)
+            }
+        };
+        let Some(last) = self.jobs.last() else { return Ok(0) };
+        if section.stonewall || self.apart {
+            return Ok(last.group + 1);
+        }
+        let Some(before) = before.filter(|before| before.group == last.group) else {
+            return Ok(last.group);
+        };
+        let name = &before.name;
+        if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
+            let message = format!("`wait_for={name}` would not wait for those that run with it");
+            return Err((message, Some("`stonewall` waits for all of them".into())));
+        }
+        Ok(last.group + 1)
+    }
+}
+
+/// Puts the values of `${NAME}` and of keywords in.
 fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = line;
@@ -110,7 +198,13 @@ fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
         expanded += &value;
         rest = behind;
     }
-    Ok(expanded + rest)
+    expanded += rest;
+    for keyword in KEYWORDS.iter().filter(|keyword| line.contains(**keyword)) {
+        if let Some(value) = variable(keyword) {
+            expanded = expanded.replace(keyword, &value);
+        }
+    }
+    Ok(expanded)
 }
 
 #[cfg(test)]

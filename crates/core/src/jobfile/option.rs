@@ -1,76 +1,11 @@
 //! Each of fio's options, and what becomes of it.
 
+use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
+use super::number::{Base, Part, Sided, read, switch, time};
 use super::section::{Section, Wrong};
-use crate::config::{Choice as _, Value, nearest};
-use crate::units::{Bytes, Span};
-use crate::workload::{BlockSizes, Distribution, Rw};
-
-/// Options that change no figure here, with the reason.
-const WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("group_reporting", "jobs and their total are always reported"),
-    ("thread", "a job is always a thread"),
-    ("norandommap", "random addresses are always drawn independently"),
-    ("randrepeat", "the same seed always draws the same"),
-    ("refill_buffers", "what is written never repeats"),
-    ("scramble_buffers", "what is written never repeats"),
-    ("invalidate", "the page cache is always told to let go of the file"),
-    ("fallocate", "files are always written throughout before they are read"),
-    ("iodepth_batch", "as many requests as there are go to the kernel together"),
-    ("iodepth_batch_submit", "as many requests as there are go to the kernel together"),
-    ("iodepth_batch_complete", "all that is complete is taken together"),
-    ("iodepth_batch_complete_min", "all that is complete is taken together"),
-    ("iodepth_batch_complete_max", "all that is complete is taken together"),
-    ("iodepth_low", "the queue is kept full"),
-    ("fixedbufs", "buffers are always registered"),
-    ("registerfiles", "files are always registered"),
-    ("gtod_reduce", "time stamps cost little enough to keep them all"),
-    ("gtod_cpu", "time stamps cost little enough to keep them all"),
-    ("clocksource", "the best clock is chosen"),
-    ("lat_percentiles", "latency is always from the intended moment"),
-    ("clat_percentiles", "latency is always from the intended moment"),
-    ("slat_percentiles", "latency is always from the intended moment"),
-    ("percentile_list", "the whole distribution is in the result"),
-    ("write_bw_log", "every second is in the result"),
-    ("write_lat_log", "every second is in the result"),
-    ("write_iops_log", "every second is in the result"),
-    ("log_avg_msec", "every second is in the result"),
-    ("log_hist_msec", "the whole distribution is in the result"),
-    ("disable_lat", "latency is always measured"),
-    ("disable_clat", "latency is always measured"),
-    ("disable_slat", "latency is always measured"),
-    ("disable_bw_measurement", "throughput is always measured"),
-    ("bwavgtime", "every second is in the result"),
-    ("iopsavgtime", "every second is in the result"),
-    ("eta", "progress shows where somebody watches"),
-    ("description", "it names the job for people"),
-    ("name", "the section has a name"),
-    ("exitall", "jobs that run together end by their own limits"),
-    ("random_generator", "the generator is always the same"),
-    ("allow_mounted_write", "a mounted device is never written"),
-    ("disk_util", "other I/O on the device is told where there is any"),
-    ("overwrite", "files are always laid out before they are written"),
-    ("end_fsync", "a flush after the end is not measured"),
-    ("fsync_on_close", "a flush after the end is not measured"),
-    ("create_serialize", "files are laid out before any job starts"),
-    ("file_service_type", "a job has one file"),
-    ("nrfiles", "a job has one file"),
-    ("openfiles", "a job has one file"),
-    ("unlink", "files are kept for the next run"),
-];
-
-/// Options of fio that drivelab calls otherwise or does not have.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("verify", "`drivelab run TARGET --verify` checks what was written"),
-    ("do_verify", "`drivelab run TARGET --verify-only` checks what was written"),
-    ("verify_only", "`drivelab run TARGET --verify-only` checks what was written"),
-    ("read_iolog", "`drivelab replay TRACE` replays"),
-    ("replay_no_stall", "`drivelab replay TRACE` replays"),
-    ("startdelay", "begin another group with `stonewall` instead"),
-    ("loops", "raise `runtime`, or `io_size`"),
-    ("latency_target", "`drivelab study` compares depths"),
-    ("fill_device", "give `size`"),
-    ("include", "put the lines of the other file in"),
-];
+use crate::config::{Choice as _, nearest};
+use crate::units::{Bytes, SECTOR_BYTES};
+use crate::workload::{BlockSizes, Rw};
 
 /// Options that are read here; what is unknown is held against them for a suggestion.
 const KNOWN: &[&str] = &[
@@ -79,13 +14,22 @@ const KNOWN: &[&str] = &[
     "bs",
     "blocksize",
     "bssplit",
+    "bsrange",
+    "blocksize_range",
+    "ba",
+    "blockalign",
     "size",
     "filesize",
     "io_size",
     "io_limit",
     "offset",
+    "fileoffset",
+    "offset_increment",
     "iodepth",
     "numjobs",
+    "nrfiles",
+    "nr_files",
+    "loops",
     "direct",
     "buffered",
     "ioengine",
@@ -93,20 +37,27 @@ const KNOWN: &[&str] = &[
     "timeout",
     "time_based",
     "ramp_time",
+    "startdelay",
     "rate",
     "rate_iops",
     "rate_process",
     "rwmixread",
     "rwmixwrite",
     "random_distribution",
+    "norandommap",
     "thinktime",
+    "thinktime_blocks",
     "fsync",
     "fdatasync",
+    "end_fsync",
     "sync",
     "filename",
+    "filename_format",
     "directory",
     "stonewall",
     "wait_for_previous",
+    "wait_for",
+    "exitall",
     "randseed",
     "number_ios",
     "percentage_random",
@@ -118,47 +69,60 @@ const KNOWN: &[&str] = &[
     "ss_ramp",
     "hipri",
     "sqthread_poll",
+    "kb_base",
+    "name",
 ];
 
 /// Sets one option.
 pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), Wrong> {
-    if set_workload(section, key, value)? || set_job(section, key, value)? {
+    if set_requests(section, key, value)?
+        || set_extent(section, key, value)?
+        || set_job(section, key, value)?
+    {
         return Ok(());
     }
-    if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == key) {
+    if let Some(why) = reason(WITHOUT_EFFECT, key) {
         section.note(key, why);
         return Ok(());
     }
-    let message = format!("`{key}` is an option that drivelab does not have");
-    if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == key) {
-        return Err((message, Some((*instead).to_owned())));
+    // `include FILE` has no equals sign.
+    let key = key.split_whitespace().next().unwrap_or(key);
+    if let Some(instead) = reason(REFUSED, key) {
+        let off = matches!(value, "0" | "none");
+        let message = format!("`{key}` is an option that drivelab does not have");
+        return if off { Ok(()) } else { Err((message, Some(instead.to_owned()))) };
     }
-    let known = KNOWN.iter().chain(WITHOUT_EFFECT.iter().map(|(name, _)| name)).copied();
+    let message = format!("`{key}` is no option that drivelab knows, nor one of fio's");
+    let known = KNOWN.iter().copied().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
     let hint = nearest(key, known).map(|meant| format!("did you mean `{meant}`?"));
     Err((message, hint.or_else(|| Some("leave it out, if the job makes sense without".into()))))
 }
 
-/// What is asked of the target; false where `key` is not about that.
-fn set_workload(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong> {
+/// What requests are made, and when; false where `key` is not about that.
+fn set_requests(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong> {
+    let base = section.base;
     let job = &mut section.workload;
     match key {
-        "rw" | "readwrite" => job.rw = Some(rw(value)?),
+        "rw" | "readwrite" => set_rw(section, value)?,
         "bs" | "blocksize" => {
-            let asked = same(key, value, bytes)?;
-            section.block(asked);
+            section.bs = Some(Sided::parse(value, |one| section.bytes(key, one))?);
+            section.workload.bssplit = None;
         }
-        "bssplit" => job.bssplit = Some(split(value)?),
-        "size" | "filesize" => {
-            job.size = if value == "100%" { None } else { Some(bytes(key, value)?) };
+        "bssplit" => set_split(section, value)?,
+        "bsrange" | "blocksize_range" => set_range(section, key, value)?,
+        "ba" | "blockalign" => {
+            let align = alike(key, Sided::parse(value, |one| section.bytes(key, one))?)?;
+            section.workload.blockalign = Some(align);
         }
-        "io_size" | "io_limit" => section.io_size = Some(bytes(key, value)?),
-        "offset" => job.offset = Some(bytes(key, value)?),
-        "iodepth" => job.iodepth = Some(read(key, value)?),
-        "runtime" | "timeout" => job.runtime = Some(time(key, value, "s")?),
-        "ramp_time" => job.ramp_time = Some(time(key, value, "s")?),
+        "iodepth" => job.iodepth = Some(count(base, key, value)?),
         "thinktime" => job.thinktime = Some(time(key, value, "us")?),
-        "rate" => job.rate = Some(same(key, value, bytes)?),
-        "rate_iops" => job.rate_iops = Some(same(key, value, read)?),
+        "thinktime_blocks" if value == "1" => {}
+        "thinktime_blocks" => {
+            let hint = Some("`thinktime` alone pauses after each request".into());
+            return Err(("a pause follows every request, not every so many".into(), hint));
+        }
+        "rate" => section.rate = Some(Sided::parse(value, |one| section.bytes(key, one))?),
+        "rate_iops" => section.rate_iops = Some(Sided::parse(value, |one| count(base, key, one))?),
         "rate_process" => match value {
             "poisson" => job.poisson = Some(true),
             "linear" => job.poisson = Some(false),
@@ -169,21 +133,57 @@ fn set_workload(section: &mut Section, key: &str, value: &str) -> Result<bool, W
             let writes: u32 = read(key, value)?;
             job.rwmixread = Some(100_u32.saturating_sub(writes));
         }
-        "random_distribution" => job.random_distribution = Some(distribution(value)?),
+        "random_distribution" => {
+            job.random_distribution = Some(value.parse().map_err(|wrong| (wrong, None))?);
+        }
+        "norandommap" => job.norandommap = Some(switch(key, value)?),
+        "percentage_random" => {
+            job.percentage_random =
+                Some(alike(key, Sided::parse(value, |one| read(key, one.trim_end_matches('%')))?)?);
+        }
         "fsync" => job.fsync = Some(read(key, value)?),
         "fdatasync" => job.fdatasync = Some(read(key, value)?),
-        "sync" => job.sync = Some(matches!(value, "1" | "dsync" | "sync")),
-        "number_ios" => job.number_ios = Some(read(key, value)?),
-        "percentage_random" => job.percentage_random = Some(same(key, value, read)?),
-        "steadystate" | "ss" => job.ss = Some(read(key, value)?),
-        "steadystate_duration" | "ss_dur" => job.ss_dur = Some(time(key, value, "s")?),
-        "steadystate_ramp_time" | "ss_ramp" => job.ss_ramp = Some(time(key, value, "s")?),
+        "sync" => set_sync(section, value)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// What is done with the target; false where `key` is not about that.
+/// How much is transferred, and when a job is through; false where `key` is not about that.
+fn set_extent(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong> {
+    match key {
+        "size" => section.extent.size = section.part(key, value)?,
+        "filesize" => section.extent.filesize = Some(section.bytes(key, value)?),
+        "nrfiles" | "nr_files" => section.extent.files = count(section.base, key, value)?,
+        "io_size" | "io_limit" => section.extent.io_size = section.part(key, value)?,
+        "offset" | "fileoffset" => section.extent.offset = section.part(key, value)?,
+        "offset_increment" => match section.part(key, value)? {
+            Some(Part::Bytes(bytes)) => section.conduct.offset_increment = Some(bytes),
+            _ => return Err((format!("`{key}`: give bytes, not a percentage"), None)),
+        },
+        "loops" => section.extent.loops = count(section.base, key, value)?,
+        "number_ios" => section.workload.number_ios = Some(count(section.base, key, value)?),
+        "runtime" | "timeout" => section.workload.runtime = Some(time(key, value, "s")?),
+        "ramp_time" => section.workload.ramp_time = Some(time(key, value, "s")?),
+        "startdelay" | "start_delay" => section.conduct.start_delay = time(key, value, "s")?,
+        "time_based" => section.extent.time_based = switch(key, value)?,
+        "steadystate" | "ss" => section.workload.ss = Some(read(key, value)?),
+        "steadystate_duration" | "ss_dur" => {
+            section.workload.ss_dur = Some(time(key, value, "s")?);
+        }
+        "steadystate_ramp_time" | "ss_ramp" => {
+            section.workload.ss_ramp = Some(time(key, value, "s")?);
+        }
+        "end_fsync" => section.conduct.end_fsync = switch(key, value)?,
+        "exitall" => section.conduct.exit_all = switch(key, value)?,
+        "stonewall" | "wait_for_previous" => section.stonewall = switch(key, value)?,
+        "wait_for" => section.wait_for = Some(value.to_owned()),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// What is done with which target; false where `key` is not about that.
 fn set_job(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong> {
     match key {
         "filename" if value.contains(':') => {
@@ -191,28 +191,59 @@ fn set_job(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong>
             return Err((format!("`{value}` are several files"), Some(hint.into())));
         }
         "filename" => section.filename = Some(value.to_owned()),
+        "filename_format" => section.filename_format = Some(value.to_owned()),
         "directory" => section.directory = Some(value.to_owned()),
         "direct" => section.direct = switch(key, value)?,
         "hipri" => section.polling.completions = switch(key, value)?,
         "sqthread_poll" => section.polling.submissions = switch(key, value)?,
         "buffered" => section.direct = !switch(key, value)?,
         "ioengine" => section.ioengine = ioengine(section, value)?,
-        "numjobs" => section.numjobs = Some(read(key, value)?),
+        "numjobs" => section.numjobs = Some(count(section.base, key, value)?),
         "randseed" => section.seed = Some(read(key, value)?),
-        "time_based" => section.time_based = switch(key, value)?,
-        "stonewall" | "wait_for_previous" => section.stonewall = switch(key, value)?,
+        "kb_base" => section.base = Base::read(value)?,
+        "name" if !section.name.is_empty() => value.clone_into(&mut section.name),
+        "name" => section.note(key, "sections have names"),
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-fn rw(value: &str) -> Result<Rw, Wrong> {
-    Rw::from_name(value).map_err(|wrong| {
-        let hint = value.contains(':').then(|| {
-            "drivelab has no modifier after the colon; `stride` leaves gaps between blocks".into()
-        });
-        (wrong, hint)
-    })
+/// The kind of I/O; behind the colon stands how many bytes sequential I/O skips after each block,
+/// backwards where that is negative.
+fn set_rw(section: &mut Section, value: &str) -> Result<(), Wrong> {
+    let (kind, skip) = value.split_once(':').unwrap_or((value, ""));
+    if matches!(kind, "trimwrite" | "randtrimwrite") {
+        let hint = Some("give `trim` and `write` a section each, with `stonewall` between".into());
+        return Err((format!("`{kind}` trims each block before it writes it"), hint));
+    }
+    let rw = Rw::from_name(kind).map_err(|wrong| (wrong, None))?;
+    section.workload.rw = Some(rw);
+    section.skip = None;
+    if skip.is_empty() {
+        return Ok(());
+    }
+    if rw.is_random() {
+        let hint = "`percentage_random=12` lets seven of eight requests follow the one before";
+        let message = format!("`{value}` draws an address for every {skip} requests only");
+        return Err((message, Some(hint.into())));
+    }
+    let (bytes, backwards) = skip.strip_prefix('-').map_or((skip, false), |bytes| (bytes, true));
+    section.skip = Some((section.bytes("rw", bytes)?, backwards));
+    Ok(())
+}
+
+fn set_sync(section: &mut Section, value: &str) -> Result<(), Wrong> {
+    section.workload.sync = Some(match value {
+        "0" | "none" => false,
+        "dsync" => true,
+        "1" | "sync" => {
+            section
+                .note("sync", "writes go through as with `dsync`; the file's times may lag behind");
+            true
+        }
+        _ => return Err(("`sync` is `none`, `dsync` or `sync`".into(), None)),
+    });
+    Ok(())
 }
 
 fn ioengine(section: &mut Section, value: &str) -> Result<Option<&'static str>, Wrong> {
@@ -231,61 +262,101 @@ fn ioengine(section: &mut Section, value: &str) -> Result<Option<&'static str>, 
     }))
 }
 
-fn distribution(value: &str) -> Result<Distribution, Wrong> {
-    value.parse().map_err(|wrong| (wrong, None))
-}
-
-fn split(value: &str) -> Result<BlockSizes, Wrong> {
-    let lower = value.to_ascii_lowercase();
-    if lower.contains(',') {
+/// `4k/60:64k/40`; sizes without a percentage share what the others leave.
+fn set_split(section: &mut Section, value: &str) -> Result<(), Wrong> {
+    if value.contains(',') {
         let hint = "one split for reads and writes: `4k/60:64k/40`";
         return Err(("`bssplit` with a part each for reads and writes".into(), Some(hint.into())));
     }
-    lower.parse().map_err(|wrong| (wrong, None))
+    let mut sizes = Vec::new();
+    for part in value.split(':') {
+        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+        let percent = percent.trim_end_matches('%');
+        let percent = if percent.is_empty() { None } else { Some(read("bssplit", percent)?) };
+        sizes.push((section.bytes("bssplit", size)?, percent));
+    }
+    let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
+    let given: u32 = sizes.iter().filter_map(|(_, percent)| *percent).sum();
+    if given > 100 || (open == 0 && given != 100) {
+        let message = format!("`bssplit`: the percentages are {given} together, not 100");
+        return Err((message, None));
+    }
+    // Weights and not percents, so that what is left divides evenly.
+    let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
+    let weight = |percent: Option<u32>| percent.map_or(100 - given, |percent| percent * open);
+    let sizes = sizes.into_iter().map(|(size, percent)| (size, weight(percent)));
+    let sizes = BlockSizes::split(sizes.filter(|(_, weight)| *weight > 0).collect());
+    section.workload.bssplit = Some(sizes.map_err(|wrong| (format!("`bssplit`: {wrong}"), None))?);
+    section.bs = None;
+    Ok(())
 }
 
-/// Of `read,write,trim` values all must be the same.
-fn same<T: PartialEq>(
-    key: &str,
-    value: &str,
-    read: impl Fn(&str, &str) -> Result<T, Wrong>,
-) -> Result<T, Wrong> {
-    let mut parts = value.split(',').filter(|part| !part.is_empty());
-    let first = read(key, parts.next().unwrap_or(""))?;
-    for part in parts {
-        if read(key, part)? != first {
+/// `1k-64k`: every multiple of the smallest size equally often.
+fn set_range(section: &mut Section, key: &str, value: &str) -> Result<(), Wrong> {
+    let mut sides = value.split(',').filter(|side| !side.is_empty());
+    let side = sides.next().unwrap_or("");
+    if sides.any(|other| other != side) {
+        let hint = Some("give reads and writes a section each: they start together".into());
+        return Err((format!("`{key}` differs between reads and writes"), hint));
+    }
+    let (least, most) = side.split_once('-').unwrap_or((side, side));
+    let (least, most) = (section.bytes(key, least)?, section.bytes(key, most)?);
+    let range = BlockSizes::range(least, most).map_err(|wrong| (format!("`{key}`: {wrong}"), None));
+    section.workload.bssplit = Some(range?);
+    section.bs = None;
+    Ok(())
+}
+
+/// Of values for reads, writes and trims all must be the same.
+fn alike<T: Copy + PartialEq>(key: &str, sides: Sided<T>) -> Result<T, Wrong> {
+    match sides {
+        Sided { read: Some(one), write: Some(other), trim: Some(third) }
+            if one == other && one == third =>
+        {
+            Ok(one)
+        }
+        _ => {
             let hint = "give reads and writes a section each: they start together";
-            let message = format!("`{key}` differs between reads and writes");
-            return Err((message, Some(hint.into())));
+            Err((format!("`{key}` differs between reads and writes"), Some(hint.into())))
         }
     }
-    Ok(first)
 }
 
-fn read<T: Value>(key: &str, value: &str) -> Result<T, Wrong> {
-    T::read(value).map_err(|wrong| (format!("`{key}`: {wrong}"), None))
+/// A number that may have a suffix, as all of fio's may.
+fn count<T: TryFrom<u64>>(base: Base, key: &str, value: &str) -> Result<T, Wrong> {
+    let (number, _) = base.number(key, value)?;
+    T::try_from(number).map_err(|_| (format!("`{key}`: {value} is too large"), None))
 }
 
-/// A flag alone is set, as in fio.
-fn switch(key: &str, value: &str) -> Result<bool, Wrong> {
-    if value.is_empty() { Ok(true) } else { read(key, value) }
-}
-
-/// In fio `k` and `kb` are 1024, and `ki` is 1000 unless told otherwise: that one is refused.
-fn bytes(key: &str, value: &str) -> Result<Bytes, Wrong> {
-    let lower = value.to_ascii_lowercase();
-    let plain = lower.strip_suffix('b').filter(|rest| rest.ends_with(char::is_alphabetic));
-    let plain = plain.unwrap_or(&lower);
-    if plain.ends_with('i') {
-        let message =
-            format!("`{key}`: in fio `{value}` counts in thousands unless told otherwise");
-        return Err((message, Some("write the number of bytes, or `k`, `m`, `g` for 1024".into())));
+impl Section {
+    /// A number of bytes; where thousands were counted that is told.
+    fn bytes(&mut self, key: &str, value: &str) -> Result<Bytes, Wrong> {
+        let (number, thousands) = self.base.number(key, value)?;
+        if thousands && self.base == Base::Swapped {
+            let why = format!("in fio `{value}` counts in thousands, unless `kb_base` is 1000");
+            self.note(key, &why);
+        }
+        Ok(Bytes::new(number))
     }
-    read(key, plain)
-}
 
-/// A number alone is in `unit`.
-fn time(key: &str, value: &str, unit: &str) -> Result<Span, Wrong> {
-    let bare = value.bytes().all(|byte| byte.is_ascii_digit());
-    if bare { read(key, &format!("{value}{unit}")) } else { read(key, value) }
+    /// Bytes or a percentage; all of it is as good as nothing said.
+    fn part(&mut self, key: &str, value: &str) -> Result<Option<Part>, Wrong> {
+        let Some(percent) = value.strip_suffix('%') else {
+            return Ok(Some(Part::Bytes(self.bytes(key, value)?)));
+        };
+        let percent: u64 = read(key, percent)?;
+        if percent > 100 && key != "io_size" {
+            return Err((format!("`{key}`: {value} is more than there is"), None));
+        }
+        Ok(if percent == 100 && key == "size" { None } else { Some(Part::Percent(percent)) })
+    }
+
+    /// A block size as whole sectors; rounded up where it is none, and that is told.
+    pub(super) fn whole_sectors(&mut self, asked: Bytes) -> Bytes {
+        let whole = Bytes::new(asked.get().next_multiple_of(SECTOR_BYTES));
+        if whole != asked {
+            self.note("bs", &format!("{asked} bytes are rounded up to whole sectors, {whole}"));
+        }
+        whole
+    }
 }

@@ -1,9 +1,12 @@
 //! A section while it is read.
 
 use super::FileJob;
+use super::extent::Extent;
+use super::number::{Base, Sided};
+use crate::conduct::Conduct;
 use crate::polling::Polling;
-use crate::units::{Bytes, SECTOR_BYTES, Span};
-use crate::workload::WorkloadOptions;
+use crate::units::{Bytes, Ratio, Span};
+use crate::workload::{BlockSizes, Rw, WorkloadOptions};
 
 /// What is wrong, and what to write instead.
 pub(super) type Wrong = (String, Option<String>);
@@ -14,16 +17,24 @@ pub(super) struct Section {
     pub(super) line: usize,
     pub(super) name: String,
     pub(super) stonewall: bool,
+    pub(super) wait_for: Option<String>,
     pub(super) filename: Option<String>,
+    pub(super) filename_format: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) workload: WorkloadOptions,
+    pub(super) extent: Extent,
+    pub(super) bs: Option<Sided<Bytes>>,
+    /// What sequential I/O leaves out after each block, and whether it goes backwards.
+    pub(super) skip: Option<(Bytes, bool)>,
+    pub(super) rate: Option<Sided<Bytes>>,
+    pub(super) rate_iops: Option<Sided<u64>>,
     pub(super) ioengine: Option<&'static str>,
     pub(super) polling: Polling,
     pub(super) direct: bool,
     pub(super) numjobs: Option<u32>,
+    pub(super) conduct: Conduct,
     pub(super) seed: Option<u64>,
-    pub(super) time_based: bool,
-    pub(super) io_size: Option<Bytes>,
+    pub(super) base: Base,
     pub(super) notes: Vec<String>,
 }
 
@@ -39,72 +50,190 @@ impl Section {
     }
 
     pub(super) fn note(&mut self, key: &str, why: &str) {
-        self.notes.push(format!("`{key}`: {why}"));
-    }
-
-    /// Sets the block size; one of no whole sectors is rounded up, and that is told.
-    pub(super) fn block(&mut self, asked: Bytes) {
-        let whole = Bytes::new(asked.get().next_multiple_of(SECTOR_BYTES));
-        if whole != asked {
-            self.note("bs", &format!("{asked} bytes are rounded up to whole sectors, {whole}"));
+        let note = format!("`{key}`: {why}");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
-        self.workload.bs = Some(whole);
     }
 
     /// The finished job.
     pub(super) fn job(mut self, group: u32) -> Result<FileJob, Wrong> {
-        if self.ioengine == Some("psync") && self.workload.iodepth.is_some_and(|depth| depth > 1) {
-            self.workload.iodepth = None;
-            self.note("iodepth", "a synchronous engine keeps one request outstanding, in fio too");
+        let rw = self.workload.rw.unwrap_or(Rw::Read);
+        self.workload.rw = Some(rw);
+        self.workload.own_cursors = Some(rw == Rw::ReadWrite);
+        self.workload.norandommap.get_or_insert(false);
+        self.block(rw)?;
+        self.order(rw)?;
+        self.pace(rw)?;
+        self.depth();
+        self.sharing(rw);
+        if self.extent.time_based && self.workload.runtime.is_none() {
+            self.note("time_based", "without `runtime` the job ends when its size is through");
+            self.extent.time_based = false;
         }
-        let target = self.target();
-        let once = self.limit()?;
+        // What cannot be is said before anything runs.
+        let unlimited = WorkloadOptions { runtime: None, ..self.workload.clone() };
+        unlimited.check().map_err(|error| (error.to_string(), None))?;
+        let targets = self.targets();
         Ok(FileJob {
-            target,
+            targets,
             name: self.name,
             group,
             workload: self.workload,
-            ioengine: self.ioengine,
+            extent: self.extent,
+            ioengine: self.ioengine.unwrap_or("psync"),
             polling: self.polling,
             direct: self.direct,
             numjobs: self.numjobs.unwrap_or(1),
+            conduct: self.conduct,
             seed: self.seed.unwrap_or(1),
-            once,
             notes: self.notes,
         })
     }
 
-    /// As fio names files: that of the job, `.0.0`, in the directory.
-    fn target(&self) -> String {
-        let name = self.filename.clone().unwrap_or_else(|| format!("{}.0.0", self.name));
-        match &self.directory {
-            Some(directory) if !name.starts_with('/') => format!("{directory}/{name}"),
-            _ => name,
+    /// The block size of the requests that there are.
+    fn block(&mut self, rw: Rw) -> Result<(), Wrong> {
+        let Some(sides) = self.bs else { return Ok(()) };
+        let of = |side: Option<Bytes>| side.unwrap_or(Bytes::kib(4));
+        let (read, write, trim) = (of(sides.read), of(sides.write), of(sides.trim));
+        let size = match (rw.reads(), rw.sends()) {
+            (true, true) if read != write => {
+                let hint = "give reads and writes a section each: they start together";
+                let message = "`bs` differs between reads and writes".to_owned();
+                return Err((message, Some(hint.into())));
+            }
+            (true, _) => read,
+            (false, true) => write,
+            (false, false) => trim,
+        };
+        self.workload.bs = Some(self.whole_sectors(size));
+        Ok(())
+    }
+
+    /// Gaps and direction of sequential blocks.
+    fn order(&mut self, rw: Rw) -> Result<(), Wrong> {
+        let Some((skip, backwards)) = self.skip else { return Ok(()) };
+        let sizes = self.workload.bssplit.as_ref().map(BlockSizes::largest);
+        let block = self.workload.bs.or(sizes).unwrap_or(Bytes::kib(4)).get();
+        // From where a block ends, `skip` is left out, or gone back.
+        let step = if backwards { skip.get().checked_sub(block) } else { Some(block + skip.get()) };
+        let Some(step) = step.filter(|step| *step >= block) else {
+            let message = format!("`rw={rw}:-{skip}` would touch some bytes twice");
+            return Err((message, Some(format!("go back two blocks, `{rw}:-{}`", 2 * block))));
+        };
+        self.workload.stride = Some(Bytes::new(step)).filter(|step| step.get() > block);
+        self.workload.backwards = Some(backwards);
+        Ok(())
+    }
+
+    /// How fast requests are sent. In fio a rate is one for reads and one for writes, each kept
+    /// whatever the mixture says.
+    fn pace(&mut self, rw: Rw) -> Result<(), Wrong> {
+        let (bytes, requests) = (self.rate, self.rate_iops);
+        if bytes.is_none() && requests.is_none() {
+            return Ok(());
+        }
+        let bytes = self.one_rate(rw, bytes.map(|it| it.map(Bytes::get)))?;
+        self.workload.rate = bytes.map(Bytes::new);
+        self.workload.rate_iops = self.one_rate(rw, requests)?;
+        let Some(bytes) = bytes else { return Ok(()) };
+        let checked = self.workload.clone();
+        let runtime = None;
+        let checked = WorkloadOptions { runtime, ..checked }.check();
+        let mean = checked.map_err(|error| (error.to_string(), None))?.blocks.mean().get();
+        // A hundredth is what an open loop is held to.
+        if bytes % mean > bytes / 100 {
+            let per_s = bytes / mean;
+            self.note("rate", &format!("rounded down to {per_s} requests a second"));
+        }
+        Ok(())
+    }
+
+    /// The rate of the requests that there are, reads and writes together.
+    fn one_rate(&mut self, rw: Rw, sides: Option<Sided<u64>>) -> Result<Option<u64>, Wrong> {
+        let Some(sides) = sides else { return Ok(None) };
+        if !(rw.reads() && rw.sends()) {
+            let side = if rw.reads() { sides.read } else { sides.write };
+            return Ok(if rw.trims() { sides.trim } else { side });
+        }
+        let (Some(read), Some(write)) = (sides.read, sides.write) else {
+            let hint = "give reads and writes a section each: they start together";
+            let message = "only one of reads and writes has a rate".to_owned();
+            return Err((message, Some(hint.into())));
+        };
+        let sum = read.saturating_add(write);
+        let share = u128::from(read) * u128::from(Ratio::ONE.billionths()) / u128::from(sum.max(1));
+        let share = Ratio::from_billionths(u64::try_from(share).unwrap_or(0));
+        self.workload.read_share = Some(share);
+        self.note("rate", &format!("reads and writes each have theirs: {share} are reads"));
+        Ok(Some(sum))
+    }
+
+    /// How many requests are outstanding.
+    fn depth(&mut self) {
+        let depth = *self.workload.iodepth.get_or_insert(1);
+        let one = if matches!(self.ioengine, None | Some("psync")) {
+            "a synchronous engine keeps one request outstanding, in fio too"
+        } else if self.workload.thinktime.is_some_and(|time| time > Span::ZERO) {
+            "with `thinktime` a job has one request outstanding, in fio too"
+        } else {
+            return;
+        };
+        if depth > 1 {
+            self.workload.iodepth = Some(1);
+            self.note("iodepth", one);
         }
     }
 
-    /// When the job ends; gives whether that is when its region was transferred once.
-    fn limit(&mut self) -> Result<bool, Wrong> {
-        if self.time_based && self.workload.runtime.is_none() {
-            let hint = Some("add `runtime=30s`".into());
-            return Err(("`time_based` needs a `runtime`".into(), hint));
-        }
-        if self.time_based || self.workload.number_ios.is_some() {
-            return Ok(false);
-        }
-        let Some(bytes) = self.io_size.or(self.workload.size) else {
-            if self.workload.runtime.is_some() {
-                return Ok(true);
+    /// How jobs and files share what they use.
+    fn sharing(&mut self, rw: Rw) {
+        if self.extent.files > 1 && self.filename.is_none() {
+            let files = self.extent.files;
+            if rw.is_random() {
+                self.note("nrfiles", "one file as large as all of them together");
+            } else {
+                self.workload.streams = Some(files);
+                self.note("nrfiles", &format!("one file in {files} parts, which take turns"));
             }
-            let message = format!("nothing says when job `{}` ends", self.name);
-            return Err((message, Some("add `runtime=30s`, or `size=1G`".into())));
+        } else {
+            self.extent.files = 1;
+        }
+        let several = self.numjobs.is_some_and(|jobs| jobs > 1) && self.filename.is_some();
+        if several && !rw.is_random() && self.conduct.offset_increment.is_none() {
+            let why = "sequential jobs each have a part of the region; in fio all go over the same \
+                       blocks, which `offset_increment=0` asks for";
+            self.note("numjobs", why);
+        }
+    }
+
+    /// As fio names files: the job's name, which copy of it, and which file; in the directory, one
+    /// after the other where there are several.
+    fn targets(&self) -> Vec<String> {
+        let directories: Vec<&str> =
+            self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());
+        let place = |name: &str, copy: u32| match directories.len() {
+            0 => name.to_owned(),
+            _ if name.starts_with('/') => name.to_owned(),
+            many => format!("{}/{name}", directories[copy as usize % many]),
         };
-        // Of mixed sizes the mean decides how many requests the region takes.
-        let checked = self.workload.clone().check().map_err(|error| (error.to_string(), None))?;
-        let mean = checked.blocks.mean().get();
-        self.workload.number_ios = Some((bytes.get() / mean).max(1));
-        // Without a time only the number of requests ends it.
-        self.workload.runtime.get_or_insert(Span::ZERO);
-        Ok(false)
+        if let Some(name) = &self.filename {
+            return vec![place(name, 0)];
+        }
+        let format = self.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
+        let of = |copy: u32| {
+            let name = format.replace("$jobname", &self.name);
+            let name = name.replace("$jobnum", &copy.to_string()).replace("$filenum", "0");
+            place(&name, copy)
+        };
+        let mut targets: Vec<String> = (0..self.numjobs.unwrap_or(1)).map(of).collect();
+        targets.dedup();
+        targets
+    }
+}
+
+impl<T: Copy> Sided<T> {
+    fn map<U>(self, change: impl Fn(T) -> U) -> Sided<U> {
+        let Self { read, write, trim } = self;
+        Sided { read: read.map(&change), write: write.map(&change), trim: trim.map(&change) }
     }
 }

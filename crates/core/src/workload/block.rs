@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::rng::Rng;
 use crate::units::{Bytes, SECTOR_BYTES, Sectors};
 
-/// One block size, or several with their weights: `4k` or `4k/60:64k/40`, as fio's `bssplit`.
+/// One block size, or several with their weights: `4k`, `4k/60:64k/40` as fio's
+/// `bssplit`, or `4k-64k` as its `bsrange`.
 ///
 /// Never empty; every size is a multiple of 512 bytes, at most 1 GiB, and the weights are not all
 /// zero.
@@ -16,9 +17,12 @@ use crate::units::{Bytes, SECTOR_BYTES, Sectors};
 #[serde(into = "String", try_from = "String")]
 pub struct BlockSizes {
     sizes: Vec<(Bytes, u32)>,
-    weight: u64,
+    /// The weight of each size and all before it.
+    weights: Vec<u64>,
 }
 
+/// More sizes than that no workload has; fio's own tables end at 100.
+const SIZES_MAX: u64 = 4096;
 /// A block larger than this is no block but a transfer: fio and the kernel both split it.
 const LARGEST: Bytes = Bytes::gib(1);
 
@@ -44,11 +48,46 @@ impl BlockSizes {
                 ));
             }
         }
-        let weight = sizes.iter().map(|(_, weight)| u64::from(*weight)).sum();
-        if weight == 0 {
+        let mut sum = 0;
+        let weights: Vec<u64> = sizes
+            .iter()
+            .map(|(_, weight)| {
+                sum += u64::from(*weight);
+                sum
+            })
+            .collect();
+        if sum == 0 {
             return Err("no block size is ever used: give one a weight above 0".into());
         }
-        Ok(Self { sizes, weight })
+        Ok(Self { sizes, weights })
+    }
+
+    /// Blocks of every multiple of `smallest` up to `largest`, each as often as the others.
+    ///
+    /// # Errors
+    /// There is no such block, or there are too many sizes.
+    pub fn range(smallest: Bytes, largest: Bytes) -> Result<Self, String> {
+        let (least, most) = (smallest.get(), largest.get());
+        if least == 0 || most < least || !most.is_multiple_of(least) {
+            return Err(format!("{largest} is no multiple of {smallest}: write `4k-64k`"));
+        }
+        if most / least > SIZES_MAX {
+            return Err(format!("{smallest} to {largest} are more than {SIZES_MAX} sizes"));
+        }
+        Self::split((1..=most / least).map(|times| (Bytes::new(times * least), 1)).collect())
+    }
+
+    /// Whether it is what a range gives.
+    fn is_range(&self) -> bool {
+        let least = self.smallest().get();
+        let fits = |(times, (size, weight)): (u64, &(Bytes, u32))| {
+            size.get() == times * least && *weight == 1
+        };
+        self.sizes.len() > 2 && (1..).zip(&self.sizes).all(fits)
+    }
+
+    fn weight(&self) -> u64 {
+        *self.weights.last().expect("there is a size")
     }
 
     /// The largest size, which is also the alignment of addresses where sizes differ.
@@ -73,7 +112,9 @@ impl BlockSizes {
             .iter()
             .map(|(size, weight)| u128::from(size.get()) * u128::from(*weight))
             .sum();
-        Bytes::new(u64::try_from(sum / u128::from(self.weight)).expect("at most the largest size"))
+        Bytes::new(
+            u64::try_from(sum / u128::from(self.weight())).expect("at most the largest size"),
+        )
     }
 
     /// Draws the size of the next block.
@@ -82,15 +123,9 @@ impl BlockSizes {
         if let [(size, _)] = self.sizes[..] {
             return Sectors::holding(size);
         }
-        let mut left = rng.below(self.weight);
-        for (size, weight) in &self.sizes {
-            let weight = u64::from(*weight);
-            if left < weight {
-                return Sectors::holding(*size);
-            }
-            left -= weight;
-        }
-        unreachable!("the weights sum to `weight`")
+        let drawn = rng.below(self.weight());
+        let place = self.weights.partition_point(|sum| *sum <= drawn);
+        Sectors::holding(self.sizes[place].0)
     }
 }
 
@@ -98,6 +133,9 @@ impl fmt::Display for BlockSizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [(size, _)] = self.sizes[..] {
             return size.fmt(f);
+        }
+        if self.is_range() {
+            return f.pad(&format!("{}-{}", self.smallest(), self.largest()));
         }
         let parts: Vec<String> =
             self.sizes.iter().map(|(size, weight)| format!("{size}/{weight}")).collect();
@@ -109,14 +147,17 @@ impl FromStr for BlockSizes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let size = |text: &str| text.parse().map_err(|error| format!("{error}"));
+        if let Some((smallest, largest)) = text.split_once('-') {
+            return Self::range(size(smallest)?, size(largest)?);
+        }
         let mut sizes = Vec::new();
         for part in text.split(':') {
-            let (size, weight) = part.split_once('/').unwrap_or((part, "1"));
-            let size = size.parse().map_err(|error| format!("{error}"))?;
+            let (block, weight) = part.split_once('/').unwrap_or((part, "1"));
             let weight = weight
                 .parse()
                 .map_err(|_| format!("`{weight}` is not a weight: write `4k/60:64k/40`"))?;
-            sizes.push((size, weight));
+            sizes.push((size(block)?, weight));
         }
         Self::split(sizes)
     }
@@ -152,6 +193,13 @@ mod tests {
         check("2G", None);
         check("4k/0", None);
         check("4k/60:", None);
+        check("4k-16k", Some("4k-16k"));
+        check("4k:8k:12k", Some("4k-12k"));
+        check("4k-4k", Some("4k"));
+        check("4k-8k", Some("4k/1:8k/1"));
+        check("4k-10k", None);
+        check("8k-4k", None);
+        check("512-1G", None);
     }
 
     #[test]

@@ -10,11 +10,9 @@ mod block;
 mod mix;
 mod options;
 mod requests;
-mod skew;
 mod steady;
-mod zipf;
 
-pub use address::Distribution;
+pub use address::{Distribution, Zones};
 pub use arrival::{Arrivals, Pace};
 pub use block::BlockSizes;
 pub use mix::Rw;
@@ -28,6 +26,7 @@ use crate::units::{Bytes, Ratio, Span};
 
 /// One job's work, complete and consistent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own, as in fio")]
 pub struct Workload {
     /// Reads, writes or both, sequential or random.
     pub rw: Rw,
@@ -40,6 +39,21 @@ pub struct Workload {
     /// Of random I/O the share whose addresses are drawn; the rest follows the request before.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub random_share: Ratio,
+    /// Random addresses without repetition: every block once before any comes again (in fio the
+    /// default, which `norandommap` turns off).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_once: bool,
+    /// Random addresses are multiples of this from the region's beginning; of the smallest block
+    /// where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blockalign: Option<Bytes>,
+    /// Sequential reads and writes each go on where the last of their kind ended, instead of over
+    /// one cursor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_cursors: bool,
+    /// Sequential blocks from the end of the region to its beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub backwards: bool,
     /// Distance between the starts of sequential blocks, where they leave gaps.
     pub stride: Option<Bytes>,
     /// First byte of the region that is used.

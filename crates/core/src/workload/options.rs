@@ -11,6 +11,8 @@ pub struct WorkloadOptions {
     pub rw: Option<Rw>,
     /// Percentage of reads in a mixture; 50 where absent.
     pub rwmixread: Option<u32>,
+    /// The same where it need not be whole percents; instead of `rwmixread`.
+    pub read_share: Option<Ratio>,
     /// Block size; 4k where absent.
     pub bs: Option<Bytes>,
     /// Several block sizes with weights, instead of `bs`.
@@ -19,6 +21,15 @@ pub struct WorkloadOptions {
     pub random_distribution: Option<Distribution>,
     /// Percentage of random I/O whose addresses are drawn; 100 where absent.
     pub percentage_random: Option<u32>,
+    /// Random addresses are drawn independently; true where absent. Otherwise every block comes
+    /// once before any comes again.
+    pub norandommap: Option<bool>,
+    /// Random addresses are multiples of this; of the smallest block where absent.
+    pub blockalign: Option<Bytes>,
+    /// Sequential reads and writes each have a cursor; one for both where absent.
+    pub own_cursors: Option<bool>,
+    /// Sequential blocks from the end to the beginning.
+    pub backwards: Option<bool>,
     /// Distance between the starts of sequential blocks.
     pub stride: Option<Bytes>,
     /// First byte of the region.
@@ -141,6 +152,8 @@ impl WorkloadOptions {
             bssplit: section.take("bssplit")?,
             random_distribution: section.take("random_distribution")?,
             percentage_random: section.take("percentage_random")?,
+            norandommap: section.take("norandommap")?,
+            backwards: section.take("backwards")?,
             stride: section.take("stride")?,
             offset: section.take("offset")?,
             size: section.take("size")?,
@@ -159,6 +172,10 @@ impl WorkloadOptions {
             ss: section.take("ss")?,
             ss_dur: section.take("ss_dur")?,
             ss_ramp: section.take("ss_ramp")?,
+            // What only job files ask for.
+            read_share: None,
+            blockalign: None,
+            own_cursors: None,
         })
     }
 
@@ -190,15 +207,19 @@ impl WorkloadOptions {
         let (fsync, fdatasync) = self.flushes()?;
         Ok(Workload {
             rw: self.rw.unwrap_or(Rw::RandRead),
-            read_share: Ratio::percent(u64::from(rwmixread)),
-            distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
+            read_share: self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread))),
             random_share: self.random_share()?,
+            blockalign: self.checked_blockalign()?,
+            own_cursors: self.own_cursors.unwrap_or(false),
+            backwards: self.checked_backwards()?,
             stride: self.checked_stride(&blocks)?,
             steady: self.steady()?,
             offset,
             size: self.size,
             streams,
             pace: self.pace(&blocks)?,
+            each_once: self.each_once(&blocks),
+            distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
             blocks,
             fsync,
             fdatasync,
@@ -264,6 +285,33 @@ impl WorkloadOptions {
         }
     }
 
+    /// Whether blocks come once before any comes again. Blocks of several sizes overlap wherever
+    /// they begin, and skewed ones repeat by intent: those are drawn at random all the same.
+    fn each_once(&self, blocks: &BlockSizes) -> bool {
+        let uniform = matches!(self.random_distribution, None | Some(Distribution::Uniform));
+        let whole = self.percentage_random.is_none_or(|percent| percent == 100);
+        let random = self.rw.is_none_or(Rw::is_random);
+        let alike = blocks.largest() == blocks.smallest();
+        self.norandommap == Some(false) && random && uniform && whole && alike
+    }
+
+    fn checked_blockalign(&self) -> Result<Option<Bytes>, WorkloadError> {
+        let Some(align) = self.blockalign else { return Ok(None) };
+        if align.get() == 0 || !align.get().is_multiple_of(SECTOR_BYTES) {
+            return Err(value("blockalign", format!("{align} is no multiple of 512 bytes")));
+        }
+        Ok(Some(align))
+    }
+
+    fn checked_backwards(&self) -> Result<bool, WorkloadError> {
+        let backwards = self.backwards.unwrap_or(false);
+        if backwards && self.rw.is_none_or(Rw::is_random) {
+            let why = "random addresses have no direction";
+            return Err(WorkloadError::Conflict { one: "backwards", other: "rw", why });
+        }
+        Ok(backwards)
+    }
+
     fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
         let Some(stride) = self.stride else { return Ok(None) };
         if self.rw.is_none_or(Rw::is_random) {
@@ -283,7 +331,7 @@ impl WorkloadOptions {
                 let why = "each says how fast requests are sent";
                 return Err(WorkloadError::Conflict { one: "rate", other: "rate_iops", why });
             }
-            (Some(rate), None) => Some(rate.get() / blocks.largest().get()),
+            (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
             (None, per_s) => per_s,
         };
         let open = per_s.is_some();
@@ -352,6 +400,8 @@ mod tests {
         check_error(WorkloadOptions { streams: Some(0), ..none() }, "`streams`");
         check_error(WorkloadOptions { offset: Some(Bytes::new(1)), ..none() }, "`offset`");
         check_error(WorkloadOptions { stride: Some(Bytes::kib(8)), ..none() }, "no stride");
+        check_error(WorkloadOptions { backwards: Some(true), ..none() }, "no direction");
+        check_error(WorkloadOptions { blockalign: Some(Bytes::ZERO), ..none() }, "`blockalign`");
     }
 
     #[test]
@@ -359,5 +409,9 @@ mod tests {
         let rate = WorkloadOptions { rate: Some(Bytes::mib(4)), ..Default::default() };
         let pace = rate.check().unwrap().pace;
         assert_eq!(pace, Pace::Fixed { per_s: 1024, iodepth: 1024 });
+        let bssplit = Some("4k/50:12k/50".parse().unwrap());
+        let mixed = WorkloadOptions { rate: Some(Bytes::mib(8)), bssplit, ..Default::default() };
+        let pace = mixed.check().unwrap().pace;
+        assert_eq!(pace, Pace::Fixed { per_s: 1024, iodepth: 1024 }, "of 8k each in the mean");
     }
 }

@@ -1,6 +1,6 @@
 //! The endless seeded sequence of a workload's requests.
 
-use super::address::Addresses;
+use super::address::{Addresses, Order};
 use super::block::BlockSizes;
 use super::options::WorkloadError;
 use super::{Rw, Workload};
@@ -18,6 +18,8 @@ pub struct Requests {
     read_share: Ratio,
     blocks: BlockSizes,
     addresses: Addresses,
+    /// Those of writes, where they are apart from those of reads.
+    write_addresses: Option<Addresses>,
     /// Where only a share of random addresses is drawn.
     in_order: Option<InOrder>,
     fsync: u32,
@@ -40,6 +42,9 @@ impl Requests {
             read_share: workload.read_share,
             blocks: workload.blocks.clone(),
             addresses: addresses(workload, region)?,
+            write_addresses: (workload.own_cursors && workload.rw == Rw::ReadWrite)
+                .then(|| addresses(workload, region))
+                .transpose()?,
             in_order: InOrder::of(workload, region, seed),
             fsync: workload.fsync,
             sync: workload.sync,
@@ -58,20 +63,28 @@ impl Requests {
                   request that reaches nothing"
     )]
     pub fn next(&mut self, id: RequestId) -> Request {
-        if self.fsync > 0 && self.writes_since_flush >= self.fsync {
+        if self.flush_next() {
             self.writes_since_flush = 0;
             return Request::flush(id.0);
         }
         let op = self.next_op();
         self.writes_since_flush += u32::from(op == Op::Write && self.fsync > 0);
         let sectors = self.blocks.draw(&mut self.sizes);
+        let addresses = match &mut self.write_addresses {
+            Some(addresses) if op == Op::Write => addresses,
+            _ => &mut self.addresses,
+        };
         let lba = match &mut self.in_order {
-            None => self.addresses.next(&mut self.places, sectors),
-            Some(in_order) => {
-                in_order.next(sectors, || self.addresses.next(&mut self.places, sectors))
-            }
+            None => addresses.next(&mut self.places, sectors),
+            Some(in_order) => in_order.next(sectors, || addresses.next(&mut self.places, sectors)),
         };
         Request { id, op, lba, sectors, fua: self.sync && op == Op::Write }
+    }
+
+    /// Whether the next request is a flush.
+    #[inline]
+    pub fn flush_next(&self) -> bool {
+        self.fsync > 0 && self.writes_since_flush >= self.fsync
     }
 
     fn next_op(&mut self) -> Op {
@@ -140,12 +153,18 @@ fn addresses(workload: &Workload, (first, end): (Lba, Lba)) -> Result<Addresses,
     }
     if !workload.rw.is_random() {
         let stride = workload.stride.map(Sectors::holding);
-        return Ok(Addresses::sequential((first, end), streams, largest, stride));
+        let order = Order { stride, backwards: workload.backwards };
+        return Ok(Addresses::sequential((first, end), streams, largest, order));
     }
     // Slots are as far apart as the smallest block, and the last one still holds the largest.
-    let step = Sectors::holding(workload.blocks.smallest());
+    let step = workload.blockalign.unwrap_or(workload.blocks.smallest());
+    let step = Sectors::holding(step);
     let count = ((end - first).get() - largest.get()) / step.get() + 1;
-    Ok(Addresses::random(workload.distribution, (first, step), count))
+    Ok(if workload.each_once {
+        Addresses::shuffled((first, step), count)
+    } else {
+        Addresses::random(&workload.distribution, (first, step), count)
+    })
 }
 
 #[cfg(test)]
@@ -196,6 +215,52 @@ mod tests {
         assert_eq!(followers(0), 9_999);
         assert!(followers(30).abs_diff(6_999) < 200, "{}", followers(30));
         assert!(followers(100) < 10, "{}", followers(100));
+    }
+
+    #[test]
+    fn without_repetition_a_pass_touches_every_block_once() {
+        let options = WorkloadOptions {
+            norandommap: Some(false),
+            offset: Some(Bytes::kib(64)),
+            size: Some(Bytes::mib(1)),
+            ..Default::default()
+        };
+        let mut requests = requests(options, Bytes::gib(1), 4);
+        for _ in 0..2 {
+            let drawn = draw(&mut requests, 256);
+            let mut places: Vec<u64> =
+                drawn.iter().map(|request| request.lba.byte_offset().get()).collect();
+            places.sort_unstable();
+            assert!(places.into_iter().eq((16..272).map(|block| block * 4096)));
+        }
+    }
+
+    #[test]
+    fn random_addresses_lie_at_multiples_of_the_alignment() {
+        let options = WorkloadOptions {
+            blockalign: Some(Bytes::kib(64)),
+            offset: Some(Bytes::kib(4)),
+            size: Some(Bytes::mib(4)),
+            ..Default::default()
+        };
+        for request in draw(&mut requests(options, Bytes::gib(1), 4), 100) {
+            let place = request.lba.byte_offset().get() - 4096;
+            assert!(place.is_multiple_of(64 << 10) && place < 4 << 20, "{place}");
+        }
+    }
+
+    #[test]
+    fn reads_and_writes_in_order_can_each_have_a_cursor() {
+        let options = WorkloadOptions {
+            rw: Some(Rw::ReadWrite),
+            own_cursors: Some(true),
+            ..Default::default()
+        };
+        let drawn = draw(&mut requests(options, Bytes::gib(1), 1), 100);
+        for op in [Op::Read, Op::Write] {
+            let places = drawn.iter().filter(|request| request.op == op).map(|it| it.lba.get());
+            assert!(places.enumerate().all(|(number, place)| place == number as u64 * 8));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The loop itself.
 
-use drivelab_core::record::{Stamp, Tally};
-use drivelab_core::request::Completion;
+use drivelab_core::record::Stamp;
+use drivelab_core::request::{Completion, Op};
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
 use drivelab_core::{Request, Target};
@@ -121,7 +121,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             if self.clock >= self.meter.end() {
                 return Ok(End::Runtime);
             }
-            if self.meter.done() >= self.number_ios {
+            // The last of them is flushed like the others.
+            if self.meter.done() >= self.number_ios && !self.flush_next() {
                 return Ok(End::NumberIos);
             }
             if self.steady {
@@ -132,18 +133,32 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         }
     }
 
+    /// Whether the next request is a flush.
+    #[inline]
+    fn flush_next(&self) -> bool {
+        match &self.held {
+            Some(held) => held.op == Op::Flush,
+            None => self.source.flush_next(),
+        }
+    }
+
     /// Sends everything that is due and fits; says when there is more to send.
     #[inline]
     fn send_due(&mut self) -> Result<Time, TargetError> {
         let (mut stamped, mut sent) = (None, 0);
-        while let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due()) {
+        loop {
+            let flush = self.flush_next();
+            let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due(flush)) else {
+                return Ok(Time::MAX);
+            };
             if sent == BATCH {
                 // No wait: only a look.
                 return Ok(Time::ZERO);
             }
             sent += 1;
             // A number of requests is met exactly: what is outstanding will be counted too.
-            if self.meter.done() + self.slots.in_use() as u64 >= self.number_ios {
+            let all = self.meter.done() + self.slots.in_use() as u64 >= self.number_ios;
+            if all && !flush {
                 return Ok(Time::MAX);
             }
             let now = match (self.stamp, stamped) {
@@ -175,9 +190,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             let op = request.op;
             self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
-            self.pacer.sent();
+            self.pacer.sent(flush);
         }
-        Ok(Time::MAX)
     }
 
     /// Waits until something completes or the clock reads `until`, and counts.
@@ -226,7 +240,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             _ => self.meter.elapsed(self.clock),
         };
-        let Tally { ios, bytes, errors, .. } = *self.meter.tally();
+        let tally = self.meter.tally();
+        let (ios, bytes, errors) = (tally.ios(), tally.bytes(), tally.errors);
         let phase = self.phase;
         self.watch.tick(&Progress { phase, elapsed, whole, ios, bytes, errors });
     }

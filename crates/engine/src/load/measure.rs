@@ -19,17 +19,20 @@ struct Success {
     issued: Time,
     intended: Time,
     bytes: Bytes,
-    read: bool,
+    op: Op,
     cached: bool,
 }
 
 /// Counts completions into a [`Tally`].
 ///
 /// Where a batch has one stamp its requests are alike in everything that is counted, so those that
-/// follow each other are counted together: a third of the loop's own time there.
+/// follow each other are counted together: without that, counting is a quarter of the loop's own
+/// time there (docs/internals/engine.md).
 #[derive(Debug)]
 pub(super) struct Meter {
     tally: Tally,
+    /// Requests for data in the tally.
+    ios: u64,
     /// The last success, and how many like it are not in the tally yet.
     alike: Option<Success>,
     times: u64,
@@ -53,8 +56,11 @@ impl Meter {
         let end = if workload.runtime.is_zero() { Time::MAX } else { from + workload.runtime };
         let seconds = end.since(from).ns().div_ceil(NS_PER_S).min(SECONDS_MAX);
         let seconds_max = usize::try_from(seconds).expect("at most SECONDS_MAX");
+        let mut tally = Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() };
+        tally.series.reserve(seconds);
         Self {
-            tally: Tally { seconds: Vec::with_capacity(seconds_max), ..Tally::default() },
+            tally,
+            ios: 0,
             alike: None,
             times: 0,
             from,
@@ -77,11 +83,11 @@ impl Meter {
         self.end
     }
 
-    /// Requests that completed in the measured time, failed ones too.
+    /// Requests for data that completed in the measured time, and all that failed.
     #[inline]
     pub(super) fn done(&self) -> u64 {
-        let within = self.alike.is_some_and(|it| self.within(it.at));
-        self.tally.ios + self.tally.errors + if within { self.times } else { 0 }
+        let counts = self.alike.is_some_and(|it| it.op != Op::Flush && self.within(it.at));
+        self.ios + self.tally.errors + if counts { self.times } else { 0 }
     }
 
     /// The counts so far.
@@ -135,7 +141,7 @@ impl Meter {
         intended >= self.from && intended < self.end
     }
 
-    /// Counts one completion; whether it counts for throughput.
+    /// Counts one completion; whether it counts for throughput, which flushes do not.
     #[inline]
     pub(super) fn count(&mut self, sent: &Sent, done: &Completion) -> bool {
         let within = self.within(done.at);
@@ -152,7 +158,7 @@ impl Meter {
             issued: sent.issued,
             intended: sent.intended,
             bytes: sent.bytes,
-            read: sent.op == Op::Read,
+            op: sent.op,
             cached: matches!(done.served_by, ServedBy::DriveReadCache | ServedBy::DriveWriteCache),
         };
         if self.alike != Some(success) {
@@ -160,7 +166,7 @@ impl Meter {
             self.alike = Some(success);
         }
         self.times += 1;
-        within
+        within && sent.op != Op::Flush
     }
 
     /// Enters what was counted together.
@@ -169,21 +175,31 @@ impl Meter {
         let times = std::mem::take(&mut self.times);
         let Some(it) = self.alike.filter(|_| times > 0) else { return };
         let (within, meant) = (self.within(it.at), self.meant(it.intended));
+        let flush = it.op == Op::Flush;
         let tally = &mut self.tally;
         if meant {
-            tally.lat.record_times(it.at.since(it.intended), times);
-            tally.service.record_times(it.at.since(it.issued), times);
-            tally.late.record_times(it.issued.since(it.intended), times);
+            let of = tally.of_mut(it.op);
+            of.lat.record_times(it.at.since(it.intended), times);
+            of.service.record_times(it.at.since(it.issued), times);
+            if !flush {
+                tally.late.record_times(it.issued.since(it.intended), times);
+            }
         }
         if !within {
             return;
         }
-        tally.ios += times;
-        tally.reads += if it.read { times } else { 0 };
+        let of = tally.of_mut(it.op);
+        of.ios += times;
+        of.bytes += times * it.bytes.get();
         tally.from_drive_cache += if it.cached { times } else { 0 };
-        tally.bytes += times * it.bytes.get();
-        let latency = it.at.since(it.intended).ns();
-        if let Some(second) = self.second(it.at) {
+        if flush {
+            return;
+        }
+        self.ios += times;
+        let (index, latency) = (self.second_of(it.at), it.at.since(it.intended));
+        self.tally.series.record(index, latency, times);
+        let latency = latency.ns();
+        if let Some(second) = self.second(index) {
             second.ios += times;
             second.bytes += times * it.bytes.get();
             second.lat_sum_ns = second.lat_sum_ns.saturating_add(latency.saturating_mul(times));
@@ -191,12 +207,17 @@ impl Meter {
         }
     }
 
-    /// The entry of the second that holds `at`; `None` beyond the first day.
+    /// The second that holds `at`, counted from the beginning of the measured time.
     #[inline]
-    fn second(&mut self, at: Time) -> Option<&mut Second> {
+    fn second_of(&self, at: Time) -> u64 {
         // The measured time includes its end but not its beginning, and so does each second.
-        let index = at.since(self.from).ns().saturating_sub(1) / NS_PER_S;
-        let index = usize::try_from(index).expect("within the measured time");
+        at.since(self.from).ns().saturating_sub(1) / NS_PER_S
+    }
+
+    /// The entry of a second; `None` beyond the first day.
+    #[inline]
+    fn second(&mut self, index: u64) -> Option<&mut Second> {
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
         let seconds = &mut self.tally.seconds;
         if index >= seconds.len() && index < self.seconds_max {
             seconds.resize(index + 1, Second::default());
@@ -210,6 +231,7 @@ impl Meter {
         self.tally.elapsed = self.end.since(self.from);
         // Seconds in which nothing completed are part of the series.
         let whole = self.tally.elapsed.ns().div_ceil(NS_PER_S);
+        self.tally.series.finish(whole);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX).min(self.seconds_max);
         self.tally.seconds.resize(whole, Second::default());
         self.tally

@@ -79,6 +79,7 @@ pub enum LoadError {
 /// requests that fill the queue at the start nor those that drain it at the end bias it. Latency
 /// is that of every request *meant* for the measured time, drained ones included, so a stall at
 /// the very end is not cut off. With `number_ios` the measured time ends at the last completion.
+/// Flushes are timed too, but are neither throughput nor arrivals of an open loop.
 ///
 /// # Errors
 /// The workload does not fit the target, or the target breaks. Failed requests are no error: they
@@ -117,6 +118,11 @@ pub trait Source {
     /// The next request of the slot `id`.
     fn next(&mut self, id: RequestId) -> Request;
 
+    /// Whether that will be a flush.
+    fn flush_next(&self) -> bool {
+        false
+    }
+
     /// A request of the slot `id` completed in the measured time and moved so many bytes.
     fn counted(&mut self, _id: RequestId, _bytes: Bytes) {}
 }
@@ -126,5 +132,10 @@ impl Source for Requests {
     #[expect(clippy::inline_always, reason = "as for what it calls")]
     fn next(&mut self, id: RequestId) -> Request {
         Self::next(self, id)
+    }
+
+    #[inline]
+    fn flush_next(&self) -> bool {
+        Self::flush_next(self)
     }
 }

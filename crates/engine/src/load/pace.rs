@@ -7,11 +7,12 @@ use drivelab_core::workload::{Arrivals, Pace};
 
 /// Says when requests are meant to be sent.
 pub(super) trait Pacer {
-    /// The intended moment of the next request; `None` until another completes.
-    fn due(&self) -> Option<Time>;
+    /// The intended moment of the next request, which is a `flush` or not; `None` until another
+    /// completes.
+    fn due(&self, flush: bool) -> Option<Time>;
 
     /// The request that was due has been handed over.
-    fn sent(&mut self);
+    fn sent(&mut self, flush: bool);
 
     /// A request completed at `at` and left its slot free.
     fn freed(&mut self, at: Time);
@@ -39,12 +40,12 @@ impl Closed {
 
 impl Pacer for Closed {
     #[inline]
-    fn due(&self) -> Option<Time> {
+    fn due(&self, _: bool) -> Option<Time> {
         self.due.front().copied()
     }
 
     #[inline]
-    fn sent(&mut self) {
+    fn sent(&mut self, _: bool) {
         self.due.pop_front();
     }
 
@@ -55,10 +56,14 @@ impl Pacer for Closed {
 }
 
 /// An open loop: requests are due when the arrival process says so, whatever completes.
+///
+/// A flush is no arrival: it belongs to the write before it, and whoever waits for that to be
+/// durable waits from when the write was meant to be sent.
 #[derive(Debug)]
 pub(super) struct Open {
     arrivals: Arrivals,
     start: Time,
+    last: Time,
     next: Time,
 }
 
@@ -66,19 +71,22 @@ impl Open {
     /// The loop of `arrivals`, which count from `start`.
     pub(super) fn new(mut arrivals: Arrivals, start: Time) -> Self {
         let next = after(start, arrivals.next_at());
-        Self { arrivals, start, next }
+        Self { arrivals, start, last: start, next }
     }
 }
 
 impl Pacer for Open {
     #[inline]
-    fn due(&self) -> Option<Time> {
-        Some(self.next)
+    fn due(&self, flush: bool) -> Option<Time> {
+        Some(if flush { self.last } else { self.next })
     }
 
     #[inline]
-    fn sent(&mut self) {
-        self.next = after(self.start, self.arrivals.next_at());
+    fn sent(&mut self, flush: bool) {
+        if !flush {
+            self.last = self.next;
+            self.next = after(self.start, self.arrivals.next_at());
+        }
     }
 
     #[inline]

@@ -54,8 +54,7 @@ impl Slots {
     }
 
     /// Frees the slot of a completed request, and lends what it held: a copy would be read back
-    /// before its parts have reached the cache, which stalls the processor for longer than all
-    /// the rest here takes.
+    /// before its parts have reached the cache, and the processor waits for that.
     #[inline]
     pub(super) fn release(&mut self, id: RequestId) -> &Sent {
         let number = u32::try_from(id.0).expect("a target completes only what it was given");

@@ -142,15 +142,15 @@ fn a_closed_loop_keeps_exactly_its_depth_outstanding() {
     for depth in [1_u32, 4, 32] {
         let (tally, device) = load(Steady::new(MS), closed(depth, SECOND));
         // By Little's law nothing was outstanding less than all the time.
-        assert_eq!(tally.ios, 1000 * u64::from(depth));
+        assert_eq!(tally.ios(), 1000 * u64::from(depth));
         assert_eq!(device.most_in_flight, depth as usize);
         assert_eq!(tally.elapsed, SECOND);
-        assert_eq!(only(&tally.lat), Some(MS));
-        assert_eq!(only(&tally.service), Some(MS));
+        assert_eq!(only(&tally.lat()), Some(MS));
+        assert_eq!(only(&tally.service()), Some(MS));
         assert_eq!(only(&tally.late), Some(Span::ZERO));
-        assert_eq!(tally.reads, tally.ios);
-        assert_eq!(tally.from_drive_cache, tally.ios);
-        assert_eq!(tally.bytes, tally.ios * 4096);
+        assert_eq!(tally.of(Op::Read).ios, tally.ios());
+        assert_eq!(tally.from_drive_cache, tally.ios());
+        assert_eq!(tally.bytes(), tally.ios() * 4096);
     }
 }
 
@@ -158,18 +158,18 @@ fn a_closed_loop_keeps_exactly_its_depth_outstanding() {
 fn behind_one_server_latency_grows_with_depth_and_throughput_does_not() {
     let serial = Steady { serial: true, ..Steady::new(MS) };
     let (tally, _) = load(serial, closed(4, SECOND));
-    assert_eq!(tally.ios, 1000);
-    assert_eq!((tally.lat.min(), tally.lat.max()), (Some(MS), Some(MS * 4)));
+    assert_eq!(tally.ios(), 1000);
+    assert_eq!((tally.lat().min(), tally.lat().max()), (Some(MS), Some(MS * 4)));
     // Three requests wait when the time is up; their latency counts, their completion does not.
-    assert_eq!(tally.lat.n(), 1003);
+    assert_eq!(tally.lat().n(), 1003);
 }
 
 #[test]
 fn think_time_precedes_every_request_and_is_no_lateness() {
     let think = WorkloadOptions { thinktime: Some(MS * 3), ..closed(1, SECOND) };
     let (tally, _) = load(Steady::new(MS), think);
-    assert_eq!(tally.ios, 250);
-    assert_eq!(only(&tally.lat), Some(MS));
+    assert_eq!(tally.ios(), 250);
+    assert_eq!(only(&tally.lat()), Some(MS));
     assert_eq!(only(&tally.late), Some(Span::ZERO));
 }
 
@@ -178,7 +178,7 @@ fn the_ramp_is_run_but_not_measured() {
     let ramp = WorkloadOptions { ramp_time: Some(SECOND / 2), ..closed(2, SECOND) };
     let mut notes = Notes::default();
     let (loaded, device) = load_watched(Steady::new(MS), ramp, &mut notes);
-    assert_eq!((loaded.tally.ios, loaded.tally.elapsed), (2000, SECOND));
+    assert_eq!((loaded.tally.ios(), loaded.tally.elapsed), (2000, SECOND));
     assert_eq!(device.taken.len(), 3000);
     assert_eq!(notes.phases, [Phase::Ramp, Phase::Measure, Phase::Drain]);
 }
@@ -188,7 +188,7 @@ fn a_number_of_requests_is_met_exactly_and_ends_the_measured_time() {
     let check = |depth, number, ms| {
         let number_ios = WorkloadOptions { number_ios: Some(number), ..closed(depth, SECOND) };
         let (loaded, device) = load_watched(Steady::new(MS), number_ios, &mut Notes::default());
-        assert_eq!((loaded.tally.ios, loaded.end), (number, End::NumberIos));
+        assert_eq!((loaded.tally.ios(), loaded.end), (number, End::NumberIos));
         assert_eq!(loaded.tally.elapsed, MS * ms);
         assert_eq!(device.taken.len() as u64, number);
     };
@@ -205,15 +205,15 @@ fn seconds_hold_every_completion_and_the_last_may_be_partial() {
     assert_eq!(ios, [1000, 1000, 500]);
     assert_eq!(tally.seconds[0].lat_sum_ns, SECOND.ns());
     assert_eq!(tally.seconds[2].lat_max_ns, MS.ns());
-    assert_eq!(tally.seconds.iter().map(|second| second.bytes).sum::<u64>(), tally.bytes);
+    assert_eq!(tally.seconds.iter().map(|second| second.bytes).sum::<u64>(), tally.bytes());
 }
 
 #[test]
 fn an_open_loop_sends_on_time_whatever_completes() {
     let (tally, _) = load(Steady::new(SECOND / 10), open(1000, 1024, SECOND));
     // Arrivals at 0 to 999 ms; those after 900 ms complete after the end.
-    assert_eq!((tally.ios, tally.lat.n()), (901, 1000));
-    assert_eq!(only(&tally.lat), Some(SECOND / 10));
+    assert_eq!((tally.ios(), tally.lat().n()), (901, 1000));
+    assert_eq!(only(&tally.lat()), Some(SECOND / 10));
     assert_eq!(only(&tally.late), Some(Span::ZERO));
 }
 
@@ -222,7 +222,7 @@ fn poisson_arrivals_keep_their_rate() {
     let poisson = WorkloadOptions { poisson: Some(true), ..open(100_000, 1024, SECOND) };
     let (tally, _) = load(Steady::new(Span::from_us(10)), poisson);
     // Standard deviation of a Poisson count of 100,000: 316; five of them.
-    assert!((98_420..101_580).contains(&tally.ios), "seed 1: {}", tally.ios);
+    assert!((98_420..101_580).contains(&tally.ios()), "seed 1: {}", tally.ios());
     assert_eq!(only(&tally.late), Some(Span::ZERO));
 }
 
@@ -232,23 +232,23 @@ fn a_frozen_drive_shows_up_whole_in_the_tail() {
     let p99 = |histogram: &Histogram| histogram.quantile(Ratio::percent(99)).unwrap();
     let freezing = || Steady { frozen, ..Steady::new(MS / 10) };
     let (deep, _) = load(freezing(), open(1000, 4096, SECOND * 5));
-    assert!(p99(&deep.lat) >= SECOND * 9 / 10, "{}", p99(&deep.lat));
-    assert!(p99(&deep.service) >= SECOND * 9 / 10);
+    assert!(p99(&deep.lat()) >= SECOND * 9 / 10, "{}", p99(&deep.lat()));
+    assert!(p99(&deep.service()) >= SECOND * 9 / 10);
     assert_eq!(deep.late.max(), Some(Span::ZERO));
     // With one request outstanding the stall is one long service and a thousand late ones.
     let (shallow, _) = load(freezing(), open(1000, 1, SECOND * 5));
-    assert!(p99(&shallow.lat) >= SECOND * 9 / 10);
+    assert!(p99(&shallow.lat()) >= SECOND * 9 / 10);
     assert!(p99(&shallow.late) >= SECOND * 9 / 10);
-    assert!(p99(&shallow.service) < MS);
-    assert_eq!(shallow.lat.max(), Some(SECOND));
+    assert!(p99(&shallow.service()) < MS);
+    assert_eq!(shallow.lat().max(), Some(SECOND));
 }
 
 #[test]
 fn a_stall_at_the_very_end_is_drained_and_counted() {
     let frozen = (Time::from_ns(900_000_000), Time::ZERO + SECOND * 5);
     let (tally, _) = load(Steady { frozen, ..Steady::new(MS) }, closed(1, SECOND));
-    assert_eq!((tally.ios, tally.elapsed), (899, SECOND));
-    assert_eq!(tally.lat.max(), Some(Span::from_ms(4101)));
+    assert_eq!((tally.ios(), tally.elapsed), (899, SECOND));
+    assert_eq!(tally.lat().max(), Some(Span::from_ms(4101)));
 }
 
 #[test]
@@ -256,10 +256,10 @@ fn a_full_queue_delays_requests_but_loses_and_reorders_none() {
     let narrow = Steady { queue: 2, ..Steady::new(MS) };
     let (tally, narrow) = load(narrow, closed(4, SECOND));
     let (_, wide) = load(Steady::new(MS), closed(4, SECOND));
-    assert_eq!(tally.ios, 2000);
+    assert_eq!(tally.ios(), 2000);
     assert_eq!(narrow.most_in_flight, 2);
     assert_eq!(narrow.taken[..], wide.taken[..narrow.taken.len()]);
-    assert_eq!(only(&tally.service), Some(MS));
+    assert_eq!(only(&tally.service()), Some(MS));
     assert_eq!(tally.late.max(), Some(MS));
 }
 
@@ -267,7 +267,41 @@ fn a_full_queue_delays_requests_but_loses_and_reorders_none() {
 fn failures_are_counted_apart_and_the_run_goes_on() {
     let failing = Steady { fail_every: 4, ..Steady::new(MS) };
     let (tally, _) = load(failing, closed(1, SECOND));
-    assert_eq!((tally.ios, tally.errors, tally.lat.n()), (750, 250, 750));
+    assert_eq!((tally.ios(), tally.errors, tally.lat().n()), (750, 250, 750));
+}
+
+fn flushed(options: WorkloadOptions) -> WorkloadOptions {
+    WorkloadOptions { rw: Some(Rw::RandWrite), fsync: Some(1), ..options }
+}
+
+#[test]
+fn flushes_are_timed_but_are_no_work_done() {
+    let (tally, _) = load(Steady::new(MS), flushed(closed(1, SECOND)));
+    let (writes, flushes) = (tally.of(Op::Write), tally.of(Op::Flush));
+    assert_eq!((tally.ios(), writes.ios, flushes.ios), (500, 500, 500));
+    assert_eq!((tally.bytes(), flushes.bytes), (500 * 4096, 0));
+    assert_eq!((tally.lat().n(), tally.late.n(), only(&flushes.lat)), (500, 500, Some(MS)));
+    assert_eq!(tally.seconds.iter().map(|second| second.ios).sum::<u64>(), 500);
+    let record = tally.record();
+    assert_eq!((record.iops, record.write.unwrap().ios), (500.0, 500));
+    assert_eq!((record.read, record.trim, record.flush.unwrap().lat_ns.p50), (None, None, MS.ns()));
+    // A number of requests is one of writes, and the last is flushed too.
+    for iodepth in [1, 2, 3, 16] {
+        let ten = WorkloadOptions { number_ios: Some(10), ..flushed(closed(iodepth, SECOND)) };
+        let (tally, _) = load(Steady::new(MS), ten);
+        assert_eq!((tally.ios(), tally.of(Op::Flush).ios), (10, 10), "depth {iodepth}");
+    }
+}
+
+#[test]
+fn a_flush_is_no_arrival_and_is_waited_for_from_when_its_write_was_due() {
+    for (iodepth, waited) in [(1, MS * 2), (4, MS)] {
+        let (tally, _) = load(Steady::new(MS), flushed(open(100, iodepth, SECOND)));
+        let (writes, flushes) = (tally.of(Op::Write), tally.of(Op::Flush));
+        assert_eq!((writes.ios, flushes.ios), (100, 100), "depth {iodepth}");
+        assert_eq!(only(&writes.lat), Some(MS));
+        assert_eq!((only(&flushes.lat), only(&flushes.service)), (Some(waited), Some(MS)));
+    }
 }
 
 #[test]
@@ -276,7 +310,7 @@ fn stopping_keeps_what_is_done() {
     let (loaded, _) = load_watched(Steady::new(MS), closed(2, SECOND * 60), &mut notes);
     // The first tick is at once, the fifth after 400 ms.
     assert_eq!(loaded.end, End::Stopped);
-    assert_eq!((loaded.tally.ios, loaded.tally.elapsed), (800, Span::from_ms(400)));
+    assert_eq!((loaded.tally.ios(), loaded.tally.elapsed), (800, Span::from_ms(400)));
     assert_eq!(loaded.tally.seconds.len(), 1);
 }
 
@@ -285,7 +319,7 @@ fn stopping_in_the_ramp_measures_nothing() {
     let mut notes = Notes { stop_after_ticks: Some(2), ..Notes::default() };
     let ramp = WorkloadOptions { ramp_time: Some(SECOND), ..closed(2, SECOND) };
     let (loaded, _) = load_watched(Steady::new(MS), ramp, &mut notes);
-    assert_eq!((loaded.tally.ios, loaded.tally.elapsed), (0, Span::ZERO));
+    assert_eq!((loaded.tally.ios(), loaded.tally.elapsed), (0, Span::ZERO));
 }
 
 #[test]
@@ -311,7 +345,7 @@ fn a_seed_gives_the_same_tally_twice() {
     let (second, again) = load(serial(), mixed());
     assert_eq!(first, second);
     assert_eq!(device.taken, again.taken);
-    assert!(first.reads < first.ios && first.late.max() > Some(Span::ZERO));
+    assert!(first.of(Op::Read).ios < first.ios() && first.late.max() > Some(Span::ZERO));
 }
 
 #[test]
@@ -375,7 +409,7 @@ fn requests_are_stamped_before_they_are_handed_over_one_by_one_or_a_batch_at_a_t
         let mut target = Breaking { now: Cell::new(0), left: 4, done: Vec::new() };
         let job = Job { workload: &workload, seed: 1, stamp };
         let tally = run(&mut target, job, &mut Notes::default()).unwrap().tally;
-        (tally.service.min().unwrap().ns(), tally.service.max().unwrap().ns(), tally.stamp)
+        (tally.service().min().unwrap().ns(), tally.service().max().unwrap().ns(), tally.stamp)
     };
     // The clock ticks when it is asked, and the target asks once while it takes a request.
     assert_eq!(stamps(Stamp::Io), (1, 1, Stamp::Io));
@@ -392,7 +426,7 @@ fn a_target_that_never_answers_is_given_up_once_the_run_is_told_to_stop() {
     assert_eq!(loaded.end, End::Stopped);
     let tally = loaded.tally;
     // Four a millisecond until then are kept, and the four that are missing are told.
-    assert_eq!((tally.ios, tally.unanswered), (4 * 499, 4));
+    assert_eq!((tally.ios(), tally.unanswered), (4 * 499, 4));
     let waited = notes.ticks.last().unwrap().elapsed;
     assert!(waited >= Span::from_secs(8) && waited < Span::from_secs(12), "{waited}");
 }
@@ -404,7 +438,7 @@ fn a_target_that_is_slow_to_answer_is_waited_for_without_a_stop() {
     let (loaded, _) = load_watched(device, closed(4, SECOND), &mut Notes::default());
     let tally = loaded.tally;
     assert_eq!((loaded.end, tally.unanswered), (End::Runtime, 0));
-    assert_eq!(tally.lat.max().unwrap(), Span::from_ms(59_501));
+    assert_eq!(tally.lat().max().unwrap(), Span::from_ms(59_501));
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn check_refused(disk: &Loop, target: &Path, device: &Path, by: impl Fn(&Use) ->
 fn check_written(disk: &Loop, target: &Path) {
     let before = disk.contents();
     let outcome = write(target, &[target]).unwrap();
-    assert_eq!((outcome.total.ios, outcome.total.errors), (8, 0));
+    assert_eq!((outcome.total.ios(), outcome.total.errors), (8, 0));
     assert!(disk.contents() != before, "nothing was written");
     assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::NotDisk), "{:?}", outcome.marks);
 }

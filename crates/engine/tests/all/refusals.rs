@@ -21,6 +21,7 @@ fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOut
         path: path.into(),
         workload: WorkloadOptions { number_ios: Some(1), ..options }.check().unwrap(),
         numjobs: 1,
+        conduct: drivelab_core::Conduct::default(),
         seed: 1,
         ioengine: None,
         direct,

@@ -4,11 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::record::{MarkId, Stamp};
+use drivelab_core::record::{MarkId, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_core::{Conduct, Op};
 use drivelab_engine::{
     Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
+    run_together,
 };
 
 use crate::left_out;
@@ -20,6 +22,7 @@ fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
         path,
         workload: options.check().unwrap(),
         numjobs: 1,
+        conduct: Conduct::default(),
         seed: 1,
         ioengine: None,
         direct: false,
@@ -77,11 +80,11 @@ fn every_kind_of_run_lays_its_file_out_and_counts_exactly() {
                     outcome => outcome.expect(&what),
                 };
                 let total = &outcome.total;
-                assert_eq!((total.ios, total.errors), (500, 0), "{what}");
-                assert_eq!((total.lat.n(), total.bytes), (500, 500 * 4096), "{what}");
-                assert_eq!(total.reads > 0, rw.reads(), "{what}");
-                assert_eq!(total.reads < total.ios, rw.writes(), "{what}");
-                assert!(total.service.max() <= total.lat.max(), "{what}");
+                assert_eq!((total.ios(), total.errors), (500, 0), "{what}");
+                assert_eq!((total.lat().n(), total.bytes()), (500, 500 * 4096), "{what}");
+                assert_eq!(total.of(Op::Read).ios > 0, rw.reads(), "{what}");
+                assert_eq!(total.of(Op::Read).ios < total.ios(), rw.writes(), "{what}");
+                assert!(total.service().max() <= total.lat().max(), "{what}");
                 assert_eq!((outcome.end, outcome.ioengine), (End::NumberIos, ioengine), "{what}");
                 assert_eq!(fs::metadata(scratch.path("new")).unwrap().len(), 8 << 20, "{what}");
             }
@@ -94,8 +97,8 @@ fn jobs_merge_exactly() {
     let scratch = Scratch::new("run");
     let plan = RunPlan { numjobs: 3, ..plan(scratch.path("new"), requests(Rw::RandRead, 300)) };
     let outcome = quietly(&plan).unwrap();
-    assert_eq!(outcome.jobs.iter().map(|job| job.ios).collect::<Vec<_>>(), [300; 3]);
-    assert_eq!((outcome.total.ios, outcome.total.lat.n()), (900, 900));
+    assert_eq!(outcome.jobs.iter().map(Tally::ios).collect::<Vec<_>>(), [300; 3]);
+    assert_eq!((outcome.total.ios(), outcome.total.lat().n()), (900, 900));
     let longest = outcome.jobs.iter().map(|job| job.elapsed).max();
     assert_eq!(Some(outcome.total.elapsed), longest);
     assert!(outcome.total.cpu > Some(Span::ZERO));
@@ -108,7 +111,7 @@ fn an_open_loop_on_a_file_keeps_its_rate() {
     let options = WorkloadOptions { rate_iops: Some(2000), ..requests(Rw::RandRead, 200) };
     let outcome = quietly(&plan(scratch.path("new"), options)).unwrap();
     // The 200th request is due after 99.5 ms and none is sent before it is due.
-    assert_eq!(outcome.total.ios, 200);
+    assert_eq!(outcome.total.ios(), 200);
     assert!(outcome.total.elapsed >= Span::from_us(99_500), "{}", outcome.total.elapsed);
 }
 
@@ -150,7 +153,7 @@ fn stopping_a_run_keeps_what_is_done() {
     let control = Control { stop: &stop, progress: &stop_soon };
     let outcome = run(&plan(scratch.path("new"), endless), &control).unwrap();
     assert_eq!(outcome.end, End::Stopped);
-    assert!(outcome.total.ios > 0 && ticks.load(Ordering::Relaxed) > 1);
+    assert!(outcome.total.ios() > 0 && ticks.load(Ordering::Relaxed) > 1);
     assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::Interrupted));
 }
 
@@ -205,4 +208,38 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
         let found = verify(&path, &state, Promise::Acknowledged).unwrap();
         assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
     }
+}
+
+#[test]
+fn a_flush_after_the_last_request_leaves_the_counts_alone() {
+    let scratch = Scratch::new("run");
+    let conduct = Conduct { end_fsync: true, ..Conduct::default() };
+    let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Write, 8)) };
+    let total = quietly(&plan).unwrap().total;
+    assert_eq!((total.ios(), total.lat().n(), total.errors), (8, 8, 0));
+}
+
+#[test]
+fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
+    let scratch = Scratch::new("run");
+    let job = |number, exit_all| RunPlan {
+        conduct: Conduct { exit_all, ..Conduct::default() },
+        ..plan(scratch.path("data"), requests(Rw::RandRead, number))
+    };
+    let stop = AtomicBool::new(false);
+    let control = Control { stop: &stop, progress: &|_| {} };
+    let plans = [job(100, true), job(u64::MAX, false)];
+    let outcomes = run_together(&plans, &control).unwrap();
+    assert_eq!((outcomes[0].total.ios(), outcomes[0].end), (100, End::NumberIos));
+    assert_eq!(outcomes[1].end, End::Runtime);
+    assert!(outcomes.iter().flat_map(|it| &it.marks).all(|it| it.id != MarkId::Interrupted));
+}
+
+#[test]
+fn a_job_that_begins_later_has_all_its_requests() {
+    let scratch = Scratch::new("run");
+    let conduct = Conduct { start_delay: Span::from_ms(1), ..Conduct::default() };
+    let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Read, 10)) };
+    let total = quietly(&plan).unwrap().total;
+    assert_eq!((total.ios(), total.lat().n()), (10, 10));
 }

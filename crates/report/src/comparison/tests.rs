@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::histogram::Histogram;
 use drivelab_core::record::{Host, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::request::Op;
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
 use drivelab_core::workload::WorkloadOptions;
@@ -228,10 +228,10 @@ fn a_metric_that_is_not_everywhere_is_left_out() {
 
 pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
     let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
-    tally.ios = 1_000_000 / latency_us;
-    tally.bytes = tally.ios * 4096;
-    tally.lat = Histogram::new();
-    (0..tally.ios).for_each(|_| tally.lat.record(Span::from_us(latency_us)));
+    let reads = tally.of_mut(Op::Read);
+    reads.ios = 1_000_000 / latency_us;
+    reads.bytes = reads.ios * 4096;
+    reads.lat.record_times(Span::from_us(latency_us), reads.ios);
     RunRecord {
         schema: RUN_SCHEMA.to_owned(),
         target: "disk.img".to_owned(),
@@ -306,7 +306,7 @@ fn text_of_a_run() {
     insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
 disk.img
 
-10.0k IOPS, 41.0 MB/s; 10000 requests (0 reads) in 1.00 s; 2 requests FAILED
+10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s; 2 requests FAILED
 
 latency  as users wait  of the device  sent late by
 mean            100 us              -             -

@@ -1,7 +1,7 @@
 //! One run for a terminal: its figures, and what each of them is.
 
 use anstyle::Style;
-use drivelab_core::record::{JobRecord, Latency, RunRecord};
+use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
 use drivelab_stats::quantile_reportable;
 
 use super::nanoseconds;
@@ -23,6 +23,14 @@ pub fn text(record: &RunRecord, look: Look) -> String {
     text += &look.wrap(&summary(total), 2);
     text += "\n\n";
     text += &latencies(total).render(look);
+    if total.kinds().count() > 1 {
+        text.push('\n');
+        text += &kinds(total).render(look);
+    }
+    if let Some(course) = super::over_time::text(total, look) {
+        text.push('\n');
+        text += &course;
+    }
     if record.jobs.len() > 1 {
         text.push('\n');
         text += &jobs(record).render(look);
@@ -50,11 +58,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
 
 fn summary(total: &JobRecord) -> String {
     let mut summary = format!(
-        "{} IOPS, {}; {} requests ({} reads) in {}",
+        "{} IOPS, {}; {} in {}",
         figures::count(total.iops),
         figures::bytes_per_s(total.bytes_per_s),
-        total.ios,
-        total.reads,
+        requests(total),
         figures::span_ns(nanoseconds(total.elapsed_ns)),
     );
     if let Some(cpu) = total.cpu_ns_per_io {
@@ -73,6 +80,46 @@ fn summary(total: &JobRecord) -> String {
         summary += &format_args!("; {} requests FAILED", total.errors).to_string();
     }
     summary
+}
+
+/// `70 reads, 30 writes, 3 flushes`.
+fn requests(total: &JobRecord) -> String {
+    let kinds: Vec<String> =
+        total.kinds().map(|(name, kind)| format!("{} {name}", kind.ios)).collect();
+    if kinds.is_empty() { format!("{} requests", total.ios) } else { kinds.join(", ") }
+}
+
+/// Each kind of request by itself; flushes are in no other figure.
+fn kinds(total: &JobRecord) -> Table {
+    let mut table = Table::new(&[
+        ("", Align::Left, 0),
+        ("a second", Align::Right, 0),
+        ("throughput", Align::Right, 0),
+        ("mean", Align::Right, 0),
+        ("p50", Align::Right, 0),
+        ("p99", Align::Right, 1),
+        ("max", Align::Right, 2),
+    ]);
+    for (name, kind) in total.kinds() {
+        let lat = &kind.lat_ns;
+        let span = |ns| figures::span_ns(nanoseconds(ns));
+        let few = if quantile_reportable(0.99, lat.n) { Style::new() } else { DIM };
+        let moved = match kind.bytes_per_s {
+            0.0 => "-".to_owned(),
+            moved => figures::bytes_per_s(moved),
+        };
+        let plain = Style::new();
+        table.row(vec![
+            (name.to_owned(), plain),
+            (figures::count(kind.iops), plain),
+            (moved, plain),
+            (span(lat.mean), plain),
+            (span(lat.p50), plain),
+            (span(lat.p99), few),
+            (span(lat.max), plain),
+        ]);
+    }
+    table
 }
 
 type Quantile = fn(&Latency) -> u64;
@@ -145,8 +192,12 @@ fn conditions(record: &RunRecord) -> String {
         Some(host) => format!(", {} on {}", host.kernel, host.cpu),
         None => String::new(),
     };
+    let stamps = match record.total.stamp {
+        Stamp::Io => "",
+        Stamp::Batch => ", time stamps a batch",
+    };
     format!(
-        "{} with {}, {cache}, {} job(s), seed {}, drivelab {}{host}",
+        "{} with {}{stamps}, {cache}, {} job(s), seed {}, drivelab {}{host}",
         work(record),
         config.ioengine,
         config.numjobs,

@@ -3,7 +3,7 @@
 //! Lines over TCP: the head of the ledger, then its notes; a note that something was begun is
 //! answered with `ok` once it is in the other machine's file.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ impl Notes for Remote {
             return Ok(());
         }
         let mut answer = String::new();
-        self.stream.read_line(&mut answer)?;
+        self.stream.by_ref().take(LINE_MAX).read_line(&mut answer)?;
         if answer == "ok\n" { Ok(()) } else { Err(io::ErrorKind::ConnectionAborted.into()) }
     }
 
@@ -45,6 +45,10 @@ impl Notes for Remote {
         Ok(())
     }
 }
+
+/// The longest line that is listened to: the head of a ledger and its notes are a few numbers, and
+/// whoever connects could send anything.
+const LINE_MAX: u64 = 1024;
 
 /// How often a keeper that hears nothing looks whether it is to stop.
 const LOOK_ROUND: Duration = Duration::from_millis(100);
@@ -105,7 +109,8 @@ impl Lines {
     fn next(&mut self, stop: &AtomicBool) -> Option<String> {
         self.line.clear();
         while !stop.load(Ordering::Relaxed) {
-            match self.stream.read_until(b'\n', &mut self.line) {
+            let room = LINE_MAX.saturating_sub(self.line.len() as u64);
+            match self.stream.by_ref().take(room).read_until(b'\n', &mut self.line) {
                 Ok(_) if self.line.ends_with(b"\n") => {
                     self.line.pop();
                     return String::from_utf8(std::mem::take(&mut self.line)).ok();

@@ -1,11 +1,15 @@
 //! `run --job`: a job file as fio reads it.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::jobfile::{self, FileJob};
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Stamp, Tally};
-use drivelab_engine::{IoEngine, Progress as Step};
+use drivelab_core::units::Bytes;
+use drivelab_engine::{IoEngine, Progress as Step, seed_of};
 use serde_json::json;
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -26,27 +30,31 @@ pub(crate) struct JobArgs {
 
 /// Runs the file's groups one after the other, and prints what each job did.
 pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
-    let text = std::fs::read_to_string(&arguments.file).at_path("read", &arguments.file)?;
     let name = arguments.file.display().to_string();
-    let jobs = jobfile::parse(&name, &text, &|name| std::env::var(name).ok())?;
-    let mut measurements = Vec::new();
+    let jobs = jobfile::parse(&name, &text(&arguments.file)?, &variable)?;
     for job in &jobs {
         for note in &job.notes {
             ui.note(&format!("note: [{}] {note}", job.name));
         }
-        measurements.push(measurement(job, arguments)?);
     }
     let mut records: Vec<RunRecord> = Vec::new();
     let mut total = Tally::default();
     while records.len() < jobs.len() && !interrupt::requested() {
-        let first = records.len();
-        let group = jobs[first..].iter().take_while(|job| job.group == jobs[first].group).count();
-        let measurements = &measurements[first..first + group];
-        let longest = measurements.iter().map(|it| it.workload.ramp_time + it.workload.runtime);
-        let longest = Duration::from_nanos(longest.max().unwrap_or_default().ns());
-        let progress = Progress::time(longest, &jobs[first].name);
-        let mut done = measure::together(measurements, &|step: &Step| progress.step(step))?;
-        for (record, job) in done.records.iter_mut().zip(&jobs[first..]) {
+        let rest = &jobs[records.len()..];
+        let group: Vec<&FileJob> = rest.iter().take_while(|it| it.group == rest[0].group).collect();
+        // Not earlier: a file may be what the group before makes.
+        let sections: Result<Vec<_>, Failure> =
+            group.iter().map(|job| measurements(job, arguments)).collect();
+        let sections = sections?;
+        let lengths: Vec<usize> = sections.iter().map(Vec::len).collect();
+        let measurements: Vec<Measurement> = sections.into_iter().flatten().collect();
+        let time =
+            |it: &Measurement| it.conduct.start_delay + it.workload.ramp_time + it.workload.runtime;
+        let longest = measurements.iter().map(time).max().unwrap_or_default();
+        let progress = Progress::time(Duration::from_nanos(longest.ns()), &group[0].name);
+        let show = |step: &Step| progress.step(step);
+        let mut done = measure::sections(&measurements, &lengths, &show)?;
+        for (record, job) in done.records.iter_mut().zip(group) {
             record.label = Some(job.name.clone());
         }
         records.append(&mut done.records);
@@ -65,29 +73,70 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn measurement(job: &FileJob, arguments: &JobArgs) -> Result<Measurement, Failure> {
-    let target = arguments.target.as_ref().unwrap_or(&job.target);
-    let mut options = job.workload.clone();
-    if job.once
-        && let Ok(meta) = Path::new(target).metadata()
-    {
-        let block = options.clone().check().map_err(Failure::bad_request)?.blocks.mean();
-        options.number_ios = Some(meta.len() / block.get()).filter(|number| *number > 0);
+/// What the file says; `-` is what comes in.
+fn text(file: &Path) -> Result<String, Failure> {
+    if file == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).at_path("read", file)?;
+        return Ok(text);
     }
-    let ioengine = job.ioengine.map(str::parse::<IoEngine>).transpose();
-    Ok(Measurement {
-        path: target.into(),
-        workload: options.check().map_err(Failure::bad_request)?,
-        numjobs: job.numjobs,
-        seed: job.seed,
-        ioengine: ioengine.map_err(Failure::bad_words)?,
-        polling: job.polling,
-        stamp: Stamp::Io,
-        direct: job.direct,
-        overwrite: arguments.overwrite,
-        allow_destructive: arguments.allow_destructive.clone(),
-        verify_state: None,
-    })
+    std::fs::read_to_string(file).at_path("read", file)
+}
+
+/// The keywords of job files, and the environment.
+fn variable(name: &str) -> Option<String> {
+    match name {
+        "$ncpus" => std::thread::available_parallelism().ok().map(|cpus| cpus.to_string()),
+        "$pagesize" => Some(drivelab_engine::page_size().to_string()),
+        "$mb_memory" => Some((drivelab_engine::memory().get() >> 20).to_string()),
+        name => std::env::var(name).ok(),
+    }
+}
+
+/// One for each file that the job's copies have, or one for all.
+fn measurements(job: &FileJob, arguments: &JobArgs) -> Result<Vec<Measurement>, Failure> {
+    let targets = match &arguments.target {
+        Some(target) => std::slice::from_ref(target),
+        None => &job.targets[..],
+    };
+    let numjobs = if targets.len() == 1 { job.numjobs } else { 1 };
+    let ioengine: IoEngine = job.ioengine.parse().map_err(Failure::bad_words)?;
+    let of = |(copy, target): (u32, &String)| {
+        let length = if ioengine == IoEngine::Null { None } else { length(Path::new(target)) };
+        let options = job.workload(length).map_err(|error| {
+            let hint = error.hint();
+            let failure = Failure::bad_words(format!("[{}] {target}: {error}", job.name));
+            match hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
+        })?;
+        Ok(Measurement {
+            path: target.into(),
+            workload: options.check().map_err(Failure::bad_request)?,
+            numjobs,
+            conduct: job.conduct,
+            seed: seed_of(job.seed, copy),
+            ioengine: Some(ioengine),
+            polling: job.polling,
+            stamp: Stamp::Io,
+            direct: job.direct,
+            overwrite: arguments.overwrite,
+            allow_destructive: arguments.allow_destructive.clone(),
+            verify_state: None,
+        })
+    };
+    (0..).zip(targets).map(of).collect()
+}
+
+/// Bytes of a file or block device; nothing where there is none, or none to be seen.
+fn length(target: &Path) -> Option<Bytes> {
+    let kind = target.metadata().ok()?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return None;
+    }
+    let end = File::open(target).ok()?.seek(SeekFrom::End(0)).ok()?;
+    Some(Bytes::new(end)).filter(|length| *length > Bytes::ZERO)
 }
 
 /// A file of one job gives what that run gives. Of several jobs each entry has a job's figures and

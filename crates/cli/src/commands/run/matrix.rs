@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivelab_core::Polling;
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
 use drivelab_core::record::Stamp;
 use drivelab_core::workload::BlockSizes;
+use drivelab_core::{Conduct, Polling};
 use drivelab_engine::Progress as Step;
 use serde_json::json;
 
@@ -142,6 +142,7 @@ fn measurements(
         path: target.into(),
         workload: workload.clone(),
         numjobs: cell.threads,
+        conduct: Conduct::default(),
         seed: matrix.seed,
         ioengine: None,
         polling: Polling::default(),

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use drivelab_core::Polling;
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::WorkloadOptions;
+use drivelab_core::{Conduct, Polling};
 use drivelab_engine::{IoEngine, Progress as Step};
 
 use self::job::JobArgs;
@@ -25,7 +25,7 @@ use crate::target::{self, Target};
 use crate::ui::{Progress, Ui};
 
 /// What a job file or a matrix says itself: given beside one it would do nothing.
-const ELSEWHERE: [&str; 36] = [
+const ELSEWHERE: [&str; 38] = [
     "rw",
     "rwmixread",
     "bs",
@@ -41,6 +41,8 @@ const ELSEWHERE: [&str; 36] = [
     "thinktime",
     "random_distribution",
     "percentage_random",
+    "norandommap",
+    "backwards",
     "streams",
     "stride",
     "fsync",
@@ -79,7 +81,7 @@ pub(crate) struct RunArgs {
     /// What is measured; with --job instead of the files that the job file names.
     #[arg(required_unless_present_any = ["job", "matrix"])]
     target: Option<String>,
-    /// A job file as fio reads it; its sections say what is measured, and how.
+    /// A job file as fio reads it, or fio's command line in a file; `-` for what comes in.
     #[arg(long, value_name = "FILE.fio", conflicts_with_all = ELSEWHERE)]
     job: Option<PathBuf>,
     /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
@@ -179,6 +181,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 path,
                 workload,
                 numjobs: arguments.numjobs,
+                conduct: Conduct::default(),
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 polling: arguments.polling.into(),

@@ -17,7 +17,7 @@ pub(crate) struct WorkloadArgs {
     /// Block size: 512, 4k, 1M.
     #[arg(long, visible_alias = "blocksize")]
     bs: Option<Bytes>,
-    /// Several block sizes with weights: 4k/60:64k/40.
+    /// Several block sizes with weights: 4k/60:64k/40; or all multiples of the first: 4k-64k.
     #[arg(long, value_name = "SIZE/WEIGHT:...")]
     bssplit: Option<BlockSizes>,
     /// Requests kept outstanding.
@@ -47,12 +47,20 @@ pub(crate) struct WorkloadArgs {
     /// Pause between a completion and the request that follows it.
     #[arg(long, value_name = "TIME")]
     thinktime: Option<Span>,
-    /// Spread of random addresses: random, zipf:1.1, pareto:0.2.
+    /// Spread of random addresses: random, zipf:1.1, pareto:0.2, zoned:60/10:40/90.
     #[arg(long, alias = "random_distribution", value_name = "D")]
     random_distribution: Option<Distribution>,
     /// Percentage of random I/O whose addresses are drawn; the rest follows what was before.
     #[arg(long, alias = "percentage_random", value_name = "PERCENT")]
     percentage_random: Option<u32>,
+    /// 0: random addresses without repetition, every block once before any comes again (fio's own
+    /// default, and that of job files).
+    #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true,
+        default_missing_value = "1", value_parser = super::parse_switch)]
+    norandommap: Option<bool>,
+    /// Sequential blocks from the end of the region to its beginning.
+    #[arg(long)]
+    backwards: bool,
     /// Sequential streams, each in its own part of the region.
     #[arg(long, value_name = "N")]
     streams: Option<u32>,
@@ -91,6 +99,8 @@ impl From<WorkloadArgs> for WorkloadOptions {
             bssplit: args.bssplit,
             random_distribution: args.random_distribution,
             percentage_random: args.percentage_random,
+            norandommap: args.norandommap,
+            backwards: args.backwards.then_some(true),
             stride: args.stride,
             offset: args.offset,
             size: args.size,
@@ -109,6 +119,7 @@ impl From<WorkloadArgs> for WorkloadOptions {
             ss: args.ss,
             ss_dur: args.ss_dur,
             ss_ramp: args.ss_ramp,
+            ..Self::default()
         }
     }
 }

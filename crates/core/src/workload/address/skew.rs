@@ -5,7 +5,7 @@ use crate::rng::Rng;
 
 /// Draws the rank of a block among all, the hottest first.
 #[derive(Debug, Clone)]
-pub(super) enum Skew {
+pub(in crate::workload) enum Skew {
     /// In proportion to a power of the rank.
     Zipf(Zipf),
     /// Self-similar: a share of the blocks takes the rest of the requests, and of those blocks the
@@ -27,7 +27,7 @@ impl Skew {
 /// `share` = 0.2 a fifth of the blocks takes four fifths of the requests. It is what fio calls
 /// `pareto`.
 #[derive(Debug, Clone)]
-pub(super) struct Pareto {
+pub(in crate::workload) struct Pareto {
     count: u64,
     power: f64,
 }

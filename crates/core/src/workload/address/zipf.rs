@@ -8,7 +8,7 @@ use crate::rng::Rng;
 /// from monotone discrete distributions": constant time and memory for any n, exact for any theta
 /// above 0, theta = 1 included. `libm` keeps the draws equal on every machine.
 #[derive(Debug, Clone)]
-pub(super) struct Zipf {
+pub(in crate::workload) struct Zipf {
     theta: f64,
     largest: u64,
     /// The integral of the density's hat from below rank 1, and up to the largest rank.

@@ -1,17 +1,26 @@
 //! Where requests fall.
 
+mod shuffle;
+mod skew;
+mod zipf;
+mod zones;
+
+pub use zones::Zones;
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::skew::{Pareto, Skew};
-use super::zipf::Zipf;
+use self::shuffle::Shuffle;
+use self::skew::{Pareto, Skew};
+use self::zipf::Zipf;
+use self::zones::Zoned;
 use crate::rng::Rng;
-use crate::units::{Lba, Sectors};
+use crate::units::{Lba, SECTOR_BYTES, Sectors};
 
 /// How random addresses are spread over the region, as fio's `random_distribution`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Distribution {
     /// Every block equally likely.
@@ -23,6 +32,8 @@ pub enum Distribution {
     /// A share of the blocks takes the rest of the requests, at every scale: with 0.2 a fifth takes
     /// four fifths. The hot blocks lie scattered too.
     Pareto(f64),
+    /// Parts of the region, each with its share of the requests.
+    Zoned(Zones),
 }
 
 impl fmt::Display for Distribution {
@@ -31,6 +42,7 @@ impl fmt::Display for Distribution {
             Self::Uniform => f.pad("random"),
             Self::Zipf(theta) => f.pad(&format!("zipf:{theta}")),
             Self::Pareto(share) => f.pad(&format!("pareto:{share}")),
+            Self::Zoned(zones) => f.pad(&zones.to_string()),
         }
     }
 }
@@ -50,8 +62,10 @@ impl FromStr for Distribution {
                 Ok(share) if share > 0.0 && share < 1.0 => Ok(Self::Pareto(share)),
                 _ => Err(format!("`{text}` needs a share above 0 and below 1: `pareto:0.2`")),
             },
+            "zoned" | "zoned_abs" => text.parse().map(Self::Zoned),
             _ => Err(format!(
-                "`{text}` is no distribution: write `random`, `zipf:1.1` or `pareto:0.2`"
+                "`{text}` is no distribution: write `random`, `zipf:1.1`, `pareto:0.2` or \
+                 `zoned:60/10:40/90`"
             )),
         }
     }
@@ -74,6 +88,8 @@ impl From<Distribution> for String {
 #[derive(Debug, Clone)]
 pub(super) enum Addresses {
     Uniform { first: Lba, step: u64, count: u64 },
+    Shuffled { first: Lba, step: u64, shuffle: Shuffle },
+    Zoned { first: Lba, step: u64, zones: Zoned },
     Skewed { first: Lba, step: u64, count: u64, ranks: Skew, spread: u64 },
     Streams(Streams),
 }
@@ -82,25 +98,46 @@ pub(super) enum Addresses {
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
     parts: Vec<(Lba, Lba)>,
+    /// Where each goes on; backwards, where its next block ends.
     cursors: Vec<Lba>,
-    stride: Option<Sectors>,
+    order: Order,
     turn: usize,
 }
 
+/// In which order a stream takes its blocks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Order {
+    /// Distance between the starts of blocks; that of blocks without gaps where absent.
+    pub(super) stride: Option<Sectors>,
+    /// From the end to the beginning.
+    pub(super) backwards: bool,
+}
+
 impl Addresses {
-    /// Random addresses over `count` slots of `step` sectors from `first`.
+    /// Random addresses over `count` slots of `step` sectors from `first`, each slot drawn without
+    /// regard to what was drawn before.
     pub(super) fn random(
-        distribution: Distribution,
+        distribution: &Distribution,
         (first, step): (Lba, Sectors),
         count: u64,
     ) -> Self {
         let step = step.get();
         let ranks = match distribution {
             Distribution::Uniform => return Self::Uniform { first, step, count },
-            Distribution::Zipf(theta) => Skew::Zipf(Zipf::new(count, theta)),
-            Distribution::Pareto(share) => Skew::Pareto(Pareto::new(count, share)),
+            Distribution::Zoned(zones) => {
+                let zones = zones.over(count, step * SECTOR_BYTES);
+                return Self::Zoned { first, step, zones };
+            }
+            Distribution::Zipf(theta) => Skew::Zipf(Zipf::new(count, *theta)),
+            Distribution::Pareto(share) => Skew::Pareto(Pareto::new(count, *share)),
         };
         Self::Skewed { first, step, count, ranks, spread: scatter(count) }
+    }
+
+    /// Random addresses over `count` slots of `step` sectors from `first`: every slot once before
+    /// any comes again.
+    pub(super) fn shuffled((first, step): (Lba, Sectors), count: u64) -> Self {
+        Self::Shuffled { first, step: step.get(), shuffle: Shuffle::new(count) }
     }
 
     /// Sequential addresses in equal parts of `first..end`, one part a stream.
@@ -110,7 +147,7 @@ impl Addresses {
         (first, end): (Lba, Lba),
         streams: u32,
         align: Sectors,
-        stride: Option<Sectors>,
+        order: Order,
     ) -> Self {
         let length = (end - first).get() / u64::from(streams) / align.get() * align.get();
         let parts: Vec<(Lba, Lba)> = (0..u64::from(streams))
@@ -119,8 +156,9 @@ impl Addresses {
                 (start, start + Sectors::new(length))
             })
             .collect();
-        let cursors = parts.iter().map(|(start, _)| *start).collect();
-        Self::Streams(Streams { parts, cursors, stride, turn: 0 })
+        let begin = |(start, end): &(Lba, Lba)| if order.backwards { *end } else { *start };
+        let cursors = parts.iter().map(begin).collect();
+        Self::Streams(Streams { parts, cursors, order, turn: 0 })
     }
 
     /// The address of the next request, which is `sectors` long.
@@ -130,6 +168,10 @@ impl Addresses {
             Self::Uniform { first, step, count } => {
                 *first + Sectors::new(rng.below(*count) * *step)
             }
+            Self::Shuffled { first, step, shuffle } => {
+                *first + Sectors::new(shuffle.draw(rng) * *step)
+            }
+            Self::Zoned { first, step, zones } => *first + Sectors::new(zones.draw(rng) * *step),
             Self::Skewed { first, step, count, ranks, spread } => {
                 let rank = u128::from(ranks.draw(rng));
                 let slot = rank * u128::from(*spread) % u128::from(*count);
@@ -147,9 +189,16 @@ impl Streams {
         self.turn = if turn + 1 == self.cursors.len() { 0 } else { turn + 1 };
         let (start, end) = self.parts[turn];
         let lba = self.cursors[turn];
+        let step = self.order.stride.unwrap_or(sectors);
+        if self.order.backwards {
+            let lba = if (lba - start).get() < sectors.get() { end } else { lba };
+            let left = (lba - start).get().saturating_sub(step.get());
+            self.cursors[turn] = start + Sectors::new(left);
+            return start + Sectors::new((lba - start).get() - sectors.get());
+        }
         // A stream that would reach past its part begins it again.
         let lba = if lba + sectors > end { start } else { lba };
-        self.cursors[turn] = lba + self.stride.unwrap_or(sectors);
+        self.cursors[turn] = lba + step;
         lba
     }
 }
@@ -177,11 +226,12 @@ mod tests {
 
     #[test]
     fn skewed_addresses_reach_every_slot_and_only_those() {
-        reach(Distribution::Zipf(0.5));
-        reach(Distribution::Pareto(0.4));
+        reach(&Distribution::Zipf(0.5));
+        reach(&Distribution::Pareto(0.4));
+        reach(&"zoned:60/10:40/".parse().unwrap());
     }
 
-    fn reach(distribution: Distribution) {
+    fn reach(distribution: &Distribution) {
         let count = 64;
         let region = (Lba::new(1000), Sectors::new(8));
         let mut addresses = Addresses::random(distribution, region, count);
@@ -198,21 +248,29 @@ mod tests {
     #[test]
     fn streams_take_turns_in_their_own_parts_and_begin_again() {
         let region = (Lba::new(0), Lba::new(32));
-        let mut addresses = Addresses::sequential(region, 2, Sectors::new(8), None);
+        let mut addresses = Addresses::sequential(region, 2, Sectors::new(8), Order::default());
         let mut rng = Rng::new(0);
         let drawn: Vec<u64> =
             (0..6).map(|_| addresses.next(&mut rng, Sectors::new(8)).get()).collect();
         assert_eq!(drawn, [0, 16, 8, 24, 0, 16]);
     }
 
+    fn in_order(stride: Option<u64>, backwards: bool) -> Vec<u64> {
+        let region = (Lba::new(0), Lba::new(64));
+        let order = Order { stride: stride.map(Sectors::new), backwards };
+        let mut addresses = Addresses::sequential(region, 1, Sectors::new(8), order);
+        let mut rng = Rng::new(0);
+        (0..4).map(|_| addresses.next(&mut rng, Sectors::new(8)).get()).collect()
+    }
+
     #[test]
     fn strides_leave_gaps() {
-        let region = (Lba::new(0), Lba::new(64));
-        let stride = Some(Sectors::new(24));
-        let mut addresses = Addresses::sequential(region, 1, Sectors::new(8), stride);
-        let mut rng = Rng::new(0);
-        let drawn: Vec<u64> =
-            (0..4).map(|_| addresses.next(&mut rng, Sectors::new(8)).get()).collect();
-        assert_eq!(drawn, [0, 24, 48, 0]);
+        assert_eq!(in_order(Some(24), false), [0, 24, 48, 0]);
+    }
+
+    #[test]
+    fn backwards_begins_at_the_end() {
+        assert_eq!(in_order(None, true), [56, 48, 40, 32]);
+        assert_eq!(in_order(Some(24), true), [56, 32, 8, 56]);
     }
 }

@@ -1,5 +1,9 @@
 //! A latency histogram: log-linear, of bounded size, mergeable.
 
+mod series;
+
+pub use series::Series;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Ratio, Span};
@@ -71,6 +75,9 @@ impl Histogram {
 
     /// Adds everything that `other` counted; exactly as if it had been counted here.
     pub fn merge(&mut self, other: &Self) {
+        if other.n == 0 {
+            return;
+        }
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }

@@ -1,0 +1,275 @@
+//! fio's options that change nothing here, and those that cannot be had, each with the reason.
+
+/// Options that are accepted and change nothing, with the reason.
+pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
+    (&["group_reporting", "new_group"], "jobs are reported each, and all together"),
+    (&["thread", "threads"], "a job is always a thread"),
+    (&["randrepeat", "allrandrepeat"], "the same seed always draws the same"),
+    (&["random_generator"], "the generator is always the same"),
+    (&["refill_buffers", "scramble_buffers"], "what is written never repeats"),
+    (&["invalidate"], "the page cache is always told to let go of the file"),
+    (
+        &["fallocate", "overwrite", "create_serialize", "create_fsync", "create_on_open"],
+        "a missing file is always written throughout before any job starts",
+    ),
+    (&["allow_file_create", "filetype", "unique_filename"], "what is missing is laid out"),
+    (&["openfiles", "file_service_type"], "a job has one file, in as many parts as it has files"),
+    (&["unlink", "unlink_each_loop"], "files are kept for the next run"),
+    (&["fadvise_hint", "offset_align"], "regions begin on whole blocks, and no advice is given"),
+    (
+        &["iodepth_batch", "iodepth_batch_submit"],
+        "as many requests as there are go to the kernel together",
+    ),
+    (
+        &[
+            "iodepth_batch_complete",
+            "iodepth_batch_complete_min",
+            "iodepth_batch_complete_max",
+            "userspace_reap",
+        ],
+        "all that is complete is taken together",
+    ),
+    (&["iodepth_low"], "the queue is kept full"),
+    (&["io_submit_mode"], "with a rate requests are sent when due, whoever waits for an answer"),
+    (
+        &[
+            "fixedbufs",
+            "registerfiles",
+            "mem",
+            "iomem",
+            "mem_align",
+            "iomem_align",
+            "hugepage-size",
+        ],
+        "buffers are aligned, and registered with the kernel as the files are",
+    ),
+    (
+        &["nonvectored", "sqthread_poll_cpu", "nowait", "force_async"],
+        "requests are handed to the kernel in the way that costs least",
+    ),
+    (
+        &["gtod_reduce", "gtod_cpu", "clocksource", "job_start_clock_id"],
+        "time stamps cost little enough to keep them all, by the best clock",
+    ),
+    (
+        &["lat_percentiles", "clat_percentiles", "slat_percentiles"],
+        "latency is always from the intended moment",
+    ),
+    (
+        &[
+            "percentile_list",
+            "log_hist_msec",
+            "log_hist_coarseness",
+            "write_hist_log",
+            "block_error_percentiles",
+            "significant_figures",
+            "max_latency",
+        ],
+        "the whole distribution is in the result",
+    ),
+    (
+        &[
+            "write_bw_log",
+            "write_lat_log",
+            "write_iops_log",
+            "log_avg_msec",
+            "bwavgtime",
+            "iopsavgtime",
+            "per_job_logs",
+            "log_window_value",
+            "log_max_value",
+            "log_offset",
+            "log_prio",
+            "log_issue_time",
+            "log_compression",
+            "log_compression_cpus",
+            "log_store_compressed",
+            "log_alternate_epoch",
+            "log_alternate_epoch_clock_id",
+            "log_unix_epoch",
+            "log_entries",
+        ],
+        "every second is in the result, and no log is written",
+    ),
+    (&["write_iolog"], "no list of the requests is written"),
+    (&["disable_lat", "disable_clat", "disable_slat"], "latency is always measured"),
+    (
+        &["disable_bw_measurement", "disable_bw", "unified_rw_reporting", "stats", "unit_base"],
+        "throughput is always measured, and its unit always told",
+    ),
+    (&["eta"], "progress shows where somebody watches"),
+    (&["disk_util"], "other I/O on the device is told where there is any"),
+    (&["description", "comm"], "it names the job for people"),
+    (
+        &["exitall_on_error", "continue_on_error", "ignore_error", "error_dump"],
+        "failed requests are counted, and the run goes on",
+    ),
+    (&["allow_mounted_write"], "a mounted device is never written"),
+    (&["fsync_on_close"], "a flush after the end is not measured, in fio neither"),
+    (
+        &["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"],
+        "a rate that was not kept is marked",
+    ),
+    (&["thinktime_blocks_type"], "a request is thought about when it is complete"),
+    (&["steadystate_check_interval", "ss_interval"], "the figures are judged once a second"),
+    (
+        &[
+            "cpus_allowed",
+            "cpumask",
+            "cpus_allowed_policy",
+            "numa_cpu_nodes",
+            "numa_mem_policy",
+            "nice",
+        ],
+        "drivelab takes what the process may have: start it under `taskset`, `numactl` or `nice`",
+    ),
+];
+
+/// Options that are refused, with what to do instead or why it cannot be had.
+pub(super) const REFUSED: &[(&[&str], &str)] = &[
+    (
+        &[
+            "verify",
+            "do_verify",
+            "verify_policy",
+            "verify_interval",
+            "verify_offset",
+            "verify_pattern",
+            "verify_pattern_interval",
+            "verify_fatal",
+            "verify_dump",
+            "verify_async",
+            "verify_backlog",
+            "verify_backlog_batch",
+            "verify_state_load",
+            "verify_state_save",
+            "verify_write_sequence",
+            "verify_header_seed",
+            "experimental_verify",
+            "trim_percentage",
+            "trim_verify_zero",
+            "trim_backlog",
+            "trim_backlog_batch",
+        ],
+        "`drivelab run TARGET --verify` checks what was written, with fio's other options beside it",
+    ),
+    (&["verify_only"], "`drivelab run TARGET --verify-only` checks what was written"),
+    (
+        &[
+            "read_iolog",
+            "read_iolog_chunked",
+            "replay_no_stall",
+            "replay_redirect",
+            "replay_scale",
+            "replay_align",
+            "replay_time_scale",
+            "replay_skip",
+            "merge_blktrace_file",
+            "merge_blktrace_scalars",
+            "merge_blktrace_iters",
+        ],
+        "`drivelab replay TRACE` replays",
+    ),
+    (
+        &["latency_target", "latency_window", "latency_percentile", "latency_run"],
+        "`drivelab study` compares depths; or try `iodepth` 1, 2, 4 ... in sections with `stonewall`",
+    ),
+    (&["fill_device", "fill_fs"], "give `size`, or nothing for all of a device"),
+    (
+        &[
+            "buffer_compress_percentage",
+            "buffer_compress_chunk",
+            "dedupe_percentage",
+            "dedupe_mode",
+            "dedupe_working_set_percentage",
+            "dedupe_global",
+            "zero_buffers",
+            "buffer_pattern",
+        ],
+        "what is written is always random: a drive that compresses would be measured at its worst",
+    ),
+    (
+        &[
+            "cmdprio_percentage",
+            "cmdprio_class",
+            "cmdprio",
+            "cmdprio_hint",
+            "cmdprio_bssplit",
+            "prio",
+            "prioclass",
+            "priohint",
+        ],
+        "requests have no priority of their own; all of them have one under `ionice`",
+    ),
+    (
+        &["cgroup", "cgroup_weight", "cgroup_nodelete", "lockmem", "uid", "gid"],
+        "start drivelab as that user or in that group: `systemd-run` takes both",
+    ),
+    (&["ioscheduler"], "choose it before: echo NAME > /sys/block/sdX/queue/scheduler"),
+    (&["exec_prerun", "exec_postrun"], "run that command yourself, before or after"),
+    (&["profile", "include", "opendir", "lockfile"], "put what it stands for into this file"),
+    (&["flow", "flow_id", "flow_sleep"], "give each job a rate of its own: `rate_iops`"),
+    (
+        &[
+            "zonemode",
+            "zonesize",
+            "zonecapacity",
+            "zonerange",
+            "zoneskip",
+            "read_beyond_wp",
+            "max_open_zones",
+            "job_max_open_zones",
+            "ignore_zone_limits",
+            "zone_reset_threshold",
+            "zone_reset_frequency",
+            "recover_zbd_write_error",
+            "write_zone_remainder",
+        ],
+        "drivelab knows no zones; `stride` of `drivelab run` leaves gaps between sequential blocks",
+    ),
+    (
+        &[
+            "fdp",
+            "dataplacement",
+            "data_placement",
+            "plid_select",
+            "fdp_pli_select",
+            "plids",
+            "fdp_pli",
+            "dp_scheme",
+            "write_hint",
+            "atomic",
+            "uncached",
+        ],
+        "requests carry no such hint to the drive",
+    ),
+    (
+        &["sync_file_range", "write_barrier", "end_syncfs"],
+        "`fsync`, `fdatasync` and `end_fsync` bring to the medium what was written",
+    ),
+    (
+        &["thinktime_spin", "thinktime_iotime", "thinkcycles", "rate_ignore_thinktime"],
+        "`thinktime` alone pauses after each request",
+    ),
+    (
+        &["sprandom", "spr_op", "spr_num_regions", "num_range", "random_sequence_stride"],
+        "`random_distribution` is `random`, `zipf`, `pareto` or `zoned`",
+    ),
+    (&["bs_unaligned", "blocksize_unaligned"], "blocks are whole sectors"),
+    (&["serialize_overlap"], "requests go out as they come"),
+    (&["rw_sequencer"], "`percentage_random` says how much follows the request before"),
+    (&["file_append", "pre_read", "create_only"], "make or read the file before"),
+    (&["ramp_size"], "`ramp_time` says it in seconds"),
+    (&["exit_what"], "`exitall` ends the jobs that run at the same time"),
+    (&["client", "server", "remote-config", "section"], "a run is one of this machine, and whole"),
+];
+
+/// What stands in `table` for `key`.
+pub(super) fn reason(table: &[(&[&str], &'static str)], key: &str) -> Option<&'static str> {
+    table.iter().find(|(keys, _)| keys.contains(&key)).map(|(_, why)| *why)
+}
+
+/// All that stands in it.
+pub(super) fn keys(table: &'static [(&[&str], &str)]) -> impl Iterator<Item = &'static str> {
+    table.iter().flat_map(|(keys, _)| *keys).copied()
+}

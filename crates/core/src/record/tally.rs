@@ -1,0 +1,192 @@
+//! What is counted while a run goes on.
+
+use super::{JobRecord, Latency, OpRecord, Plateau, Second, Stamp};
+use crate::histogram::{Histogram, Series};
+use crate::request::Op;
+use crate::units::Span;
+
+/// Counts of one kind of request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OpTally {
+    /// Requests completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// From the intended moment to completion.
+    pub lat: Histogram,
+    /// From issue to completion.
+    pub service: Histogram,
+}
+
+impl OpTally {
+    fn merge(&mut self, other: &Self) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.lat.merge(&other.lat);
+        self.service.merge(&other.service);
+    }
+
+    /// The figures, or `None` where nothing was to be done.
+    fn record(&self, elapsed: Span) -> Option<OpRecord> {
+        (self.ios > 0 || self.lat.n() > 0).then(|| OpRecord {
+            ios: self.ios,
+            iops: per_second(self.ios, elapsed),
+            bytes_per_s: per_second(self.bytes, elapsed),
+            lat_ns: Latency::of(&self.lat),
+            service_ns: Latency::of(&self.service),
+        })
+    }
+}
+
+/// The kinds of request that are counted as work done. A flush is what some of it costs: counted
+/// with them, a log that is flushed after each write would look twice as fast as it is.
+const DATA: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+
+/// Counts of a job from which its [`JobRecord`] is made.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tally {
+    /// Each kind of request, in the order of [`Op`].
+    pub ops: [OpTally; 4],
+    /// Requests answered by a cache in the drive, where the target tells.
+    pub from_drive_cache: u64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Requests that were never answered.
+    pub unanswered: u64,
+    /// What the figures were when they held still.
+    pub steady: Option<Plateau>,
+    /// Measured time.
+    pub elapsed: Span,
+    /// From the intended moment to issue, of requests for data.
+    pub late: Histogram,
+    /// Processor time, where there is any.
+    pub cpu: Option<Span>,
+    /// How stamps were taken.
+    pub stamp: Stamp,
+    /// Second by second.
+    pub seconds: Vec<Second>,
+    /// Latencies of requests for data over time.
+    pub series: Series,
+}
+
+impl Tally {
+    /// The counts of one kind of request.
+    #[inline]
+    pub fn of(&self, op: Op) -> &OpTally {
+        &self.ops[op as usize]
+    }
+
+    /// The same, to be counted in.
+    #[inline]
+    pub fn of_mut(&mut self, op: Op) -> &mut OpTally {
+        &mut self.ops[op as usize]
+    }
+
+    /// Requests for data completed: all but flushes.
+    pub fn ios(&self) -> u64 {
+        self.data().map(|op| op.ios).sum()
+    }
+
+    /// Bytes moved.
+    pub fn bytes(&self) -> u64 {
+        self.data().map(|op| op.bytes).sum()
+    }
+
+    /// From the intended moment to completion, of requests for data.
+    pub fn lat(&self) -> Histogram {
+        self.together(|op| &op.lat)
+    }
+
+    /// From issue to completion, of requests for data.
+    pub fn service(&self) -> Histogram {
+        self.together(|op| &op.service)
+    }
+
+    fn data(&self) -> impl Iterator<Item = &OpTally> {
+        DATA.into_iter().map(|op| self.of(op))
+    }
+
+    fn together(&self, of: impl Fn(&OpTally) -> &Histogram) -> Histogram {
+        let mut all = Histogram::new();
+        self.data().for_each(|op| all.merge(of(op)));
+        all
+    }
+
+    /// Adds a job that ran at the same time: counts add, the longest time stays, and `cpu`, which
+    /// is the whole process's, is left to whoever measured it.
+    pub fn merge(&mut self, other: &Self) {
+        self.add_counts(other);
+        // Only a job alone looks for it.
+        self.steady = self.steady.or(other.steady);
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
+        for (mine, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
+            mine.ios += theirs.ios;
+            mine.bytes += theirs.bytes;
+            mine.lat_sum_ns = mine.lat_sum_ns.saturating_add(theirs.lat_sum_ns);
+            mine.lat_max_ns = mine.lat_max_ns.max(theirs.lat_max_ns);
+        }
+        self.series.merge(&other.series);
+    }
+
+    /// Adds what was done after this: times add up as well, and so does `cpu`, where both have it.
+    pub fn follow(&mut self, next: &Self) {
+        let first = self.elapsed.is_zero();
+        let both = self.cpu.zip(next.cpu).map(|(mine, theirs)| mine + theirs);
+        self.cpu = if first { next.cpu } else { both };
+        self.add_counts(next);
+        self.elapsed += next.elapsed;
+        self.seconds.extend_from_slice(&next.seconds);
+        // Acts of different lengths have no intervals in common; each keeps its own.
+        self.series = if first { next.series.clone() } else { Series::default() };
+    }
+
+    fn add_counts(&mut self, other: &Self) {
+        for (mine, theirs) in self.ops.iter_mut().zip(&other.ops) {
+            mine.merge(theirs);
+        }
+        self.from_drive_cache += other.from_drive_cache;
+        self.errors += other.errors;
+        self.unanswered += other.unanswered;
+        self.late.merge(&other.late);
+        self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
+    }
+
+    /// The figures.
+    pub fn record(&self) -> JobRecord {
+        let (ios, lat) = (self.ios(), self.lat());
+        let alone = |op| self.of(op).record(self.elapsed);
+        JobRecord {
+            ios,
+            reads: self.of(Op::Read).ios,
+            iops: per_second(ios, self.elapsed),
+            bytes_per_s: per_second(self.bytes(), self.elapsed),
+            elapsed_ns: self.elapsed.ns(),
+            lat_ns: Latency::of(&lat),
+            service_ns: Latency::of(&self.service()),
+            late_ns: Latency::of(&self.late),
+            errors: self.errors,
+            unanswered: self.unanswered,
+            steady: self.steady,
+            cpu_ns_per_io: self.cpu.filter(|_| ios > 0).map(|cpu| per_io(cpu, ios)),
+            stamp: self.stamp,
+            seconds: self.seconds.clone(),
+            lat_series: self.series.clone(),
+            lat_histogram: lat,
+            read: alone(Op::Read),
+            write: alone(Op::Write),
+            trim: alone(Op::Trim),
+            flush: alone(Op::Flush),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
+pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
+    if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
+fn per_io(cpu: Span, ios: u64) -> f64 {
+    cpu.ns() as f64 / ios as f64
+}

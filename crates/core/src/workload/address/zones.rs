@@ -1,0 +1,171 @@
+//! Parts of the region that are used unequally often.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::rng::Rng;
+use crate::units::Bytes;
+
+/// How large a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    /// Percent of the region.
+    Share(u32),
+    Bytes(Bytes),
+    /// An equal part of what the others leave.
+    Rest,
+}
+
+/// Zones of the region, one behind the other, each with the percentage of requests that it gets:
+/// fio's `zoned:50/5:30/15:20/` and `zoned_abs:60/20G:40/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Zones {
+    /// Percent of the requests, and how long the zone is.
+    zones: Vec<(u32, Length)>,
+}
+
+impl Zones {
+    /// Reads what stands behind the colon; lengths are in bytes where `absolute`, else in percent.
+    pub(super) fn parse(text: &str, absolute: bool) -> Result<Self, String> {
+        let mut zones = Vec::new();
+        for zone in text.split(':') {
+            let (often, length) = zone.split_once('/').unwrap_or((zone, ""));
+            let percent = |text: &str| {
+                let number = text.strip_suffix('%').unwrap_or(text).parse::<u32>();
+                let wrong = || format!("`{text}` is no percentage: write `zoned:60/10:40/90`");
+                number.ok().filter(|number| *number <= 100).ok_or_else(wrong)
+            };
+            let length = match length {
+                "" => Length::Rest,
+                bytes if absolute => {
+                    Length::Bytes(bytes.parse().map_err(|error| format!("{error}"))?)
+                }
+                share => Length::Share(percent(share)?),
+            };
+            zones.push((percent(often)?, length));
+        }
+        let sum = zones.iter().map(|(often, _)| often).sum::<u32>();
+        if sum != 100 {
+            return Err(format!("the requests of the zones are {sum} %, not 100 %"));
+        }
+        let shares = zones.iter().map(|(_, length)| match length {
+            Length::Share(share) => *share,
+            Length::Bytes(_) | Length::Rest => 0,
+        });
+        let sum = shares.sum::<u32>();
+        if sum > 100 {
+            return Err(format!("the zones take {sum} % of the region"));
+        }
+        Ok(Self { zones })
+    }
+
+    /// Where each zone lies in a region of `count` slots of `step` bytes.
+    pub(super) fn over(&self, count: u64, step: u64) -> Zoned {
+        let whole = |length: Length| match length {
+            Length::Share(share) => count * u64::from(share) / 100,
+            Length::Bytes(bytes) => bytes.get() / step,
+            Length::Rest => 0,
+        };
+        let taken: u64 = self.zones.iter().map(|(_, length)| whole(*length)).sum();
+        let open = self.zones.iter().filter(|(_, length)| *length == Length::Rest).count() as u64;
+        let rest = count.saturating_sub(taken) / open.max(1);
+        let (mut first, mut below) = (0, 0);
+        let mut parts = Vec::new();
+        for (often, length) in &self.zones {
+            let length = if *length == Length::Rest { rest } else { whole(*length) };
+            below += often;
+            // What lies beyond the region is cut off; a zone of no block has the one it begins at.
+            let begin = first.min(count - 1);
+            parts.push((below, begin, length.clamp(1, count - begin)));
+            first += length;
+        }
+        Zoned { parts }
+    }
+}
+
+impl fmt::Display for Zones {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let absolute = self.zones.iter().any(|(_, length)| matches!(length, Length::Bytes(_)));
+        f.write_str(if absolute { "zoned_abs" } else { "zoned" })?;
+        self.zones.iter().try_for_each(|(often, length)| match length {
+            Length::Share(share) => write!(f, ":{often}/{share}"),
+            Length::Bytes(bytes) => write!(f, ":{often}/{bytes}"),
+            Length::Rest => write!(f, ":{often}/"),
+        })
+    }
+}
+
+impl FromStr for Zones {
+    type Err = String;
+
+    /// Reads what [`Zones`] prints.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("zoned", zones)) => Self::parse(zones, false),
+            Some(("zoned_abs", zones)) => Self::parse(zones, true),
+            _ => Err(format!("`{text}` are no zones: write `zoned:60/10:40/90`")),
+        }
+    }
+}
+
+/// Zones of a region whose size is known.
+#[derive(Debug, Clone)]
+pub(in crate::workload) struct Zoned {
+    /// Percent of the requests that fall here or before, first slot, slots.
+    parts: Vec<(u32, u64, u64)>,
+}
+
+impl Zoned {
+    /// The slot of the next request.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
+        let percent = rng.below(100);
+        let found = self.parts.iter().find(|(below, ..)| percent < u64::from(*below));
+        let (_, first, count) = found.expect("the shares of all zones are 100 %");
+        first + rng.below(*count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_read_print_and_refuse() {
+        let check = |text: &str, expected: Option<&str>| {
+            let read = text.parse::<Zones>().ok().map(|zones| zones.to_string());
+            assert_eq!(read.as_deref(), expected, "{text}");
+        };
+        check("zoned:50/5:30/15:20/80", Some("zoned:50/5:30/15:20/80"));
+        check("zoned:50/5:30/15:20", Some("zoned:50/5:30/15:20/"));
+        check("zoned_abs:60/20G:40/", Some("zoned_abs:60/20G:40/"));
+        check("zoned:50/5:30/15", None);
+        check("zoned:50/80:50/80", None);
+        check("zoned:101/5", None);
+        check("zoned:", None);
+        check("zones:100/100", None);
+    }
+
+    #[test]
+    fn each_zone_gets_its_share_of_the_requests() {
+        let zones: Zones = "zoned:50/5:30/15:20/".parse().unwrap();
+        let (placed, mut rng) = (zones.over(1000, 4096), Rng::new(7));
+        let mut seen = [0_u32; 3];
+        for _ in 0..100_000 {
+            let slot = placed.draw(&mut rng);
+            assert!(slot < 1000);
+            seen[usize::from(slot >= 50) + usize::from(slot >= 200)] += 1;
+        }
+        for (seen, expected) in seen.into_iter().zip([50_000_u32, 30_000, 20_000]) {
+            // The standard deviation of each is at most 158.
+            assert!(seen.abs_diff(expected) < 640, "{seen} for {expected}");
+        }
+    }
+
+    #[test]
+    fn zones_beyond_a_small_region_are_cut_off() {
+        let zones: Zones = "zoned_abs:60/1M:30/1M:10/".parse().unwrap();
+        let (placed, mut rng) = (zones.over(100, 4096), Rng::new(7));
+        assert!((0..10_000).all(|_| placed.draw(&mut rng) < 100));
+    }
+}

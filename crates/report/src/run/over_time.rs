@@ -1,0 +1,131 @@
+//! A run from its beginning to its end in two lines.
+
+use anstyle::Style;
+use drivelab_core::record::JobRecord;
+use drivelab_core::units::Ratio;
+
+use super::nanoseconds;
+use crate::figures;
+use crate::text::{Align, Look, Table};
+
+/// With fewer intervals there is no course to be seen.
+const LEAST: usize = 5;
+/// What stands beside the marks: the names and the ranges.
+const BESIDE: usize = 36;
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Nothing completed.
+const NOTHING: char = '·';
+
+/// One mark of the picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Moment {
+    iops: f64,
+    /// The longest p99 of the intervals that it stands for, where anything completed.
+    p99_ns: Option<f64>,
+}
+
+/// Requests a second and p99 latency from left to right, a mark for each interval or several;
+/// nothing for runs that are short or of several acts.
+pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
+    let places = look.columns().saturating_sub(BESIDE).max(LEAST);
+    let (moments, each_s) = moments(job, places)?;
+    let unit = format!("{each_s} s a mark");
+    let columns = [
+        ("over time", Align::Left, 0),
+        (unit.as_str(), Align::Left, 0),
+        ("least", Align::Right, 1),
+        ("most", Align::Right, 1),
+    ];
+    let mut table = Table::new(&columns);
+    let iops: Vec<Option<f64>> = moments.iter().map(|moment| Some(moment.iops)).collect();
+    let p99: Vec<Option<f64>> = moments.iter().map(|moment| moment.p99_ns).collect();
+    table.row(row("IOPS", &iops, figures::count));
+    table.row(row("p99", &p99, figures::span_ns));
+    Some(table.render(look))
+}
+
+fn row(name: &str, values: &[Option<f64>], show: impl Fn(f64) -> String) -> Vec<(String, Style)> {
+    let known = || values.iter().copied().flatten();
+    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+    let cells = [name.to_owned(), marks(values, most), show(least), show(most)];
+    cells.map(|cell| (cell, Style::new())).to_vec()
+}
+
+/// The run in at most so many moments, and how many seconds each is.
+fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
+    let series = &job.lat_series;
+    // The interval in which the run ends is cut short: its count says nothing.
+    let full = usize::try_from(job.elapsed_ns / 1_000_000_000 / series.interval_s()).ok()?;
+    let full = full.min(series.len());
+    if full < LEAST {
+        return None;
+    }
+    let together = full.div_ceil(places);
+    let each_s = series.interval_s() * together as u64;
+    let intervals: Vec<usize> = (0..full).collect();
+    let whole = intervals.chunks_exact(together).map(|chunk| {
+        let ios: u64 = chunk.iter().flat_map(|at| series.interval(*at)).map(|(_, n)| n).sum();
+        let p99 = chunk.iter().filter_map(|at| series.quantile(*at, Ratio::percent(99))).max();
+        let p99_ns = p99.map(|span| nanoseconds(span.ns()));
+        Moment { iops: nanoseconds(ios) / nanoseconds(each_s), p99_ns }
+    });
+    Some((whole.collect(), each_s))
+}
+
+/// A mark for each value, its height the share of `most`.
+fn marks(values: &[Option<f64>], most: f64) -> String {
+    let mark = |value: &Option<f64>| match value {
+        Some(value) if *value > 0.0 => {
+            let passed = |step: u8| value * 8.0 > most * f64::from(step);
+            HEIGHTS[(1..8).filter(|step| passed(*step)).count()]
+        }
+        _ => NOTHING,
+    };
+    values.iter().map(mark).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::Tally;
+    use drivelab_core::units::Span;
+
+    use super::*;
+
+    const LOOK: Look = Look { width: 80, colour: false };
+
+    /// A thousand requests of 100 us a second, but for three seconds: one in which the drive
+    /// stands still, and the next, in which it answers what has waited.
+    fn frozen(seconds: u64) -> JobRecord {
+        let mut tally = Tally { elapsed: Span::from_secs(seconds), ..Tally::default() };
+        for second in (0..seconds).filter(|second| *second != 3) {
+            let (latency, times) =
+                if second == 4 { (Span::from_ms(900), 2000) } else { (Span::from_us(100), 1000) };
+            tally.series.record(second, latency, times);
+        }
+        tally.series.finish(seconds);
+        tally.record()
+    }
+
+    #[test]
+    fn a_drive_that_stands_still_is_seen_to() {
+        insta::assert_snapshot!(text(&frozen(8), LOOK).unwrap(), @r"
+        over time  1 s a mark   least    most
+        IOPS       ▄▄▄·█▄▄▄         0    2000
+        p99        ▁▁▁·█▁▁▁    100 us  889 ms
+        ");
+    }
+
+    #[test]
+    fn a_long_run_takes_more_seconds_a_mark() {
+        let (moments, each_s) = moments(&frozen(100), 44).unwrap();
+        assert_eq!((moments.len(), each_s), (33, 3));
+        assert!(moments[1].p99_ns.unwrap() > 8e8 && (moments[1].iops - 1000.0).abs() < 1.0);
+        assert!(moments[2].p99_ns.unwrap() < 2e5);
+    }
+
+    #[test]
+    fn short_runs_have_no_course() {
+        assert_eq!(text(&frozen(4), LOOK), None);
+        assert_eq!(text(&Tally::default().record(), LOOK), None);
+    }
+}
