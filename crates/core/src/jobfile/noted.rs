@@ -151,7 +151,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "trim_backlog",
             "trim_backlog_batch",
         ],
-        "`drivelab run TARGET --verify` checks what was written, with fio's other options beside it",
+        "`drivelab run TARGET --verify` checks what was written; fio's other options go beside it",
     ),
     (&["verify_only"], "`drivelab run TARGET --verify-only` checks what was written"),
     (
@@ -172,7 +172,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["latency_target", "latency_window", "latency_percentile", "latency_run"],
-        "`drivelab study` compares depths; or try `iodepth` 1, 2, 4 ... in sections with `stonewall`",
+        "`drivelab study` compares depths; or try `iodepth` 1, 2, 4 ... in sections and `stonewall`",
     ),
     (&["fill_device", "fill_fs"], "give `size`, or nothing for all of a device"),
     (
