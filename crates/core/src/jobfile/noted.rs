@@ -172,7 +172,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["latency_target", "latency_window", "latency_percentile", "latency_run"],
-        "`drivelab study` compares depths; or try `iodepth` 1, 2, 4 ... in sections and `stonewall`",
+        "`drivelab study` compares depths; or try `iodepth` 1, 2, 4 ... in sections, `stonewall`",
     ),
     (&["fill_device", "fill_fs"], "give `size`, or nothing for all of a device"),
     (
