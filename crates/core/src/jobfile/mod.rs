@@ -59,8 +59,8 @@ impl FileJob {
     }
 }
 
-/// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of `${NAME}`,
-/// and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
+/// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of
+/// `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
 ///
 /// # Errors
 /// Names the line and the option that cannot be done, and what to write instead.

@@ -216,7 +216,7 @@ fn a_flush_after_the_last_request_leaves_the_counts_alone() {
     let conduct = Conduct { end_fsync: true, ..Conduct::default() };
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Write, 8)) };
     let total = quietly(&plan).unwrap().total;
-    assert_eq!((total.ios, total.lat.n(), total.errors), (8, 8, 0));
+    assert_eq!((total.ios(), total.lat().n(), total.errors), (8, 8, 0));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
     let control = Control { stop: &stop, progress: &|_| {} };
     let plans = [job(100, true), job(u64::MAX, false)];
     let outcomes = run_together(&plans, &control).unwrap();
-    assert_eq!((outcomes[0].total.ios, outcomes[0].end), (100, End::NumberIos));
+    assert_eq!((outcomes[0].total.ios(), outcomes[0].end), (100, End::NumberIos));
     assert_eq!(outcomes[1].end, End::Runtime);
     assert!(outcomes.iter().flat_map(|it| &it.marks).all(|it| it.id != MarkId::Interrupted));
 }
@@ -241,5 +241,5 @@ fn a_job_that_begins_later_has_all_its_requests() {
     let conduct = Conduct { start_delay: Span::from_ms(1), ..Conduct::default() };
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Read, 10)) };
     let total = quietly(&plan).unwrap().total;
-    assert_eq!((total.ios, total.lat.n()), (10, 10));
+    assert_eq!((total.ios(), total.lat().n()), (10, 10));
 }
