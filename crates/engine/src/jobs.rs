@@ -11,7 +11,7 @@ use drivelab_core::record::Stamp;
 use drivelab_core::target::TargetError;
 use drivelab_core::units::{Bytes, SECTOR_BYTES, Span};
 use drivelab_core::workload::Workload;
-use drivelab_core::{Conduct, Polling, Rng, Target};
+use drivelab_core::{Conduct, Op, Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
 use crate::conditions::{self, Counters};
@@ -241,8 +241,16 @@ impl Around<'_> {
     fn flush<T: Target>(self, target: &mut T, loaded: &mut Loaded) {
         let before = target.now();
         let failed = self.file.sync_all().is_err();
-        loaded.tally.elapsed += target.now().since(before);
-        loaded.tally.errors += u64::from(failed);
+        let took = target.now().since(before);
+        loaded.tally.elapsed += took;
+        if failed {
+            loaded.tally.errors += 1;
+            return;
+        }
+        let flushes = loaded.tally.of_mut(Op::Flush);
+        flushes.ios += 1;
+        flushes.lat.record(took);
+        flushes.service.record(took);
     }
 }
 

@@ -10,6 +10,9 @@ pub const TAIL_MEI: f64 = 0.10;
 
 /// The metric in words, `p99 latency` for `lat_p99_ns`.
 pub fn label(metric: &str) -> String {
+    if let (Some(kind), all) = of_kind(metric) {
+        return format!("{} of {kind}", label(all));
+    }
     match metric {
         "iops" => return "IOPS".to_owned(),
         "bytes_per_s" => return "throughput".to_owned(),
@@ -46,7 +49,7 @@ pub fn show(metric: &str, value: f64) -> String {
 /// The smallest effect worth acting on: the study's, and for tail latencies at least
 /// [`TAIL_MEI`].
 pub fn mei(metric: &str, study: f64) -> f64 {
-    let tail = metric.strip_prefix("lat_").is_some_and(|rest| {
+    let tail = of_kind(metric).1.strip_prefix("lat_").is_some_and(|rest| {
         rest.starts_with("max") || (rest.starts_with("p9") && is_quantile(strip_unit(rest)))
     });
     if tail { study.max(TAIL_MEI) } else { study }
@@ -64,6 +67,16 @@ pub fn better_by_name(metric: &str) -> Better {
         .iter()
         .any(|word| name.split(['_', '-', ' ', '.']).any(|part| part.starts_with(word)));
     if is_span || is_cost { Better::Less } else { Better::More }
+}
+
+/// The kind of request that the metric is of alone, and the metric without it.
+fn of_kind(metric: &str) -> (Option<&'static str>, &str) {
+    for (prefix, kind) in [("read_", "reads"), ("write_", "writes"), ("flush_", "flushes")] {
+        if let Some(rest) = metric.strip_prefix(prefix).filter(|rest| rest.starts_with("lat_")) {
+            return (Some(kind), rest);
+        }
+    }
+    (None, metric)
 }
 
 fn strip_unit(metric: &str) -> &str {
@@ -89,6 +102,9 @@ mod tests {
         check("lat_p50_ns", "median latency");
         check("lat_p99_9_ns", "p99.9 latency");
         check("seq_create", "seq create");
+        check("read_lat_p99_ns", "p99 latency of reads");
+        check("flush_lat_p50_ns", "median latency of flushes");
+        check("read_ahead", "read ahead");
     }
 
     #[test]
@@ -104,6 +120,8 @@ mod tests {
         check("lat_max_ns", 0.03, 0.10);
         check("lat_p99_ns", 0.20, 0.20);
         check("lat_p9x_ns", 0.03, 0.03);
+        check("write_lat_p99_ns", 0.03, 0.10);
+        check("write_lat_p50_ns", 0.03, 0.03);
     }
 
     #[test]
@@ -114,6 +132,7 @@ mod tests {
         check("value", Better::More);
         check("seeks", Better::More);
         check("lat_p99_ns", Better::Less);
+        check("flush_lat_mean_ns", Better::Less);
         check("latency", Better::Less);
         check("boot-time", Better::Less);
         check("flat", Better::More);

@@ -4,9 +4,25 @@ use drivelab_core::record::JobRecord;
 use drivelab_core::workload::{Pace, Rw, Workload};
 use drivelab_report::study::MetricValue;
 
-/// Every metric that a study may declare as primary.
-pub(super) const NAMES: &[&str] =
-    &["iops", "bytes_per_s", "lat_mean_ns", "lat_p50_ns", "lat_p99_ns", "lat_p99_9_ns"];
+/// Every metric that a study may declare as primary; those of one kind of request are there where
+/// a workload makes several.
+pub(super) const NAMES: &[&str] = &[
+    "iops",
+    "bytes_per_s",
+    "lat_mean_ns",
+    "lat_p50_ns",
+    "lat_p99_ns",
+    "lat_p99_9_ns",
+    "read_lat_mean_ns",
+    "read_lat_p50_ns",
+    "read_lat_p99_ns",
+    "write_lat_mean_ns",
+    "write_lat_p50_ns",
+    "write_lat_p99_ns",
+    "flush_lat_mean_ns",
+    "flush_lat_p50_ns",
+    "flush_lat_p99_ns",
+];
 
 /// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
 pub(super) fn of(record: &JobRecord) -> Vec<MetricValue> {

@@ -217,6 +217,7 @@ fn a_flush_after_the_last_request_leaves_the_counts_alone() {
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Write, 8)) };
     let total = quietly(&plan).unwrap().total;
     assert_eq!((total.ios(), total.lat().n(), total.errors), (8, 8, 0));
+    assert_eq!((total.of(Op::Flush).ios, total.of(Op::Flush).lat.n()), (1, 1));
 }
 
 #[test]

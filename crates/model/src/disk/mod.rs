@@ -16,7 +16,7 @@ use std::ops::Range;
 use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
 use crate::drive::Counters;
-use crate::drive::stack::Event;
+use crate::drive::event::Event;
 use crate::event::EventQueue;
 use crate::planted::planted;
 use crate::watch::{self, Step};

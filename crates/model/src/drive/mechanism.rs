@@ -4,7 +4,7 @@ use drivelab_core::device::Destaged;
 use drivelab_core::{Request, Sectors, Time};
 
 use super::Counters;
-use super::stack::Event;
+use super::event::Event;
 use crate::disk::Disk;
 use crate::event::EventQueue;
 use crate::scsi;

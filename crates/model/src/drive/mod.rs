@@ -1,9 +1,10 @@
 //! A modelled drive with everything around it.
 
 mod arrangement;
+pub(crate) mod event;
 mod fixed;
 mod mechanism;
-pub(crate) mod stack;
+mod stack;
 
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};

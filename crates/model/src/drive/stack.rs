@@ -5,25 +5,13 @@ use drivelab_core::{
 };
 
 use super::Counters;
+use super::event::Event;
 use crate::controller::Wire;
 use crate::drive::mechanism::Mechanism;
 use crate::event::EventQueue;
 use crate::host::Host;
 use crate::planted::planted;
 use crate::watch::Step;
-
-/// What happens inside a drive.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Event {
-    /// Something may have become ready for an idle medium.
-    Wake,
-    /// The medium has done what it was committed to.
-    MediumFree,
-    /// The host learns that the command with this tag is done.
-    Done { tag: u8, served_by: ServedBy },
-    /// A request that never became a command is answered.
-    Answered { id: RequestId, result: Result<(), IoError> },
-}
 
 /// The whole way of a request: elevator, tags, wire, disk, and back.
 #[derive(Debug)]

@@ -9,13 +9,14 @@ pub use parse::parse;
 pub use steady::steadiness;
 pub use text::text;
 
-use drivelab_core::record::JobRecord;
+use drivelab_core::record::{JobRecord, Latency};
 use drivelab_stats::{Better, quantile_reportable};
 
 use crate::study::MetricValue;
 
 /// The metrics that runs are compared by. A quantile is one only where enough requests lie
-/// beyond it to be more than an accident: 10,000 for p99, 100,000 for p99.9.
+/// beyond it to be more than an accident: 10,000 for p99, 100,000 for p99.9. Where there were
+/// requests of several kinds each kind's latencies are metrics too, `read_lat_p99_ns`.
 pub fn metrics(job: &JobRecord) -> Vec<MetricValue> {
     let lat = &job.lat_ns;
     let mut metrics = vec![
@@ -30,7 +31,23 @@ pub fn metrics(job: &JobRecord) -> Vec<MetricValue> {
             metrics.push(metric(name, nanoseconds(value), Better::Less));
         }
     }
+    if job.kinds().count() > 1 {
+        for (prefix, kind) in [("read", &job.read), ("write", &job.write), ("flush", &job.flush)] {
+            metrics.extend(kind.iter().flat_map(|kind| latencies(prefix, &kind.lat_ns)));
+        }
+    }
     metrics
+}
+
+fn latencies(prefix: &str, lat: &Latency) -> Vec<MetricValue> {
+    let reportable = quantile_reportable(0.99, lat.n);
+    let figures = [("mean", lat.mean), ("p50", lat.p50), ("p99", lat.p99)];
+    let figures = figures.into_iter().filter(|(which, _)| *which != "p99" || reportable);
+    figures
+        .map(|(which, ns)| {
+            metric(&format!("{prefix}_lat_{which}_ns"), nanoseconds(ns), Better::Less)
+        })
+        .collect()
 }
 
 fn metric(name: &str, value: f64, better: Better) -> MetricValue {
@@ -40,4 +57,31 @@ fn metric(name: &str, value: f64, better: Better) -> MetricValue {
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
 fn nanoseconds(ns: u64) -> f64 {
     ns as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::Op;
+    use drivelab_core::record::Tally;
+    use drivelab_core::units::Span;
+
+    use super::*;
+
+    #[test]
+    fn kinds_are_compared_apart_where_there_are_several() {
+        let mut tally = Tally { elapsed: Span::from_secs(1), ..Tally::default() };
+        let mut count = |op, us, times| {
+            tally.of_mut(op).ios = times;
+            tally.of_mut(op).lat.record_times(Span::from_us(us), times);
+            metrics(&tally.record())
+        };
+        let alone = count(Op::Read, 100, 20_000);
+        assert!(alone.iter().all(|metric| !metric.name.starts_with("read")), "{alone:?}");
+        let both = count(Op::Write, 900, 500);
+        let value = |name: &str| both.iter().find(|metric| metric.name == name).map(|it| it.value);
+        assert_eq!(value("read_lat_mean_ns"), Some(1e5));
+        assert_eq!(value("write_lat_mean_ns"), Some(9e5));
+        assert!(value("read_lat_p99_ns").is_some() && value("write_lat_p99_ns").is_none());
+        assert!(value("flush_lat_mean_ns").is_none());
+    }
 }
