@@ -59,6 +59,62 @@ fn a_job_file_of_one_job_gives_what_a_run_gives() {
 }
 
 #[test]
+fn copies_of_a_job_have_files_of_their_own_and_one_record() {
+    let folder = folder();
+    let text = "[four]\nrw=randread\nsize=64k\nnumjobs=4\n[all]\nstonewall\nfilename=four.0.0\n";
+    file(folder.path(), "test.fio", text);
+    let said = drivelab(folder.path(), &["run", "--job", "test.fio", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let jobs = said.json()["jobs"].clone();
+    assert_eq!(jobs[0]["ios"], 64);
+    assert_eq!(jobs[0]["target"], "four.0.0, four.1.0, four.2.0, four.3.0");
+    assert_eq!(jobs[0]["threads"].as_array().unwrap().len(), 4);
+    assert_eq!(jobs[0]["config"]["numjobs"], 4);
+    // What the group before made is as large as it is, and read in order unless told otherwise.
+    assert_eq!(
+        (&jobs[1]["ios"], &jobs[1]["config"]["workload"]["rw"]),
+        (&16.into(), &"read".into())
+    );
+    for copy in 0..4 {
+        let path = folder.path().join(format!("four.{copy}.0"));
+        assert_eq!(fs::metadata(path).unwrap().len(), 65_536);
+    }
+}
+
+#[test]
+fn a_file_that_several_jobs_use_is_made_large_enough_for_all() {
+    let folder = folder();
+    let text = "[global]\nfilename=data\n[log]\nrw=write\nsize=64k\n\
+                [tables]\nrw=randwrite\noffset=64k\nsize=192k\n";
+    file(folder.path(), "test.fio", text);
+    let said = drivelab(folder.path(), &["run", "--job", "test.fio", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.json()["total"]["ios"], 64);
+    assert_eq!(fs::metadata(folder.path().join("data")).unwrap().len(), 262_144);
+}
+
+#[test]
+fn command_lines_run_one_after_the_other() {
+    let folder = folder();
+    let text = "fio --name=fill --filename=data --rw=write --size=64k --bs=16k\n\
+                fio -name=check -filename=data -rw=randread -bs=4k -group_reporting\n";
+    file(folder.path(), "commands", text);
+    let said = drivelab(folder.path(), &["run", "--job", "commands", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let jobs = said.json()["jobs"].clone();
+    let figures = |place: usize| (jobs[place]["group"].clone(), jobs[place]["ios"].clone());
+    assert_eq!((figures(0), figures(1)), ((0.into(), 4.into()), (1.into(), 16.into())));
+}
+
+#[test]
+fn a_job_that_does_not_say_how_large_its_file_is_is_told_so() {
+    let folder = folder();
+    file(folder.path(), "test.fio", "[a]\nrw=read\nruntime=1\n");
+    let said = drivelab(folder.path(), &["run", "--job", "test.fio"]);
+    said.failed(2, &["[a] a.0.0", "how large", "size=1g"]);
+}
+
+#[test]
 fn what_a_job_file_cannot_have_is_named_with_its_line() {
     let folder = folder();
     file(folder.path(), "test.fio", "[a]\nrw=read\nverify=crc32c\n");

@@ -47,7 +47,8 @@ impl ExtentError {
 }
 
 impl Extent {
-    /// Puts region and end into `options`, for a target of `length`; none where it is to be made.
+    /// Puts region and end into `options`, for a target of `length`: `None` where it is yet to be
+    /// made.
     pub(super) fn apply(
         &self,
         mut options: WorkloadOptions,

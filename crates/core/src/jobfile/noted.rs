@@ -151,7 +151,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "trim_backlog",
             "trim_backlog_batch",
         ],
-        "`drivelab run TARGET --verify` checks what was written; fio's other options go beside it",
+        "`drivelab run TARGET --verify` checks what was written; other options stand beside it",
     ),
     (&["verify_only"], "`drivelab run TARGET --verify-only` checks what was written"),
     (
@@ -172,7 +172,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["latency_target", "latency_window", "latency_percentile", "latency_run"],
-        "`drivelab study` compares depths; or try `iodepth` 1, 2, 4 ... in sections, `stonewall`",
+        "`drivelab study` compares depths; or give each a section, with `stonewall`",
     ),
     (&["fill_device", "fill_fs"], "give `size`, or nothing for all of a device"),
     (
@@ -225,7 +225,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "recover_zbd_write_error",
             "write_zone_remainder",
         ],
-        "drivelab knows no zones; `stride` of `drivelab run` leaves gaps between sequential blocks",
+        "drivelab knows no zones; `rw=read:4k` leaves gaps between sequential blocks",
     ),
     (
         &[
@@ -242,6 +242,21 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "uncached",
         ],
         "requests carry no such hint to the drive",
+    ),
+    (
+        &[
+            "cmd_type",
+            "readfua",
+            "writefua",
+            "write_mode",
+            "verify_mode",
+            "md_per_io_size",
+            "pi_act",
+            "pi_chk",
+            "apptag",
+            "apptag_mask",
+        ],
+        "commands go through the kernel's block layer, which has no such part; `sync=dsync` is FUA",
     ),
     (
         &["sync_file_range", "write_barrier", "end_syncfs"],

@@ -92,7 +92,9 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), W
         let message = format!("`{key}` is an option that drivelab does not have");
         return if off { Ok(()) } else { Err((message, Some(instead.to_owned()))) };
     }
-    let message = format!("`{key}` is no option that drivelab knows, nor one of fio's");
+    // Each of fio's engines has options of its own besides those that all share.
+    let message =
+        format!("`{key}` is no option that drivelab knows, nor one of all engines of fio");
     let known = KNOWN.iter().copied().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
     let hint = nearest(key, known).map(|meant| format!("did you mean `{meant}`?"));
     Err((message, hint.or_else(|| Some("leave it out, if the job makes sense without".into()))))

@@ -126,7 +126,7 @@ fn variables_come_from_the_caller() {
 fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\nverify=crc32c", 2, "`verify`", "--verify");
     check_error("[a]\niodpeth=4", 2, "`iodpeth`", "`iodepth`");
-    check_error("[a]\nzonemod=zbd", 2, "nor one of fio's", "`zonemode`");
+    check_error("[a]\nzonemod=zbd", 2, "nor one of all engines", "`zonemode`");
     check_error("[a]\nioengine=mmap", 2, "`mmap`", "psync");
     check_error("[a]\nrw=rw\nbs=4k,8k", 1, "differs", "a section each");
     check_error("[a]\nbssplit=4k/60:8k/60", 2, "120 together", "");

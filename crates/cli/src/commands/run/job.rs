@@ -1,5 +1,6 @@
 //! `run --job`: a job file as fio reads it.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
@@ -37,6 +38,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
             ui.note(&format!("note: [{}] {note}", job.name));
         }
     }
+    lay_out_for_all(&jobs, arguments)?;
     let mut records: Vec<RunRecord> = Vec::new();
     let mut total = Tally::default();
     while records.len() < jobs.len() && !interrupt::requested() {
@@ -93,12 +95,40 @@ fn variable(name: &str) -> Option<String> {
     }
 }
 
+/// Makes the files that do not exist and are too small as their first job would make them.
+fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure> {
+    // What the first job needs, and what any does.
+    let mut ends: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for job in jobs.iter().filter(|job| job.ioengine != "null") {
+        // Without a size of its own a job takes the file as it is.
+        let Ok(options) = job.workload(None) else { continue };
+        let Some(size) = options.size else { continue };
+        let step = job.conduct.offset_increment.unwrap_or_default().get();
+        let behind = step.saturating_mul(u64::from(job.numjobs.saturating_sub(1)));
+        let offset = options.offset.unwrap_or_default().get().saturating_add(behind);
+        let end = offset.saturating_add(size.get());
+        for target in targets(job, arguments) {
+            let (_, largest) = ends.entry(target).or_insert((end, end));
+            *largest = end.max(*largest);
+        }
+    }
+    for (target, (_, largest)) in ends.into_iter().filter(|(_, (first, all))| all > first) {
+        measure::lay_out_if_missing(Path::new(target), Bytes::new(largest), jobs[0].seed)?;
+    }
+    Ok(())
+}
+
+/// The files of a job, or the one that is taken instead.
+fn targets<'a>(job: &'a FileJob, arguments: &'a JobArgs) -> &'a [String] {
+    match &arguments.target {
+        Some(target) => std::slice::from_ref(target),
+        None => &job.targets,
+    }
+}
+
 /// One for each file that the job's copies have, or one for all.
 fn measurements(job: &FileJob, arguments: &JobArgs) -> Result<Vec<Measurement>, Failure> {
-    let targets = match &arguments.target {
-        Some(target) => std::slice::from_ref(target),
-        None => &job.targets[..],
-    };
+    let targets = targets(job, arguments);
     let numjobs = if targets.len() == 1 { job.numjobs } else { 1 };
     let ioengine: IoEngine = job.ioengine.parse().map_err(Failure::bad_words)?;
     let of = |(copy, target): (u32, &String)| {

@@ -162,12 +162,23 @@ impl Addresses {
     }
 
     /// The address of the next request, which is `sectors` long.
+    ///
+    /// The usual kind is drawn on the spot, the others behind a call: all of them together are too
+    /// much to be put into the load loop.
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, sectors: Sectors) -> Lba {
         match self {
             Self::Uniform { first, step, count } => {
                 *first + Sectors::new(rng.below(*count) * *step)
             }
+            other => other.unusual(rng, sectors),
+        }
+    }
+
+    #[inline(never)]
+    fn unusual(&mut self, rng: &mut Rng, sectors: Sectors) -> Lba {
+        match self {
+            Self::Uniform { .. } => unreachable!("drawn on the spot"),
             Self::Shuffled { first, step, shuffle } => {
                 *first + Sectors::new(shuffle.draw(rng) * *step)
             }

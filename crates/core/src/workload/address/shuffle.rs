@@ -9,9 +9,9 @@ const ROUNDS: usize = 3;
 /// Draws all numbers below a count once before any of them again, each time in another order.
 ///
 /// fio keeps a bit for each block to know which are left. A permutation that can be computed needs
-/// no memory, and no search when few are left: numbers of as many bits as the count has are
-/// multiplied by odd factors and folded, both of which can be undone, so that each result comes
-/// from one number only; those beyond the count are passed over, at most every other one.
+/// no memory, and no search when few are left: numbers of as many bits as the count are multiplied
+/// by odd factors and folded. Both can be undone, so each result comes from one number only; those
+/// beyond the count are passed over, at most every other one.
 #[derive(Debug, Clone)]
 pub(in crate::workload) struct Shuffle {
     count: u64,
