@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{Attached, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
+use drivelab_core::record::{Attached, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, Polling};
@@ -64,6 +64,7 @@ impl Measurement {
                 polling: self.polling.names(),
                 direct: self.direct,
                 numjobs: self.numjobs,
+                conduct: self.conduct,
                 seed: self.seed,
                 workload: self.workload.clone(),
             },
@@ -146,6 +147,9 @@ fn one_record(copies: Vec<((&Measurement, RunOutcome), Attached)>) -> Option<Run
         let news: Vec<_> = news.collect();
         all.marks.extend(news);
     }
+    // Each copy said how few its own requests were.
+    all.marks.retain(|mark| mark.id != MarkId::FewRequests);
+    all.marks.extend(drivelab_engine::few_requests(&all.total));
     let mut record = measurement.record(all, attached);
     record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
     record.target = targets.join(", ");

@@ -70,6 +70,9 @@ fn copies_of_a_job_have_files_of_their_own_and_one_record() {
     assert_eq!(jobs[0]["target"], "four.0.0, four.1.0, four.2.0, four.3.0");
     assert_eq!(jobs[0]["threads"].as_array().unwrap().len(), 4);
     assert_eq!(jobs[0]["config"]["numjobs"], 4);
+    // Of all copies together, as the figures beside it.
+    let few = jobs[0]["marks"].as_array().unwrap().iter().find(|it| it["id"] == "few-requests");
+    assert!(few.unwrap()["message"].as_str().unwrap().starts_with("64 requests"), "{few:?}");
     // What the group before made is as large as it is, and read in order unless told otherwise.
     assert_eq!(
         (&jobs[1]["ios"], &jobs[1]["config"]["workload"]["rw"]),
@@ -85,11 +88,13 @@ fn copies_of_a_job_have_files_of_their_own_and_one_record() {
 fn a_file_that_several_jobs_use_is_made_large_enough_for_all() {
     let folder = folder();
     let text = "[global]\nfilename=data\n[log]\nrw=write\nsize=64k\n\
-                [tables]\nrw=randwrite\noffset=64k\nsize=192k\n";
+                [tables]\nrw=randwrite\noffset=64k\nsize=192k\nend_fsync=1\n";
     file(folder.path(), "test.fio", text);
     let said = drivelab(folder.path(), &["run", "--job", "test.fio", "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.json()["total"]["ios"], 64);
+    let end_fsync = |job: usize| said.json()["jobs"][job]["config"]["conduct"]["end_fsync"].clone();
+    assert_eq!((end_fsync(0), end_fsync(1)), (serde_json::Value::Null, true.into()));
     assert_eq!(fs::metadata(folder.path().join("data")).unwrap().len(), 262_144);
 }
 

@@ -1,9 +1,12 @@
 //! How the jobs of a run begin, share the target, and end.
 
+use serde::{Deserialize, Serialize};
+
 use crate::units::{Bytes, Span};
 
 /// What is arranged around the requests of each job, under fio's names.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Conduct {
     /// A job begins so long after the first ones (`startdelay`).
     pub start_delay: Span,

@@ -68,7 +68,7 @@ fn of_course(course: Course<'_>) -> impl Iterator<Item = Mark> {
         unanswered(course.total),
         errors(course.total),
         late(course),
-        few(course.total),
+        few_requests(course.total),
     ];
     marks.into_iter().flatten()
 }
@@ -223,7 +223,8 @@ fn late(course: Course<'_>) -> Option<Mark> {
     mark(MarkId::Late, format!("one request in a hundred was sent {lateness} or more too late"))
 }
 
-fn few(total: &Tally) -> Option<Mark> {
+/// What is said of a run whose tail rests on few requests.
+pub fn few_requests(total: &Tally) -> Option<Mark> {
     let n = total.lat().n();
     if n >= FEW {
         return None;

@@ -23,6 +23,7 @@ pub use verification::{Fault, FaultExample, Verification};
 
 use serde::{Deserialize, Serialize};
 
+use crate::conduct::Conduct;
 use crate::workload::Workload;
 
 /// The schema that this version writes.
@@ -71,8 +72,15 @@ pub struct RunConfig {
     pub direct: bool,
     /// Jobs that ran together.
     pub numjobs: u32,
+    /// How they began, shared the target and ended, where that was asked for.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub conduct: Conduct,
     /// Seed of everything random.
     pub seed: u64,
     /// What each job did.
     pub workload: Workload,
+}
+
+fn is_usual(conduct: &Conduct) -> bool {
+    *conduct == Conduct::default()
 }
