@@ -206,3 +206,25 @@ fn what_a_job_file_or_a_matrix_says_itself_is_refused_beside_it() {
         }
     }
 }
+
+#[test]
+fn a_run_in_which_every_request_fails_is_no_success() {
+    let folder = folder();
+    let lay_out = ["run", "data", "--size", "64k", "--direct", "0", "--number-ios", "1"];
+    assert_eq!(drivelab(folder.path(), &lay_out).code, 0);
+    file(folder.path(), "w.fio", "[w]\nfilename=data\nrw=randwrite\nsize=64k\n");
+    let run = |arguments: &str| {
+        // Nothing may be written to files any more, and the signal that says so is not heard.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 0; exec {} run {arguments}",
+            env!("CARGO_BIN_EXE_drivelab")
+        );
+        let mut shell = Command::new("sh");
+        said(shell.current_dir(folder.path()).args(["-c", &script]).output().unwrap())
+    };
+    for arguments in ["data --rw randwrite --direct 0 --number-ios 16", "--job w.fio"] {
+        let failed = run(arguments);
+        assert_eq!(failed.code, 3, "{failed:?}");
+        assert!(failed.out.contains("16 of 16 requests failed"), "{failed:?}");
+    }
+}

@@ -43,7 +43,8 @@ impl fmt::Display for Membership {
 pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<Membership>> {
     let read = |at: u64, length: usize| -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        if at + length as u64 <= extent.length {
+        // What a damaged volume points to may lie anywhere.
+        if at.checked_add(length as u64).is_some_and(|end| end <= extent.length) {
             file.read_exact_at(&mut bytes, extent.start + at)?;
         }
         Ok(bytes)

@@ -72,7 +72,8 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures are those of the time until then");
         return Ok(Exit::Interrupted);
     }
-    Ok(Exit::Done)
+    let failed = records.iter().any(super::nothing_worked);
+    Ok(if failed { Exit::CannotHere } else { Exit::Done })
 }
 
 /// What the file says; `-` is what comes in.

@@ -214,7 +214,15 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures are those of the time until then");
         return Ok(Exit::Interrupted);
     }
+    if nothing_worked(record) {
+        return Ok(Exit::CannotHere);
+    }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
+}
+
+/// Whether every request failed: whatever was to be measured was not.
+fn nothing_worked(record: &RunRecord) -> bool {
+    record.total.ios == 0 && record.total.errors > 0
 }
 
 #[cfg(test)]
