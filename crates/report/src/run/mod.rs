@@ -22,13 +22,13 @@ pub fn metrics(job: &JobRecord) -> Vec<MetricValue> {
     let mut metrics = vec![
         metric("iops", job.iops, Better::More),
         metric("bytes_per_s", job.bytes_per_s, Better::More),
-        metric("lat_mean_ns", nanoseconds(lat.mean), Better::Less),
-        metric("lat_p50_ns", nanoseconds(lat.p50), Better::Less),
+        metric("lat_mean_ns", float(lat.mean), Better::Less),
+        metric("lat_p50_ns", float(lat.p50), Better::Less),
     ];
     for (name, share, value) in [("lat_p99_ns", 0.99, lat.p99), ("lat_p99_9_ns", 0.999, lat.p99_9)]
     {
         if quantile_reportable(share, lat.n) {
-            metrics.push(metric(name, nanoseconds(value), Better::Less));
+            metrics.push(metric(name, float(value), Better::Less));
         }
     }
     if job.kinds().count() > 1 {
@@ -44,9 +44,7 @@ fn latencies(prefix: &str, lat: &Latency) -> Vec<MetricValue> {
     let figures = [("mean", lat.mean), ("p50", lat.p50), ("p99", lat.p99)];
     let figures = figures.into_iter().filter(|(which, _)| *which != "p99" || reportable);
     figures
-        .map(|(which, ns)| {
-            metric(&format!("{prefix}_lat_{which}_ns"), nanoseconds(ns), Better::Less)
-        })
+        .map(|(which, ns)| metric(&format!("{prefix}_lat_{which}_ns"), float(ns), Better::Less))
         .collect()
 }
 
@@ -54,9 +52,9 @@ fn metric(name: &str, value: f64, better: Better) -> MetricValue {
     MetricValue { name: name.to_owned(), value, better }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
-fn nanoseconds(ns: u64) -> f64 {
-    ns as f64
+#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and requests are fewer")]
+fn float(number: u64) -> f64 {
+    number as f64
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use anstyle::Style;
 use drivelab_core::record::JobRecord;
 use drivelab_core::units::Ratio;
 
-use super::nanoseconds;
+use super::float;
 use crate::figures;
 use crate::text::{Align, Look, Table};
 
@@ -66,8 +66,8 @@ fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
     let whole = intervals.chunks_exact(together).map(|chunk| {
         let ios: u64 = chunk.iter().flat_map(|at| series.interval(*at)).map(|(_, n)| n).sum();
         let p99 = chunk.iter().filter_map(|at| series.quantile(*at, Ratio::percent(99))).max();
-        let p99_ns = p99.map(|span| nanoseconds(span.ns()));
-        Moment { iops: nanoseconds(ios) / nanoseconds(each_s), p99_ns }
+        let p99_ns = p99.map(|span| float(span.ns()));
+        Moment { iops: float(ios) / float(each_s), p99_ns }
     });
     Some((whole.collect(), each_s))
 }

@@ -4,7 +4,7 @@ use anstyle::Style;
 use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
 use drivelab_stats::quantile_reportable;
 
-use super::nanoseconds;
+use super::float;
 use crate::attachment;
 use crate::figures;
 use crate::text::{Align, BOLD, DIM, Look, Table};
@@ -62,7 +62,7 @@ fn summary(total: &JobRecord) -> String {
         figures::count(total.iops),
         figures::bytes_per_s(total.bytes_per_s),
         requests(total),
-        figures::span_ns(nanoseconds(total.elapsed_ns)),
+        figures::span_ns(float(total.elapsed_ns)),
     );
     if let Some(cpu) = total.cpu_ns_per_io {
         summary += &format_args!(", {} of processor a request", figures::span_ns(cpu)).to_string();
@@ -73,7 +73,7 @@ fn summary(total: &JobRecord) -> String {
             held.from_s,
             figures::count(held.iops),
             figures::bytes_per_s(held.bytes_per_s),
-            figures::span_ns(nanoseconds(held.lat_mean_ns)),
+            figures::span_ns(float(held.lat_mean_ns)),
         );
     }
     if total.errors > 0 {
@@ -102,7 +102,7 @@ fn kinds(total: &JobRecord) -> Table {
     ]);
     for (name, kind) in total.kinds() {
         let lat = &kind.lat_ns;
-        let span = |ns| figures::span_ns(nanoseconds(ns));
+        let span = |ns| figures::span_ns(float(ns));
         let few = if quantile_reportable(0.99, lat.n) { Style::new() } else { DIM };
         let moved = match kind.bytes_per_s {
             0.0 => "-".to_owned(),
@@ -148,7 +148,7 @@ fn latencies(total: &JobRecord) -> Table {
         let style = if few { DIM } else { Style::new() };
         let show = |latency: &Latency| match latency.n {
             0 => "-".to_owned(),
-            _ => figures::span_ns(nanoseconds(of(latency))),
+            _ => figures::span_ns(float(of(latency))),
         };
         let doubt = if few { "too few requests to rely on" } else { "" };
         table.row(vec![
@@ -176,8 +176,8 @@ fn jobs(record: &RunRecord) -> Table {
             format!("{place}"),
             figures::count(job.iops),
             figures::bytes_per_s(job.bytes_per_s),
-            figures::span_ns(nanoseconds(job.lat_ns.mean)),
-            figures::span_ns(nanoseconds(job.lat_ns.p99)),
+            figures::span_ns(float(job.lat_ns.mean)),
+            figures::span_ns(float(job.lat_ns.p99)),
             job.errors.to_string(),
         ];
         table.row(cells.map(|cell| (cell, Style::new())).to_vec());
