@@ -130,3 +130,54 @@ fn what_differed_between_the_arms_is_shown_and_what_was_not_meant_is_told() {
     let warning = alike["attached"]["warnings"][0].as_str().expect("a warning");
     assert!(warning.contains("both arms ran with controller ahci, queue depth 32"), "{warning}");
 }
+
+/// Ten blocks in which `new` has `factor` times what `old` has of `metric`.
+fn named(metric: &str, factor: f64) -> String {
+    let mut text = String::from("block,arm,value,metric\n");
+    for block in 0..10_u32 {
+        let noise = 1.0 + f64::from((block * 7) % 10) / 1000.0;
+        writeln!(text, "{block},old,{},{metric}", 100.0 * noise).unwrap();
+        writeln!(text, "{block},new,{},{metric}", 100.0 * factor * (2.005 - noise)).unwrap();
+    }
+    text
+}
+
+#[test]
+fn a_rate_that_falls_is_slower_and_a_time_that_falls_is_faster() {
+    let folder = folder();
+    let check = |metric: &str, factor: f64, verdict: &str, code: i32| {
+        file(folder.path(), "pairs.csv", &named(metric, factor));
+        let arguments = ["compare", "--pairs", "pairs.csv", "old", "new", "--json"];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!((said.code, &said.json()["verdict"]), (code, &verdict.into()), "{metric}");
+    };
+    for rate in ["mb_s", "MB_s", "mib_s", "ops_s", "tps_s", "throughput_mb_s"] {
+        check(rate, 0.8, "slower", 1);
+        check(rate, 1.25, "faster", 0);
+    }
+    for time in ["runtime", "walltime", "p99", "p99.9", "clat_p99", "await", "p99 ms", "fsync(ms)"] {
+        check(time, 0.8, "faster", 0);
+        check(time, 1.25, "slower", 1);
+    }
+}
+
+#[test]
+fn a_direction_that_the_name_does_not_say_is_asked_for() {
+    let folder = folder();
+    file(folder.path(), "pairs.csv", &named("gizmo", 0.8));
+    let arguments = ["compare", "--pairs", "pairs.csv", "old", "new"];
+    drivelab(folder.path(), &arguments).failed(2, &["`gizmo`", "--better less"]);
+}
+
+#[test]
+fn the_baseline_is_named_and_not_the_line_that_came_first() {
+    let folder = folder();
+    let text = named("iops", 0.8);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1..].reverse();
+    for text in [text.clone(), lines.join("\n")] {
+        file(folder.path(), "pairs.csv", &text);
+        let asked = drivelab(folder.path(), &["compare", "--pairs", "pairs.csv"]);
+        asked.failed(2, &["baseline", "--baseline old"]);
+    }
+}

@@ -68,9 +68,21 @@ fn few_noisy_blocks_need_more_than_the_minimum() {
     assert!(result.runs_needed.unwrap() > 100, "{:?}", result.runs_needed);
 }
 
+#[test]
+fn one_run_copied_is_one_run() {
+    for n in [2, 6, 20] {
+        let result = judge(&vec![Pair::new(100.25, 150.5); n]);
+        assert_eq!((result.n, result.verdict), (1, Verdict::Inconclusive), "{n} copies");
+        assert_eq!((result.ci95, result.runs_needed), (None, Some(6)));
+        assert_eq!(ids(&result), [WarningId::FewBlocks, WarningId::DuplicateBlocks]);
+    }
+}
+
+/// Runs that the caller made, and knows to be separate ones, may be equal.
 #[track_caller]
 fn check_constant(a: f64, b: f64, expected: Verdict) {
-    let result = judge(&[Pair::new(a, b); 8]);
+    let own = criteria().with_provenance(drivelab_stats::Provenance::OwnRuns);
+    let result = compare(&[Pair::new(a, b); 8], &own).unwrap();
     assert_eq!(result.verdict, expected);
     assert_eq!(result.n, 8);
     assert_eq!(ids(&result), [WarningId::NoVariation]);

@@ -5,7 +5,7 @@ use drivelab_stats::{
 };
 
 use crate::truth::experiment::criteria;
-use crate::truth::family;
+use crate::truth::family::{self, Metrics};
 use crate::truth::random::Random;
 
 #[test]
@@ -129,4 +129,36 @@ fn the_failing_member_is_named() {
     let error = compare_family(&members).unwrap_err();
     assert_eq!(error.index, 1);
     assert!(error.source.to_string().starts_with("block 2, arm B: the value 0 "), "{error:?}");
+}
+
+/// As many metrics as `ahci-or-ide` compares besides the gate.
+const MANY: Metrics =
+    Metrics { metrics: 98, blocks: 10, truth: 0.0, correlation: 0.0, sd: 0.01, more_blocks: 0 };
+const FAMILIES: u32 = 200;
+/// 5 % and three standard errors.
+const LIMIT: f64 = 5.0 + 4.7;
+
+#[test]
+fn no_metric_of_a_family_at_the_margin_is_called_faster() {
+    let truth = criteria().bound();
+    for (seed, correlation) in (1..).zip([0.0, 0.5, 0.9]) {
+        let rates = Metrics { truth, correlation, ..MANY }.measure(FAMILIES, seed);
+        assert!(rates.faster <= LIMIT, "correlation {correlation}: {rates:?}");
+        assert!(rates.equivalent <= LIMIT, "correlation {correlation}: {rates:?}");
+    }
+}
+
+#[test]
+fn no_metric_of_a_family_without_effect_is_called_different() {
+    for (seed, correlation) in (1..).zip([0.0, 0.9]) {
+        let rates = Metrics { correlation, ..MANY }.measure(FAMILIES, seed);
+        assert!(rates.difference <= LIMIT, "correlation {correlation}: {rates:?}");
+    }
+}
+
+#[test]
+fn metrics_with_other_blocks_keep_the_family_error_too() {
+    let truth = criteria().bound();
+    let rates = Metrics { truth, more_blocks: 3, ..MANY }.measure(FAMILIES, 5);
+    assert!(rates.faster <= LIMIT && rates.equivalent <= LIMIT, "{rates:?}");
 }

@@ -1,8 +1,8 @@
 //! Runs needed, pilots and the noise floor of a host.
 
 use drivelab_stats::{
-    Better, CompareError, NoiseFloorError, Pair, PilotError, RUNS_MAX, compare, effective_mei,
-    noise_floor, pilot, runs_needed,
+    Better, CompareError, NoiseFloorError, Pair, PilotError, RUNS_MAX, Verdict, compare,
+    effective_mei, noise_floor, pilot, runs_needed,
 };
 
 use crate::truth::drift::Drift;
@@ -51,6 +51,44 @@ fn an_unsettled_result_asks_for_more_blocks_than_it_had() {
         }
     }
     assert!(unsettled > 4, "only {unsettled} of 12 experiments were unsettled");
+}
+
+/// Blocks whose log ratios have exactly this mean and standard deviation.
+fn blocks_of(n: u32, mean: f64, sd: f64) -> Vec<Pair> {
+    let middle = 0.5 * f64::from(n - 1);
+    let places: Vec<f64> = (0..n).map(|i| f64::from(i) - middle).collect();
+    let squares: f64 = places.iter().map(|x| x * x).sum();
+    let unit = sd * (f64::from(n - 1) / squares).sqrt();
+    places.iter().map(|x| Pair::new(100.0, 100.0 * libm::exp(mean + unit * x))).collect()
+}
+
+#[test]
+fn runs_needed_settle_on_which_side_of_the_margin_the_effect_lies() {
+    let check = |n: u32, mean: f64, sd: f64, expected: u32| {
+        let result = compare(&blocks_of(n, mean, sd), &criteria()).unwrap();
+        assert_eq!(result.verdict, Verdict::Different, "{n} {mean} {sd}");
+        let runs = result.runs_needed.unwrap();
+        assert!(runs.abs_diff(expected) <= 1, "{n} {mean} {sd}: {runs} instead of {expected}");
+    };
+    // For "faster": (t(0.975) + t(0.8))^2 sd^2 / (mean - ln 1.03)^2.
+    check(20, 0.0330, 0.010, 69);
+    check(40, 0.0305, 0.004, 144);
+    check(10, 0.0350, 0.010, 29);
+    // For "no practical difference": (t(0.95) + t(0.8))^2 sd^2 / (ln 1.03 - mean)^2.
+    check(40, 0.0290, 0.004, 319);
+    check(40, -0.0290, 0.004, 319);
+    check(20, 0.0260, 0.010, 51);
+}
+
+#[test]
+fn runs_needed_have_the_power_they_promise() {
+    // The effect seen taken for the truth, as many blocks as asked for show it in 80 of 100.
+    let result = compare(&blocks_of(20, 0.0335, 0.010), &criteria()).unwrap();
+    let blocks = result.runs_needed.unwrap() as usize;
+    let truth = Cell { run_sd: 0.010 / 2.0_f64.sqrt(), ..cell(libm::expm1(0.0335), 0.0, blocks) };
+    let rates = measure(&truth, 1_000, 9, randomised_blocks, judge);
+    let power = rates.percent(rates.material);
+    assert!((66.0..90.0).contains(&power), "{power} % with {blocks} blocks");
 }
 
 #[test]
