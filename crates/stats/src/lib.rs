@@ -41,8 +41,8 @@ pub use compare::{
 };
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
 pub use family::{
-    Adjusted, Adjustment, Family, FamilyError, Member, Role, benjamini_hochberg, compare_family,
-    holm, max_t,
+    Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, benjamini_hochberg,
+    compare_family, holm, max_t, simultaneous,
 };
 pub use noise::{NoiseFloor, NoiseFloorError, effective_mei, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};

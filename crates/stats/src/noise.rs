@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{CompareError, Verdict, compare};
+use crate::compare::{CompareError, Comparison, Verdict, compare};
 use crate::criteria::Criteria;
+use crate::distribution::student;
+use crate::interval::ratio;
 use crate::pair::Pair;
 
 /// What an A/A experiment found.
@@ -11,8 +13,12 @@ use crate::pair::Pair;
 pub struct NoiseFloor {
     /// Blocks used.
     pub n: usize,
-    /// Smallest effect this host can vouch for, as a fraction (0.02 is 2 %).
+    /// Smallest effect that the mean of so many blocks can vouch for on this host, as a fraction
+    /// (0.02 is 2 %).
     pub mei: f64,
+    /// What 19 of 20 pairs of single runs differ by at most, as a fraction: runs vary more than
+    /// their mean does.
+    pub single: f64,
     /// Ratio of the arm to itself.
     pub ratio: f64,
     /// Its interval.
@@ -48,14 +54,24 @@ pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, Noise
         Some(limits) if result.n >= least as usize => limits,
         _ => return Err(NoiseFloorError::TooFew { blocks: result.n, least }),
     };
+    let single = one_more_pair(&result);
     let biased = matches!(result.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different);
     Ok(NoiseFloor {
         n: result.n,
         mei: hi.max(1.0 / lo) - 1.0,
+        single: single - 1.0,
         ratio: result.ratio,
         ci95: [lo, hi],
         biased,
     })
+}
+
+/// Returns the farther limit, as a ratio, of the 95 % prediction interval for one more pair.
+#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
+fn one_more_pair(result: &Comparison) -> f64 {
+    let n = result.n as f64;
+    let half = student::quantile(0.975, n - 1.0) * result.sd_log.unwrap_or(0.0);
+    ratio(libm::log(result.ratio).abs() + half * (1.0 + 1.0 / n).sqrt())
 }
 
 /// Returns the minimum effect to decide by: the user's, but not below the host's noise floor.

@@ -25,20 +25,58 @@ pub fn runs_needed(sd_log: f64, criteria: &Criteria) -> Option<u32> {
     Some(equivalence?.max(difference?))
 }
 
-/// Returns the blocks needed to settle what `n` blocks with this mean and deviation did not.
+/// What blocks showed that did not settle the question.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// Mean of the log ratios.
+    pub(crate) mean: f64,
+    /// Their standard deviation.
+    pub(crate) sd: f64,
+    /// How many there were.
+    pub(crate) n: usize,
+}
+
+/// Returns the blocks needed where nothing is shown yet.
 ///
 /// If the plan was too small, that is the plan to follow. If not, the effect lies where the plan
-/// has less power, between the claims: then it takes the number that settles, with 80 % power, an
-/// effect as large as the one seen.
-pub(crate) fn runs_to_settle(mean: f64, sd: f64, n: usize, criteria: &Criteria) -> Option<u32> {
-    let planned = runs_needed(sd, criteria)?;
-    if planned as usize > n {
-        return Some(planned);
+/// has less power, near the margin.
+pub(crate) fn runs_to_conclude(seen: Seen, criteria: &Criteria) -> Option<u32> {
+    let planned = runs_needed(seen.sd, criteria)?;
+    if planned as usize > seen.n { Some(planned) } else { runs_to_settle(seen, criteria) }
+}
+
+/// Returns the blocks needed to say on which side of the margin the effect lies.
+///
+/// An effect as large as the one seen is shown to be beyond the margin, or within it, with 80 %
+/// power. How far it is from zero plays no part: that is no longer open.
+pub(crate) fn runs_to_settle(seen: Seen, criteria: &Criteria) -> Option<u32> {
+    let beyond = seen.mean.abs() - criteria.bound();
+    let needed = if beyond > 0.0 {
+        runs_for(beyond, seen.sd, difference_tails(criteria))
+    } else {
+        runs_for(-beyond, seen.sd, equivalence_tails(criteria, false))
+    };
+    more_than(seen.n, needed?)
+}
+
+/// Returns the blocks needed for a claim that holds together with those of its family, whose
+/// critical value of |t| this is: the value falls with more blocks, so it is rather too many.
+pub(crate) fn runs_in_family(seen: Seen, critical: f64, criteria: &Criteria) -> Option<u32> {
+    let gap = (seen.mean.abs() - criteria.bound()).abs();
+    if gap <= 0.0 {
+        return None;
     }
-    let (effect, bound) = (mean.abs(), criteria.bound());
-    let shown_different = runs_for(effect, sd, difference_tails(criteria));
-    let shown_small = runs_for(bound - effect, sd, equivalence_tails(criteria, false));
-    let needed = [shown_different, shown_small].into_iter().flatten().min()?;
+    let enough = |n: &u32| {
+        let power = student::quantile(POWER, f64::from(n - 1));
+        f64::from(*n).sqrt() * gap >= (critical + power) * seen.sd
+    };
+    let least = libm::pow((critical + normal::quantile(POWER)) * seen.sd / gap, 2.0);
+    let needed = (whole(libm::ceil(least), criteria.blocks_min())?..=RUNS_MAX).find(enough);
+    more_than(seen.n, needed?)
+}
+
+/// What was not settled by `n` blocks takes more than `n`.
+fn more_than(n: usize, needed: u32) -> Option<u32> {
     let more = u32::try_from(n).map_or(RUNS_MAX, |n| n.saturating_add(1));
     Some(needed.max(more)).filter(|runs| *runs <= RUNS_MAX)
 }

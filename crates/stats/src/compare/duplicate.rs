@@ -12,20 +12,20 @@ type Multiplicities = BTreeMap<(u64, u64), usize>;
 
 /// Returns the blocks without copies, and how many were dropped.
 ///
-/// Two signs tell copies from honest ties. If pairs repeat though no value ever repeats alone, the
-/// unit is fine enough that repeated pairs cannot be chance. A coarse unit repeats single values
-/// all the time; but if each of six or more pairs occurs a multiple of g > 1 times, the data are g
-/// copies of a smaller set. All else is left alone, such as a result that is always the same (a
-/// deterministic simulation).
+/// Three signs tell copies from honest ties. If all pairs are the same, they are one run: nothing
+/// in them says how runs vary. If pairs repeat though no value ever repeats alone, the unit is fine
+/// enough that repeated pairs cannot be chance. A coarse unit repeats single values all the time;
+/// but if each of six or more pairs occurs a multiple of g > 1 times, the data are g copies of a
+/// smaller set. All else is left alone.
 pub(super) fn without_copies(pairs: &[Pair]) -> (Vec<Pair>, usize) {
     let counts = count(pairs);
-    let copies = if counts.len() < DISTINCT_MIN {
-        1
-    } else {
-        counts.values().copied().fold(0, greatest_common_divisor)
+    let copies = match counts.len() {
+        1 => pairs.len(),
+        distinct if distinct < DISTINCT_MIN => 1,
+        _ => counts.values().copied().fold(0, greatest_common_divisor),
     };
     let repeated = counts.len() < pairs.len();
-    if copies < 2 && (counts.len() < 2 || !repeated || single_values_repeat(&counts)) {
+    if copies < 2 && (!repeated || single_values_repeat(&counts)) {
         return (pairs.to_vec(), 0);
     }
     let mut left: Multiplicities = counts.into_iter().map(|(k, n)| (k, keep(n, copies))).collect();

@@ -14,7 +14,7 @@ pub use verdict::{Decision, Evidence, Verdict, decide};
 use crate::criteria::{Criteria, CriteriaError, Provenance};
 use crate::interval::{Interval, hodges_lehmann, hodges_lehmann_interval, ratio, student_interval};
 use crate::pair::{self, NotPositive, Pair};
-use crate::power;
+use crate::power::{self, Seen};
 use crate::sign_flip;
 use crate::warning::Warning;
 use order::OrderEffect;
@@ -47,8 +47,9 @@ pub struct Comparison {
     pub p: f64,
     /// What may be concluded.
     pub verdict: Verdict,
-    /// Blocks a new experiment needs to settle it with 80 % power; none if it is settled, or if
-    /// no feasible number would do.
+    /// Blocks a new experiment needs to settle, with 80 % power, what is open: where a difference
+    /// is shown, whether it is beyond the margin. None if it is settled, or if no feasible number
+    /// would do.
     pub runs_needed: Option<u32>,
     /// Standard deviation of the log ratios; needs two blocks.
     pub sd_log: Option<f64>,
@@ -204,10 +205,10 @@ fn mirror(verdict: Verdict) -> Verdict {
 }
 
 fn runs_to_settle(sample: &Sample, verdict: Verdict, criteria: &Criteria) -> Option<u32> {
+    let seen = Seen { mean: sample.mean, sd: sample.sd, n: sample.sorted.len() };
     match verdict {
         Verdict::Faster | Verdict::Slower | Verdict::NoPracticalDifference => None,
-        Verdict::Different | Verdict::Inconclusive => {
-            power::runs_to_settle(sample.mean, sample.sd, sample.sorted.len(), criteria)
-        }
+        Verdict::Different => power::runs_to_settle(seen, criteria),
+        Verdict::Inconclusive => power::runs_to_conclude(seen, criteria),
     }
 }

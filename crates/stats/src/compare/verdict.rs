@@ -45,7 +45,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Says whether these intervals alone support `verdict`; a strong claim implies a weak one.
-    fn supports(&self, verdict: Verdict, bound: f64) -> bool {
+    pub(crate) fn supports(&self, verdict: Verdict, bound: f64) -> bool {
         match verdict {
             Verdict::Faster => self.difference.lo > bound,
             Verdict::Slower => self.difference.hi < -bound,

@@ -1,18 +1,19 @@
 //! Many comparisons from one experiment: several metrics, or several arms against a baseline.
 
 mod adjust;
+mod claim;
 mod max_t;
+mod simultaneous;
 
 use serde::{Deserialize, Serialize};
 
 pub use adjust::{benjamini_hochberg, holm};
 pub use max_t::max_t;
+pub use simultaneous::{Critical, simultaneous};
 
 use crate::compare::{CompareError, Comparison, Verdict, compare};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
-use crate::power;
-use crate::warning::{Warning, WarningId};
 
 /// The part a comparison plays, declared before looking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub struct Member {
     pub criteria: Criteria,
 }
 
-/// How p values were adjusted.
+/// How p values and claims were adjusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjustment {
@@ -44,15 +45,19 @@ pub enum Adjustment {
     None,
     /// Step-down max-T with sign flips: all members of the role share their blocks.
     MaxT,
-    /// Holm: the members have different blocks.
+    /// Holm for p values, Bonferroni for intervals: the members have different blocks.
     Holm,
 }
 
 /// A comparison seen as one of many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Adjusted {
-    /// The comparison; its verdict takes the adjustment into account, its interval does not.
+    /// The comparison; its verdict holds together with those of the same role, its intervals and
+    /// `p` are its own.
     pub comparison: Comparison,
+    /// Interval of the ratio that holds together with those of the same role: all of them contain
+    /// their truth with confidence 1 - alpha. Its own interval where it is the only one.
+    pub ci95_family: Option<[f64; 2]>,
     /// Its part.
     pub role: Role,
     /// P value adjusted for the other members of the same role.
@@ -89,16 +94,17 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
             .map_err(|source| FamilyError { index, source })?;
         adjusted.push(Adjusted {
             p_adjusted: comparison.p,
+            ci95_family: comparison.ci95,
             comparison,
             role: member.role,
             adjustment: Adjustment::None,
         });
     }
+    let equivalent = |a: &Adjusted| a.comparison.verdict == Verdict::NoPracticalDifference;
+    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);
     for role in [Role::Gate, Role::Other] {
         adjust_role(members, &mut adjusted, role);
     }
-    let equivalent = |a: &Adjusted| a.comparison.verdict == Verdict::NoPracticalDifference;
-    let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);
     Ok(Family { members: adjusted, all_equivalent })
 }
 
@@ -111,43 +117,26 @@ fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
     let shared = indices
         .iter()
         .all(|&i| members[i].pairs.len() == blocks && adjusted[i].comparison.n == blocks);
+    let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
     let (p, adjustment) = if shared {
-        let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
         (max_t(&rows, rules.seed), Adjustment::MaxT)
     } else {
         let raw: Vec<f64> = indices.iter().map(|&i| adjusted[i].comparison.p).collect();
         (holm(&raw), Adjustment::Holm)
     };
+    let together = shared.then(|| simultaneous(&rows, rules.alpha, rules.seed));
     for (&i, p) in indices.iter().zip(p) {
+        let it = &mut adjusted[i];
         // A random sample of flips may put the adjusted value below the raw one by chance.
-        adjusted[i].p_adjusted = p.max(adjusted[i].comparison.p);
-        adjusted[i].adjustment = adjustment;
-        if adjusted[i].p_adjusted > rules.alpha {
-            withdraw_difference(&mut adjusted[i], &members[i], indices.len());
-        }
+        it.p_adjusted = p.max(it.comparison.p);
+        it.adjustment = adjustment;
+        let n = it.comparison.n;
+        let critical =
+            together.unwrap_or_else(|| Critical::bonferroni(n, indices.len(), rules.alpha));
+        claim::hold_together(it, &members[i].criteria, critical, indices.len());
     }
 }
 
 fn log_ratios(member: &Member) -> Vec<f64> {
     member.pairs.iter().map(|p| p.log_ratio(member.criteria.better)).collect()
-}
-
-/// Takes back a difference that one of so many comparisons shows by chance.
-fn withdraw_difference(adjusted: &mut Adjusted, member: &Member, among: usize) {
-    let comparison = &mut adjusted.comparison;
-    if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different) {
-        return;
-    }
-    let sd = comparison.sd_log.unwrap_or(0.0);
-    let mean = libm::log(comparison.ratio);
-    comparison.verdict = Verdict::Inconclusive;
-    comparison.runs_needed = power::runs_to_settle(mean, sd, comparison.n, &member.criteria);
-    comparison.warnings.push(Warning::new(
-        WarningId::Multiplicity,
-        format!(
-            "alone this would be a difference, but among {among} comparisons chance shows one like \
-             it with p = {:.3}; to decide by this metric, declare it primary and run again",
-            adjusted.p_adjusted
-        ),
-    ));
 }

@@ -132,6 +132,25 @@ fn the_noise_floor_is_the_farther_limit() {
 }
 
 #[test]
+fn one_more_pair_of_equal_runs_differs_by_less_than_was_said() {
+    let mut random = Random::new(6);
+    let (mut inside, mut below_mean, trials) = (0_u32, 0_u32, 2_000);
+    for _ in 0..trials {
+        let mut pairs = cell(0.0, 0.03, 11).experiment(randomised_blocks, &mut random);
+        let next = pairs.pop().unwrap();
+        let floor = noise_floor(&pairs, &criteria()).unwrap();
+        let differs = libm::exp((next.b / next.a).ln().abs()) - 1.0;
+        inside += u32::from(differs <= floor.single);
+        below_mean += u32::from(differs <= floor.mei);
+    }
+    let share = |count: u32| 100.0 * f64::from(count) / f64::from(trials);
+    // 95 % less three standard errors.
+    assert!(share(inside) > 93.5, "{} %", share(inside));
+    // The floor of the mean, which says nothing of single runs.
+    assert!(share(below_mean) < 80.0, "{} %", share(below_mean));
+}
+
+#[test]
 fn a_host_that_tells_an_arm_from_itself_is_biased() {
     let aa = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045].map(|r| Pair::new(100.0, 100.0 * r));
     let floor = noise_floor(&aa, &criteria()).unwrap();

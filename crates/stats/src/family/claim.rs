@@ -1,0 +1,80 @@
+//! What one of many comparisons may claim together with the others.
+
+use super::{Adjusted, Critical};
+use crate::compare::{Evidence, Verdict};
+use crate::criteria::Criteria;
+use crate::interval::Interval;
+use crate::power::{self, Seen};
+use crate::warning::{Warning, WarningId};
+
+/// Puts the interval of the family beside the comparison's own, and takes back what the comparison
+/// claims beyond it.
+///
+/// Where all intervals of the family contain their truth, no word that follows from them is wrong:
+/// neither "faster" or "slower" beyond the margin, nor "different", nor "no practical difference".
+pub(super) fn hold_together(
+    adjusted: &mut Adjusted,
+    criteria: &Criteria,
+    critical: Critical,
+    among: usize,
+) {
+    let Some(evidence) = evidence(adjusted, critical) else { return };
+    adjusted.ci95_family = Some(evidence.difference.ratios());
+    let own = adjusted.comparison.verdict;
+    let verdict = supported(own, &evidence, criteria, adjusted.p_adjusted);
+    if verdict == own {
+        return;
+    }
+    let critical = match own {
+        Verdict::NoPracticalDifference => critical.equivalence,
+        _ => critical.difference,
+    };
+    let comparison = &mut adjusted.comparison;
+    let seen = Seen {
+        mean: libm::log(comparison.ratio),
+        sd: comparison.sd_log.unwrap_or(0.0),
+        n: comparison.n,
+    };
+    comparison.verdict = verdict;
+    comparison.runs_needed = power::runs_in_family(seen, critical, criteria);
+    comparison.warnings.push(Warning::new(
+        WarningId::Multiplicity,
+        format!(
+            "alone this would be `{own}`, but {among} comparisons together do not bear it out \
+             (adjusted p = {:.3}); to decide by this metric, declare it primary and run again",
+            adjusted.p_adjusted
+        ),
+    ));
+}
+
+/// The intervals of the family, on the log scale; none where there is no interval at all.
+#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
+fn evidence(adjusted: &Adjusted, critical: Critical) -> Option<Evidence> {
+    let comparison = &adjusted.comparison;
+    let [lo, hi] = comparison.ci95?.map(libm::log);
+    let sd = comparison.sd_log?;
+    if sd <= 0.0 {
+        // Without variation all intervals are the same point.
+        let point = Interval { lo, hi };
+        return Some(Evidence { difference: point, equivalence: point });
+    }
+    let (centre, error) = (libm::log(comparison.ratio), sd / (comparison.n as f64).sqrt());
+    let around = |t: f64| Interval { lo: centre - t * error, hi: centre + t * error };
+    let (difference, equivalence) = (around(critical.difference), around(critical.equivalence));
+    Some(Evidence { difference, equivalence })
+}
+
+/// The strongest part of the own verdict that the family's interval and p value bear out.
+fn supported(own: Verdict, evidence: &Evidence, criteria: &Criteria, p: f64) -> Verdict {
+    let weaker: &[Verdict] = match own {
+        Verdict::Faster | Verdict::Slower => &[own, Verdict::Different],
+        _ => &[own],
+    };
+    let significant = |claim: Verdict| match claim {
+        Verdict::Faster | Verdict::Slower | Verdict::Different => p <= criteria.alpha,
+        Verdict::NoPracticalDifference | Verdict::Inconclusive => true,
+    };
+    let holds =
+        |claim: &&Verdict| significant(**claim) && evidence.supports(**claim, criteria.bound());
+    weaker.iter().find(holds).copied().unwrap_or(Verdict::Inconclusive)
+}
