@@ -134,9 +134,9 @@ fn the_failing_member_is_named() {
 /// As many metrics as `ahci-or-ide` compares besides the gate.
 const MANY: Metrics =
     Metrics { metrics: 98, blocks: 10, truth: 0.0, correlation: 0.0, sd: 0.01, more_blocks: 0 };
-const FAMILIES: u32 = 200;
+const FAMILIES: u32 = 100;
 /// 5 % and three standard errors.
-const LIMIT: f64 = 5.0 + 4.7;
+const LIMIT: f64 = 5.0 + 6.5;
 
 #[test]
 fn no_metric_of_a_family_at_the_margin_is_called_faster() {
@@ -145,6 +145,7 @@ fn no_metric_of_a_family_at_the_margin_is_called_faster() {
         let rates = Metrics { truth, correlation, ..MANY }.measure(FAMILIES, seed);
         assert!(rates.faster <= LIMIT, "correlation {correlation}: {rates:?}");
         assert!(rates.equivalent <= LIMIT, "correlation {correlation}: {rates:?}");
+        assert!(rates.missed <= LIMIT, "correlation {correlation}: {rates:?}");
     }
 }
 

@@ -2,11 +2,12 @@
 
 use drivelab_stats::{Arm, Verdict, WarningId, compare};
 
+use crate::truth::boots::{Boots, Reboots};
 use crate::truth::drift::Drift;
 use crate::truth::experiment::{Cell, MEI, RUN_SD, criteria, randomised_blocks};
 use crate::truth::noise::Noise;
 use crate::truth::random::Random;
-use crate::truth::rates::{judge, measure, violations};
+use crate::truth::rates::{Rates, judge, measure, rates_of, violations};
 
 /// Experiments per cell: a share of 5 % is known to 2.1 points (three standard errors).
 const EXPERIMENTS: u32 = 1_000;
@@ -53,6 +54,32 @@ fn loud_hosts_get_no_verdict_rather_than_a_wrong_one() {
     let cells =
         [0.0, MEI, 0.10].map(|effect| Cell { run_sd: 0.3, ..plain(effect, Noise::Normal, 20) });
     check(&cells, EXPERIMENTS);
+}
+
+/// Arms that take a reboot, without a true difference.
+fn reboots(boots: Boots, boot_sd: f64, repeats: u32) -> Rates {
+    let it = Reboots { boots, blocks: 6, repeats, boot_sd, run_sd: 0.01, truth: 0.0 };
+    rates_of(3 * EXPERIMENTS, 23, it.truth, |random| it.experiment(random))
+}
+
+#[test]
+fn boots_that_differ_are_not_taken_for_arms() {
+    for boot_sd in [0.01, 0.03, 0.10] {
+        for repeats in [1, 2] {
+            let rates = reboots(Boots::Own, boot_sd, repeats);
+            assert!(!rates.has_false_alarms(), "boots of {boot_sd}, {repeats} runs: {rates:?}");
+            let covered = rates.percent(rates.covered);
+            assert!((93.0..=97.0).contains(&covered), "boots of {boot_sd}: {covered} %");
+        }
+    }
+}
+
+#[test]
+fn boots_shared_by_neighbouring_blocks_are_caught() {
+    for boot_sd in [0.03, 0.10] {
+        let rates = reboots(Boots::Shared, boot_sd, 1);
+        assert!(rates.has_false_alarms(), "boots of {boot_sd}: {rates:?}");
+    }
 }
 
 #[test]

@@ -63,8 +63,12 @@ pub(crate) struct FamilyRates {
     pub(crate) faster: f64,
     /// Any "no practical difference" where the effect is at least the margin.
     pub(crate) equivalent: f64,
-    /// Any difference claimed where there is none.
+    /// Any difference claimed.
     pub(crate) difference: f64,
+    /// Any interval of the family that misses the truth.
+    pub(crate) missed: f64,
+    /// Metrics called faster, whatever the truth.
+    pub(crate) found: f64,
 }
 
 impl Metrics {
@@ -101,6 +105,15 @@ impl Metrics {
             rates.equivalent += any(&is(&[Verdict::NoPracticalDifference]));
             let difference = is(&[Verdict::Faster, Verdict::Slower, Verdict::Different]);
             rates.difference += any(&difference);
+            let ratio = libm::exp(self.truth);
+            let misses = |it: &Adjusted| {
+                let [lo, hi] = it.ci95_family.expect("six blocks or more");
+                !(lo..=hi).contains(&ratio)
+            };
+            rates.missed += any(&misses);
+            let found = family.members.iter().filter(|it| is(&[Verdict::Faster])(it)).count();
+            let found = f64::from(u32::try_from(found).expect("hundreds"));
+            rates.found += each * found / f64::from(u32::try_from(self.metrics).expect("hundreds"));
         }
         rates
     }

@@ -1,5 +1,6 @@
 //! The known-truth grid: generated experiments, and what verdicts on them must achieve.
 
+pub(crate) mod boots;
 pub(crate) mod drift;
 pub(crate) mod experiment;
 pub(crate) mod family;

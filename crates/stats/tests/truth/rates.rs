@@ -39,6 +39,11 @@ impl Rates {
         self.covered += u32::from(lo <= ratio * (1.0 + 1e-12) && ratio <= hi * (1.0 + 1e-12));
     }
 
+    /// Whether a difference was claimed more often than in 5 % and three standard errors.
+    pub(crate) fn has_false_alarms(&self) -> bool {
+        self.exceeds(self.difference, 5.0)
+    }
+
     pub(crate) fn percent(&self, count: u32) -> f64 {
         100.0 * f64::from(count) / f64::from(self.experiments)
     }
@@ -73,6 +78,21 @@ pub(crate) fn measure(
     let mut rates = Rates::default();
     for _ in 0..experiments {
         rates.add(judge(&cell.experiment(design, &mut random)), cell.truth());
+    }
+    rates
+}
+
+/// Generates experiments by hand and has them judged.
+pub(crate) fn rates_of(
+    experiments: u32,
+    seed: u64,
+    truth: f64,
+    experiment: impl Fn(&mut Random) -> Vec<Pair>,
+) -> Rates {
+    let mut random = Random::new(seed);
+    let mut rates = Rates::default();
+    for _ in 0..experiments {
+        rates.add(judge(&experiment(&mut random)), truth);
     }
     rates
 }
