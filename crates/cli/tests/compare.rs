@@ -50,7 +50,19 @@ fn pairs_give_each_verdict_its_exit_code() {
     let folder = folder();
     let check = |effect: f64, verdict: &str, code: i32| {
         file(folder.path(), "pairs.csv", &pairs(effect));
-        let said = drivelab(folder.path(), &["compare", "--pairs", "pairs.csv", "--json"]);
+        let said = drivelab(
+            folder.path(),
+            &[
+                "compare",
+                "--pairs",
+                "pairs.csv",
+                "--baseline",
+                "before",
+                "--better",
+                "more",
+                "--json",
+            ],
+        );
         assert_eq!((said.code, &said.json()["verdict"]), (code, &verdict.into()), "{said:?}");
     };
     check(1.2, "faster", 0);
@@ -155,7 +167,8 @@ fn a_rate_that_falls_is_slower_and_a_time_that_falls_is_faster() {
         check(rate, 0.8, "slower", 1);
         check(rate, 1.25, "faster", 0);
     }
-    for time in ["runtime", "walltime", "p99", "p99.9", "clat_p99", "await", "p99 ms", "fsync(ms)"] {
+    for time in ["runtime", "walltime", "p99", "p99.9", "clat_p99", "await", "p99 ms", "fsync(ms)"]
+    {
         check(time, 0.8, "faster", 0);
         check(time, 1.25, "slower", 1);
     }
@@ -179,5 +192,52 @@ fn the_baseline_is_named_and_not_the_line_that_came_first() {
         file(folder.path(), "pairs.csv", &text);
         let asked = drivelab(folder.path(), &["compare", "--pairs", "pairs.csv"]);
         asked.failed(2, &["baseline", "--baseline old"]);
+        let named = ["compare", "--pairs", "pairs.csv", "--baseline", "old"];
+        let said = drivelab(folder.path(), &named);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.contains("more is better"), "{said:?}");
     }
+    let both = ["compare", "--pairs", "pairs.csv", "old", "new", "--baseline", "old"];
+    drivelab(folder.path(), &both).failed(2, &["--baseline"]);
+    let without = ["compare", "a.json", "b.json", "--better", "less"];
+    drivelab(folder.path(), &without).failed(2, &["--pairs"]);
+}
+
+#[test]
+fn the_direction_taken_stands_beside_the_verdict() {
+    let folder = folder();
+    file(folder.path(), "pairs.csv", &named("gizmo", 0.8));
+    let better = |word: &str, verdict: &str, code: i32| {
+        let arguments = ["compare", "--pairs", "pairs.csv", "old", "new", "--better", word];
+        let said = drivelab(folder.path(), &[&arguments[..], &["--json"]].concat());
+        let metric = &said.json()["metrics"][0];
+        assert_eq!((said.code, &metric["verdict"]), (code, &verdict.into()), "{said:?}");
+        assert_eq!(metric["better"], word);
+        let text = drivelab(folder.path(), &arguments).out;
+        assert!(text.contains(&format!("{word} is better")), "{text}");
+    };
+    better("less", "faster", 0);
+    better("more", "slower", 1);
+    let column =
+        named("iops", 0.8).replace("metric\n", "metric,better\n").replace("iops\n", "iops,less\n");
+    file(folder.path(), "column.csv", &column);
+    let said =
+        drivelab(folder.path(), &["compare", "--pairs", "column.csv", "old", "new", "--json"]);
+    assert_eq!((said.code, &said.json()["verdict"]), (0, &"faster".into()), "{said:?}");
+}
+
+#[test]
+fn the_noise_of_equal_runs_is_that_of_runs_and_not_of_their_mean() {
+    let folder = folder();
+    let mut text = String::new();
+    for (block, percent) in
+        [3.0, -3.0, 2.9, -2.9, 3.1, -3.1, 2.8, -2.8, 3.0, -3.05].iter().enumerate()
+    {
+        writeln!(text, "{block},one,100\n{block},again,{}", 100.0 + percent).unwrap();
+    }
+    file(folder.path(), "aa.csv", &text);
+    let said = drivelab(folder.path(), &["compare", "--pairs", "aa.csv", "--aa", "--json"]);
+    let floor = &said.json()["floor"];
+    assert!(floor["single"].as_f64().is_some_and(|single| single > 0.06), "{floor}");
+    assert!(floor["mei"].as_f64().is_some_and(|mean| mean < 0.03), "{floor}");
 }

@@ -1,7 +1,5 @@
 //! What the name of a metric says about it: its words, its unit, its smallest effect.
 
-use drivelab_stats::Better;
-
 use crate::figures;
 
 /// Smallest effect worth acting on in the tail of latencies: tails vary more than means, and no
@@ -53,20 +51,6 @@ pub fn mei(metric: &str, study: f64) -> f64 {
         rest.starts_with("max") || (rest.starts_with("p9") && is_quantile(strip_unit(rest)))
     });
     if tail { study.max(TAIL_MEI) } else { study }
-}
-
-/// Which way is better, for a metric of which only the name is known: less where the name is a
-/// time, a latency or a cost; else more.
-pub fn better_by_name(metric: &str) -> Better {
-    let name = metric.to_ascii_lowercase();
-    if name.contains("per_s") || name.contains("/s") {
-        return Better::More;
-    }
-    let is_span = ["_ns", "_us", "_ms", "_s", "_seconds", "_cpu"].iter().any(|u| name.ends_with(u));
-    let is_cost = ["lat", "time", "seconds", "duration", "elapsed"]
-        .iter()
-        .any(|word| name.split(['_', '-', ' ', '.']).any(|part| part.starts_with(word)));
-    if is_span || is_cost { Better::Less } else { Better::More }
 }
 
 /// The kind of request that the metric is of alone, and the metric without it.
@@ -122,20 +106,5 @@ mod tests {
         check("lat_p9x_ns", 0.03, 0.03);
         check("write_lat_p99_ns", 0.03, 0.10);
         check("write_lat_p50_ns", 0.03, 0.03);
-    }
-
-    #[test]
-    fn direction_follows_the_name() {
-        let check = |metric, expected| assert_eq!(better_by_name(metric), expected, "{metric}");
-        check("iops", Better::More);
-        check("bytes_per_s", Better::More);
-        check("value", Better::More);
-        check("seeks", Better::More);
-        check("lat_p99_ns", Better::Less);
-        check("flush_lat_mean_ns", Better::Less);
-        check("latency", Better::Less);
-        check("boot-time", Better::Less);
-        check("flat", Better::More);
-        check("copy_seconds", Better::Less);
     }
 }

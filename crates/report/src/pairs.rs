@@ -1,4 +1,6 @@
-//! Pairs from a CSV file: `block,arm,value[,metric]`.
+//! Pairs from a CSV file: `block,arm,value[,metric[,better]]`.
+
+use drivelab_stats::Better;
 
 use crate::parse::{Line, ParseError, fields, lines, quote};
 use crate::suggest;
@@ -22,6 +24,8 @@ pub struct PairRow {
     pub value: f64,
     /// Its metric.
     pub metric: String,
+    /// Which way is better, where the line says it.
+    pub better: Option<Better>,
 }
 
 /// Where the columns stand.
@@ -31,13 +35,14 @@ struct Columns {
     arm: usize,
     value: usize,
     metric: Option<usize>,
+    better: Option<usize>,
     count: usize,
 }
 
-const HEADER: &str = "block,arm,value[,metric]";
-const NAMES: [&str; 4] = ["block", "arm", "value", "metric"];
+const HEADER: &str = "block,arm,value[,metric[,better]]";
+const NAMES: [&str; 5] = ["block", "arm", "value", "metric", "better"];
 
-/// Reads `block,arm,value[,metric]`, with or without these names in the first line.
+/// Reads `block,arm,value[,metric[,better]]`, with or without these names in the first line.
 ///
 /// With names, columns may stand in any order. Lines that start with `#` are comments.
 pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
@@ -62,15 +67,15 @@ pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
 impl Columns {
     fn plain(first: Line, fields: &[String]) -> Result<Self, ParseError> {
         let count = fields.len();
-        if !(3..=4).contains(&count) {
+        if !(3..=5).contains(&count) {
             return Err(ParseError::new(
                 first.number,
-                format!("there are {count} columns, but `{HEADER}` are 3 or 4"),
+                format!("there are {count} columns, but `{HEADER}` are 3 to 5"),
                 separator_hint(first.text),
             ));
         }
-        let metric = (count == 4).then_some(3);
-        Ok(Self { block: 0, arm: 1, value: 2, metric, count })
+        let (metric, better) = ((count > 3).then_some(3), (count > 4).then_some(4));
+        Ok(Self { block: 0, arm: 1, value: 2, metric, better, count })
     }
 }
 
@@ -112,6 +117,7 @@ fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError
         arm: needed("arm")?,
         value: needed("value")?,
         metric: place("metric"),
+        better: place("better"),
         count: names.len(),
     }))
 }
@@ -145,7 +151,25 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
             Some(place) => named(place, "metric")?,
             None => METRIC_DEFAULT.to_owned(),
         },
+        better: match columns.better {
+            Some(place) => better(&fields[place])
+                .map_err(|(what, hint)| ParseError::new(line.number, what, hint).at(place + 1))?,
+            None => None,
+        },
     })
+}
+
+/// A direction, or what is wrong with it and a hint; nothing says nothing.
+fn better(text: &str) -> Result<Option<Better>, (String, &'static str)> {
+    match text.to_ascii_lowercase().as_str() {
+        "" => Ok(None),
+        "more" => Ok(Some(Better::More)),
+        "less" => Ok(Some(Better::Less)),
+        _ => {
+            let what = format!("{} is no direction", quote(text));
+            Err((what, "the column `better` holds `more` or `less`, or nothing"))
+        }
+    }
 }
 
 /// A measured value, or what is wrong with it and a hint.
@@ -197,7 +221,7 @@ mod tests {
         };
         check(
             "",
-            "there is nothing in it; write one line a run, `block,arm,value[,metric]`, for \
+            "there is nothing in it; write one line a run, `block,arm,value[,metric[,better]]`, for \
              example `1,ide,75.1`",
         );
         check(
@@ -230,7 +254,7 @@ mod tests {
         );
         check(
             "1;ide;75,1",
-            "line 1: there are 2 columns, but `block,arm,value[,metric]` are 3 or 4; separate \
+            "line 1: there are 2 columns, but `block,arm,value[,metric[,better]]` are 3 to 5; separate \
              them by commas, not by `;`",
         );
         check(
@@ -239,7 +263,7 @@ mod tests {
         );
         check(
             "block,value\n1,75",
-            "line 1: the column `arm` is missing; the columns are `block,arm,value[,metric]`",
+            "line 1: the column `arm` is missing; the columns are `block,arm,value[,metric[,better]]`",
         );
     }
 

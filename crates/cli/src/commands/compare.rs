@@ -6,11 +6,11 @@ use clap::Args;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_report::attachment;
-use drivelab_report::comparison::{self, CompareOptions, CompareResult, Input, InputError};
+use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input, InputError};
 use drivelab_report::foreign::{self, Imported};
 use drivelab_report::pairs;
 use drivelab_report::parse::ParseError;
-use drivelab_stats::{Criteria, Pair, noise_floor};
+use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -20,14 +20,16 @@ use crate::ui::Ui;
 /// Each FILE is an arm: stored runs (`drivelab run ... --json`, several one after another count as
 /// several runs), or bonnie++ CSV (versions 1.03, 1.96, 1.97 and 1.98). The first is the baseline.
 /// Runs are compared in order: the n-th of one arm with the n-th of the other. With --pairs the
-/// arms and blocks are named in the file, and A B pick arms from it.
+/// arms and blocks are named in the file; A B pick arms from it, the baseline first and the one
+/// that decides last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab compare before.json after.json
   drivelab compare ide.json ahci.json --factor controller
   drivelab compare ide.csv ahci.csv                  two bonnie++ results
-  drivelab compare --pairs results.csv               lines of block,arm,value[,metric]
+  drivelab compare --pairs results.csv --baseline old
+  drivelab compare --pairs results.csv old new --better less
   drivelab compare monday.json tuesday.json --aa     how much do equal runs differ on this host?")]
 pub(crate) struct CompareArgs {
     /// Results, one file an arm; with --pairs the names of arms.
@@ -43,9 +45,15 @@ pub(crate) struct CompareArgs {
     /// else that differs is warned of. Without it, more than one difference is.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     factor: Vec<String>,
-    /// A CSV file with lines of `block,arm,value[,metric]`.
+    /// A CSV file with lines of `block,arm,value[,metric[,better]]`.
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
+    /// With --pairs: the arm that the other is compared with; arms called A and B need none.
+    #[arg(long, value_name = "ARM", requires = "pairs", conflicts_with = "arms")]
+    baseline: Option<String>,
+    /// With --pairs: which way is better, where the name of a metric does not say it.
+    #[arg(long, value_name = "less|more", requires = "pairs", value_parser = ["less", "more"])]
+    better: Option<String>,
     /// The arms are known to be equal: print the noise floor of this host.
     #[arg(long)]
     aa: bool,
@@ -61,7 +69,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
             .hint("give the smallest change worth acting on, above 0 and up to 100 %"));
     }
     let input = match &arguments.pairs {
-        Some(path) => from_pairs(path, &arguments.arms)?,
+        Some(path) => from_pairs(path, arguments)?,
         None => from_files(&arguments.arms)?,
     };
     let options = CompareOptions {
@@ -91,10 +99,18 @@ fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
     given.iter().map(read).collect()
 }
 
-fn from_pairs(path: &Path, wanted: &[PathBuf]) -> Result<Input, Failure> {
+fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
     let rows = pairs::parse(&read(path)?).map_err(|error| wrong(path, &error))?;
-    let wanted: Vec<String> = wanted.iter().map(|arm| arm.display().to_string()).collect();
-    comparison::from_pairs(&rows, &wanted).map_err(|error| refused(error, path))
+    let choice = Choice {
+        arms: arguments.arms.iter().map(|arm| arm.display().to_string()).collect(),
+        baseline: arguments.baseline.clone(),
+        better: arguments.better.as_deref().map(|word| match word {
+            "less" => Better::Less,
+            _ => Better::More,
+        }),
+        equal: arguments.aa,
+    };
+    comparison::from_pairs(&rows, &choice).map_err(|error| refused(error, path))
 }
 
 /// What one file holds.
@@ -178,16 +194,18 @@ fn show_noise_floor(result: &CompareResult, mei: Ratio, seed: u64, ui: Ui) -> Ou
         })));
     }
     ui.result(&format!(
-        "Equal runs of `{}` differ by up to {:.1} % on this host ({} pairs).\n{}Smallest effect to \
-         look for here: {:.1} %\n",
+        "19 of 20 pairs of equal runs of `{}` differ by up to {:.1} % on this host, the mean of {} \
+         pairs by up to {:.1} %.\n{}Smallest effect to look for here with {} pairs: {:.1} %\n",
         series.name,
+        100.0 * floor.single,
+        floor.n,
         100.0 * floor.mei,
-        equal.len(),
         if floor.biased {
             "They even differ by more than chance: find out why first.\n"
         } else {
             ""
         },
+        floor.n,
         100.0 * effective,
     ))
 }

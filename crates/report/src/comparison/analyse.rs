@@ -9,14 +9,15 @@ use super::{ArmRuns, Figure, Input, Source};
 use crate::attachment;
 use crate::foreign::{Label, Remark};
 use crate::metric;
-use crate::outcome::{JudgeError, Question, Rules, Series, geometric_mean, judge};
+use crate::outcome::{JudgeError, Question, Rules, Series, Together, geometric_mean, judge};
 use crate::suggest;
 
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareOptions {
     /// The metric that decides. Where none is given: `iops` for stored runs; `seeks` for bonnie++;
-    /// of a file of pairs the first metric; and the first usable one where that is missing.
+    /// of a file of pairs the metric that every run begins with; and the first usable one where
+    /// that is missing, which in a file of pairs must then be the only one.
     pub primary: Option<String>,
     /// Smallest effect worth acting on, as a fraction.
     pub mei: f64,
@@ -37,6 +38,13 @@ pub enum CompareResultError {
         /// The nearest metric, or all.
         hint: String,
     },
+    /// Nobody said which of several metrics decides.
+    #[error(
+        "which metric decides is not said, and which line came first may be chance: add --primary \
+         and one of {}",
+        .0.join(", ")
+    )]
+    NoPrimary(Vec<String>),
     /// No metric that all arms have in one block.
     #[error(
         "no block holds a usable value of the same metric for every arm: give each block one \
@@ -94,6 +102,7 @@ pub fn analyse(
         primary: primary.expect("the primary metric covers its own blocks"),
         series,
         facts,
+        together: Together::of(&outcomes),
         outcomes,
         notes,
     })
@@ -220,9 +229,21 @@ fn primary(
             hint: suggest::among(name, &known),
         });
     }
-    let usual = match input.source {
+    let usual = match &input.source {
         Source::Runs => place("iops"),
-        Source::Pairs => None,
+        Source::Pairs { leading } => {
+            let names: Vec<&str> = columns
+                .iter()
+                .filter(|column| usable(column))
+                .map(|column| column.metric)
+                .collect();
+            let leading = leading.as_deref().and_then(place);
+            if names.len() > 1 && leading.is_none() {
+                let names = names.into_iter().map(str::to_owned).collect();
+                return Err(CompareResultError::NoPrimary(names));
+            }
+            leading
+        }
         Source::Foreign { .. } => place("seeks"),
     };
     let is_of_disk = |column: &Column| {

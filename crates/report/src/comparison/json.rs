@@ -45,7 +45,7 @@ pub fn json(result: &CompareResult) -> String {
         schema: COMPARE_SCHEMA,
         source: match &result.source {
             Source::Runs => "runs",
-            Source::Pairs => "pairs",
+            Source::Pairs { .. } => "pairs",
             Source::Foreign { tool } => tool,
         },
         primary: &result.series[result.primary().series].name,

@@ -1,6 +1,7 @@
 //! A verdict from results that are already there: stored runs, a CSV of pairs, foreign results.
 
 mod analyse;
+mod direction;
 mod input;
 mod json;
 mod result;
@@ -8,8 +9,9 @@ mod text;
 mod words;
 
 pub use analyse::{CompareOptions, CompareResultError, analyse};
+pub use direction::by_name as direction_by_name;
 pub use input::{
-    ArmRuns, Figure, Input, InputError, Run, Source, from_foreign, from_lines, from_pairs,
+    ArmRuns, Choice, Figure, Input, InputError, Run, Source, from_foreign, from_lines, from_pairs,
     from_runs,
 };
 pub use json::{COMPARE_SCHEMA, json};

@@ -5,7 +5,7 @@ use drivelab_stats::Verdict;
 use super::Source;
 use crate::attachment::Difference;
 use crate::foreign::{Label, Remark};
-use crate::outcome::{Outcome, Series};
+use crate::outcome::{Outcome, Series, Together};
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct CompareResult {
     pub facts: Vec<Facts>,
     /// Every metric and arm against the baseline.
     pub outcomes: Vec<Outcome>,
+    /// How many comparisons hold together.
+    pub together: Together,
     /// The comparison that decides, by its place in `outcomes`: the primary metric of the last
     /// arm.
     pub primary: usize,

@@ -1,7 +1,7 @@
 //! A comparison for a terminal.
 
 use anstyle::Style;
-use drivelab_stats::Verdict;
+use drivelab_stats::{Better, Verdict};
 
 use super::result::{CompareResult, Facts};
 use super::words::words;
@@ -9,7 +9,7 @@ use crate::attachment;
 use crate::figures;
 use crate::foreign::{Label, label_names};
 use crate::metric;
-use crate::outcome::{Outcome, gather};
+use crate::outcome::{Outcome, direction, gather};
 use crate::text::{Align, BOLD, Look, Table, style};
 
 /// The result as text.
@@ -19,6 +19,9 @@ pub fn text(result: &CompareResult, look: Look) -> String {
         text += &sentence.text(look);
     }
     text.push('\n');
+    if let Some(better) = one_direction(result) {
+        text += &format!("In each metric of this table {}.\n", direction(better));
+    }
     text += &table(result).render(look);
     text.push('\n');
     text += &attachment::text(&result.attached, &result.names(), look);
@@ -29,6 +32,13 @@ pub fn text(result: &CompareResult, look: Look) -> String {
 fn title(result: &CompareResult) -> String {
     let (baseline, others) = result.arms.split_first().expect("a comparison has arms");
     format!("{} against {baseline}", others.join(", "))
+}
+
+/// Which way is better, where that is the same for all metrics of the table; else it has a column.
+fn one_direction(result: &CompareResult) -> Option<Better> {
+    let mut shown = result.series.iter().zip(&result.facts).filter(|(_, facts)| !facts.is_detail);
+    let (first, _) = shown.next()?;
+    shown.all(|(series, _)| series.better == first.better).then_some(first.better)
 }
 
 /// The metrics that stand for themselves; details are in the JSON.
@@ -49,6 +59,9 @@ fn table(result: &CompareResult) -> Table {
         columns.push(("95 % interval", Align::Left, 0));
     }
     columns.push(("verdict", Align::Left, 0));
+    if one_direction(result).is_none() {
+        columns.push(("which way", Align::Left, 0));
+    }
     if labelled {
         columns.push(("what it is", Align::Left, 1));
     }
@@ -63,6 +76,9 @@ fn table(result: &CompareResult) -> Table {
             row.push(plain(&result.arms[outcome.to]));
         }
         row.extend(conclusion(result, outcome));
+        if one_direction(result).is_none() {
+            row.push(plain(direction(result.series[outcome.series].better)));
+        }
         if labelled {
             row.push(plain(&nature(facts)));
         }
@@ -125,19 +141,19 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
         text.push('\n');
     }
     let details = result.facts.iter().filter(|facts| facts.is_detail).count();
-    let intervals = if has_intervals(result) { ", with 95 % intervals" } else { "" };
+    let intervals = if has_intervals(result) { ", each with its own 95 % interval" } else { "" };
     let details = match details {
         0 => String::new(),
         count => format!(" {count} more metrics (processor load, longest waits) are in the JSON."),
     };
     let facts = format!(
-        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), {} is what \
-         matters, {} comparisons, adjusted for their number, seed {}.{details}",
+        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), {} is what matters, seed \
+         {}; {}.{details}",
         result.arms[0],
         result.blocks.len(),
         figures::percent(result.mei),
-        result.outcomes.len(),
         result.seed,
+        result.together.words(),
     );
     text += &look.led("How to read this:", BOLD, &facts, 2);
     text.push('\n');

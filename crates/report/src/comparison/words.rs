@@ -1,11 +1,11 @@
 //! The answer of a comparison in words.
 
-use drivelab_stats::Verdict;
+use drivelab_stats::{Better, Verdict};
 
 use super::result::CompareResult;
 use crate::foreign::Label;
 use crate::metric;
-use crate::outcome::{Outcome, Sentence, claim, join, lead, ratio_and_range};
+use crate::outcome::{Outcome, Sentence, claim, direction, join, lead, ratio_and_range};
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub fn words(result: &CompareResult) -> Vec<Sentence> {
@@ -69,8 +69,14 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
             .iter()
             .filter(|outcome| outcome.verdict() == verdict)
             .map(|outcome| {
-                let label = metric::label(&result.series[outcome.series].metric);
-                format!("{label} ({})", ratio_and_range(outcome))
+                let series = &result.series[outcome.series];
+                let label = metric::label(&series.metric);
+                match series.better {
+                    Better::More => format!("{label} ({})", ratio_and_range(outcome)),
+                    less @ Better::Less => {
+                        format!("{label} ({}, {})", ratio_and_range(outcome), direction(less))
+                    }
+                }
             })
             .collect();
         let all = format!("{}.", join(&named));

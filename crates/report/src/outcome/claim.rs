@@ -6,6 +6,9 @@ use drivelab_stats::{Better, Verdict};
 use super::{Outcome, Series};
 use crate::{figures, metric};
 
+/// Nobody makes as many runs: with this number the scatter of a run is what is wrong.
+const RUNS_HOPELESS: u32 = 101;
+
 /// One clause about `to` against `from`, true to the verdict.
 pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> String {
     let comparison = &outcome.adjusted.comparison;
@@ -16,19 +19,14 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
         || "one run each, so no interval".to_owned(),
         |limits| format!("95 % interval {}", figures::range(limits)),
     );
-    let more = match comparison.runs_needed {
-        Some(runs) if comparison.n < BLOCKS_MIN as usize => {
-            format!("; at least {runs} runs of each are needed")
-        }
-        Some(runs) => format!("; about {runs} runs of each would settle it"),
-        None => String::new(),
-    };
+    let interval = format!("{interval}; {}", direction(series.better));
+    let more = comparison.runs_needed.map_or_else(String::new, |runs| more(runs, comparison.n));
     match (outcome.verdict(), series.better) {
         (Verdict::Faster | Verdict::Slower, Better::More) => {
             format!("`{to}` gives {size} of `{from}` ({interval})")
         }
         (Verdict::Faster | Verdict::Slower, Better::Less) => {
-            format!("`{to}` against `{from}` is {size} ({interval}; above 1 is better)")
+            format!("`{to}` against `{from}` is {size} ({interval}, and above 1 means less)")
         }
         (Verdict::NoPracticalDifference, _) => {
             format!("`{to}` and `{from}` are within the {matters} that matter ({size}; {interval})")
@@ -39,6 +37,26 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
         (Verdict::Inconclusive, _) => {
             format!("`{to}` against `{from}` is {size} ({interval}){more}")
         }
+    }
+}
+
+/// Which way is better, in words that stand beside every verdict.
+pub(crate) fn direction(better: Better) -> &'static str {
+    match better {
+        Better::More => "more is better",
+        Better::Less => "less is better",
+    }
+}
+
+/// What it would take to settle it.
+fn more(runs: u32, n: usize) -> String {
+    match runs {
+        RUNS_HOPELESS.. => format!(
+            "; about {runs} runs of each would settle it: more runs will not help, make each run \
+             longer or use a quieter machine"
+        ),
+        _ if n < BLOCKS_MIN as usize => format!("; at least {runs} runs of each are needed"),
+        _ => format!("; about {runs} runs of each would settle it"),
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct MetricJson<'a> {
     ratio: f64,
     /// Null with a single block: one value has no interval.
     ci95: Option<[f64; 2]>,
+    /// Holds together with those of the same role.
+    ci95_family: Option<[f64; 2]>,
     hl_ratio: f64,
     /// Null below six blocks.
     hl_ci95: Option<[f64; 2]>,
@@ -52,6 +54,7 @@ impl<'a> MetricJson<'a> {
             n: comparison.n,
             ratio: comparison.ratio,
             ci95: comparison.ci95,
+            ci95_family: adjusted.ci95_family,
             hl_ratio: comparison.hl_ratio,
             hl_ci95: comparison.hl_ci95,
             p: comparison.p,

@@ -4,12 +4,14 @@ mod claim;
 mod json;
 mod remarks;
 mod sentence;
+mod together;
 
-pub(crate) use claim::{claim, lead, ratio_and_range};
+pub(crate) use claim::{claim, direction, lead, ratio_and_range};
 pub(crate) use json::{MetricJson, document};
 pub(crate) use remarks::gather;
 pub use sentence::Sentence;
 pub(crate) use sentence::join;
+pub use together::Together;
 
 use drivelab_stats::{
     Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Provenance,

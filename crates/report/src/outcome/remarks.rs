@@ -9,7 +9,7 @@ const NAMES_MAX: usize = 3;
 
 /// Every different warning with the comparisons it is about, in order of first appearance.
 ///
-/// Differences that chance explains are told at once: each has a p of its own, which stands with
+/// Claims that do not hold together are told at once: each has a p of its own, which stands with
 /// the comparison.
 pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>) -> Vec<String> {
     let mut gathered: Vec<(&Warning, Vec<&str>)> = Vec::new();
@@ -31,8 +31,8 @@ pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>)
 fn told(warning: &Warning, names: &[&str]) -> String {
     if warning.id == WarningId::Multiplicity && names.len() > 1 {
         return format!(
-            "multiplicity: each alone would be a difference, but among so many comparisons chance \
-             shows some like them; to decide by one, declare it primary and run again ({})",
+            "multiplicity: each alone would say more, but so many comparisons together do not bear \
+             it out; to decide by one, declare it primary and run again ({})",
             listed(names)
         );
     }

@@ -4,7 +4,7 @@ use super::badge;
 use super::html::{each, escape};
 use crate::figures;
 use crate::metric;
-use crate::outcome::{Outcome, Series};
+use crate::outcome::{Outcome, Series, direction};
 use crate::study::StudyResult;
 
 /// All comparisons, and the value of every block.
@@ -39,6 +39,7 @@ fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 fn comparisons(result: &StudyResult) -> String {
     let heads = [
         "metric",
+        "better",
         "arm",
         "n",
         "ratio",
@@ -47,6 +48,7 @@ fn comparisons(result: &StudyResult) -> String {
         "its interval",
         "p",
         "p adjusted",
+        "interval of the family",
         "verdict",
     ];
     table(&heads, result.outcomes.iter().map(|outcome| comparison(result, outcome)))
@@ -57,6 +59,7 @@ fn comparison(result: &StudyResult, outcome: &Outcome) -> Vec<String> {
     let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
     vec![
         escape(&result.series_of(outcome).name),
+        escape(direction(result.series_of(outcome).better)),
         escape(&result.arms[outcome.to].name),
         comparison.n.to_string(),
         figures::ratio(comparison.ratio),
@@ -65,6 +68,7 @@ fn comparison(result: &StudyResult, outcome: &Outcome) -> Vec<String> {
         range(comparison.hl_ci95),
         escape(&figures::p_value(comparison.p)),
         escape(&figures::p_value(outcome.adjusted.p_adjusted)),
+        range(outcome.adjusted.ci95_family),
         badge(outcome.verdict()),
     ]
 }

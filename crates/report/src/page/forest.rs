@@ -8,7 +8,7 @@ use super::scale::Scale;
 use super::{badge, class};
 use crate::figures;
 use crate::metric;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, direction};
 use crate::study::StudyResult;
 
 /// The headline metric of each workload, one line an arm.
@@ -21,11 +21,12 @@ pub(super) fn ratios(result: &StudyResult) -> String {
         let Some(first) = outcomes.first() else { return String::new() };
         let series = result.series_of(first);
         let about = format!(
-            "<b>{}</b> {}; <code>{}</code> has {}",
+            "<b>{}</b> {}; <code>{}</code> has {}, {}",
             escape(&workload.name),
             escape(&workload.summary),
             escape(&result.arms[0].name),
             metric::show(&series.metric, series.centre(0)),
+            direction(series.better),
         );
         let lines = outcomes.iter().map(|outcome| {
             let name = &result.arms[outcome.to].name;
@@ -38,7 +39,7 @@ pub(super) fn ratios(result: &StudyResult) -> String {
         "How much better",
         &format!(
             "Each arm against <code>{}</code>: the ratio of the headline metric with its \
-             95&nbsp;% interval. In the grey band ({} either way) a difference would not matter.",
+             own 95&nbsp;% interval. In the grey band ({} either way) a difference would not matter.",
             escape(&result.arms[0].name),
             super::html::inline(&figures::percent(result.mei))
         ),

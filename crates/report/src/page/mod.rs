@@ -204,15 +204,16 @@ fn remarks(result: &StudyResult) -> String {
 fn reproduce(result: &StudyResult) -> String {
     let design = match result.design {
         Design::Interleaved => "every block holds every arm once, in seeded, balanced order",
-        Design::Grouped => "runs of one arm are made together, because changing it takes effort",
+        Design::Grouped => {
+            "every block enters every arm anew (a reboot, say), by turns forwards and backwards"
+        }
     };
     format!(
         "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">\
          Seed {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}\
          </code>, declared before looking; the smallest effect that matters is {}. Ratios are of \
          geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
-         interval and the sign-flip test to agree. {} comparisons are adjusted for their number. \
-         drivelab {}.</p>\n</section>\n</main>\n",
+         interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n</section>\n</main>\n",
         escape(&result.reproduce),
         result.seed,
         result.used.len(),
@@ -220,7 +221,7 @@ fn reproduce(result: &StudyResult) -> String {
         escape(&result.series_of(result.primary()).name),
         escape(&result.arms[result.candidate].name),
         figures::percent(result.mei),
-        result.outcomes.len(),
+        escape(&result.together.words()),
         crate::VERSION,
     )
 }

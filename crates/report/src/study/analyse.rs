@@ -7,7 +7,7 @@ use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
 use super::{Experiment, curve};
 use crate::attachment;
-use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, judge};
+use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge};
 
 /// An experiment from which nothing can be concluded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,7 +52,7 @@ pub enum StudyError {
 ///
 /// The block is the unit: repeats inside one are averaged. One comparison is made for every
 /// metric and arm against the baseline, plus the contrasts; the primary metric is the gate and is
-/// adjusted only for the number of arms, all the rest among itself. The overall verdict is that of
+/// adjusted only for the number of arms, all the rest, contrasts included, for one another. The overall verdict is that of
 /// the primary metric for the candidate, which is the last arm unless another is declared.
 pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     if experiment.arms.len() < 2 {
@@ -74,6 +74,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
     let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
     let outcomes = judge(&series, &questions.all, rules)?;
+    let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
     Ok(StudyResult {
@@ -96,6 +97,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         used: blocks.used,
         series,
         outcomes,
+        together,
         contrasts,
     })
 }

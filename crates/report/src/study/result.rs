@@ -6,7 +6,7 @@ use drivelab_stats::Verdict;
 use super::curve::{DepthCurve, LatencyCurve};
 use super::{ArmInfo, WorkloadInfo};
 use crate::attachment::Difference;
-use crate::outcome::{Outcome, Series};
+use crate::outcome::{Outcome, Series, Together};
 
 /// The result of a study.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub struct StudyResult {
     pub series: Vec<Series>,
     /// Every metric and arm against the baseline.
     pub outcomes: Vec<Outcome>,
+    /// How many comparisons hold together.
+    pub together: Together,
     /// Single causes apart.
     pub contrasts: Vec<Contrast>,
     /// Latency distributions, all blocks together.

@@ -8,7 +8,7 @@ use super::words::words;
 use crate::attachment;
 use crate::figures;
 use crate::metric;
-use crate::outcome::{Outcome, gather, ratio_and_range};
+use crate::outcome::{Outcome, direction, gather, ratio_and_range};
 use crate::text::{Align, BOLD, Look, Table, style};
 
 /// The result as text.
@@ -45,7 +45,9 @@ fn headlines(result: &StudyResult) -> Table {
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
         let measured = |arm| metric::show(&series.metric, series.centre(arm));
         let (name, about, baseline) = (&workload.name, &workload.summary, &result.arms[0].name);
-        table.heading(format!("{name}:"), format!("{about}; `{baseline}` has {}", measured(0)));
+        let body =
+            format!("{about}; `{baseline}` has {}, {}", measured(0), direction(series.better));
+        table.heading(format!("{name}:"), body);
         for arm in 1..result.arms.len() {
             let Some(outcome) = result.headline(place, arm) else { continue };
             let mut row =
@@ -117,15 +119,15 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
         text.push('\n');
     }
     let facts = format!(
-        "ratios above 1 are better than `{}`, with 95 % intervals; n = {} blocks, stage {}, seed \
-         {}; {} is what matters{}; {} comparisons, adjusted for their number.",
+        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, stage \
+         {}, seed {}; {} is what matters{}; {}.",
         result.arms[0].name,
         result.used.len(),
         result.stage,
         result.seed,
         figures::percent(result.mei),
         tails(result),
-        result.outcomes.len(),
+        result.together.words(),
     );
     text += &look.led("How to read this:", BOLD, &facts, 2);
     text.push('\n');

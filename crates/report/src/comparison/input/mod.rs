@@ -5,7 +5,7 @@ mod pairs;
 mod runs;
 
 pub use foreign::{from_foreign, from_lines};
-pub use pairs::from_pairs;
+pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
 use drivelab_stats::{Better, Provenance};
@@ -42,7 +42,10 @@ pub enum Source {
     /// Stored runs.
     Runs,
     /// A CSV file of pairs.
-    Pairs,
+    Pairs {
+        /// The metric that each run begins with, where that is one and the same.
+        leading: Option<String>,
+    },
     /// Another tool's results.
     Foreign {
         /// The tool, `bonnie++`.
@@ -105,6 +108,34 @@ pub enum InputError {
     /// An arm without runs.
     #[error("there are no runs of `{0}`; run it at least six times")]
     NoRuns(String),
+    /// Nobody said which arm is the baseline.
+    #[error(
+        "which arm is the baseline is not said, and which line came first may be chance: add {}",
+        options(.0)
+    )]
+    NoBaseline(Vec<String>),
+    /// Nobody said which of many arms is the baseline, and which decides.
+    #[error(
+        "there are {} arms, and the order of the lines may be chance: name them, the baseline \
+         first and the one that decides last, for example: {}",
+        .0.len(),
+        .0.join(" ")
+    )]
+    NoOrder(Vec<String>),
+    /// A name that does not say whether more or less is better.
+    #[error(
+        "whether more or less of `{0}` is better does not follow from its name: add --better less \
+         or --better more, or a column `better` to the file"
+    )]
+    NoDirection(String),
+    /// Lines of one metric that contradict each other.
+    #[error("line {line} says that the other direction of `{metric}` is better than a line before")]
+    TwoDirections {
+        /// The metric.
+        metric: String,
+        /// The later line.
+        line: usize,
+    },
     /// Runs of different machines.
     #[error(
         "`{first}` was run on another machine than `{second}`: their difference may be the \
@@ -127,6 +158,12 @@ pub enum InputError {
         /// How many there are.
         count: usize,
     },
+}
+
+/// `--baseline one or --baseline other`.
+fn options(arms: &[String]) -> String {
+    let options: Vec<String> = arms.iter().map(|arm| format!("--baseline {arm}")).collect();
+    options.join(" or ")
 }
 
 /// Refuses what is too little to compare.

@@ -1,29 +1,33 @@
 //! A CSV file of pairs as arms.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use drivelab_stats::Better;
 
 use super::{ArmRuns, Figure, Input, InputError, Run, Source, checked};
-use crate::metric;
+use crate::comparison::direction;
 use crate::pairs::PairRow;
 use crate::suggest;
 
-/// Takes the arms named in `wanted` from the rows, or all in order of appearance where it is
-/// empty; the first is the baseline.
-pub fn from_pairs(rows: &[PairRow], wanted: &[String]) -> Result<Input, InputError> {
-    let mut known: Vec<&str> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for row in rows {
-        if seen.insert(&row.arm) {
-            known.push(&row.arm);
-        }
-    }
-    if let Some(name) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
-        let hint = suggest::among(name, &known);
-        return Err(InputError::UnknownArm { name: name.clone(), hint });
-    }
-    let names: Vec<&str> =
-        if wanted.is_empty() { known.clone() } else { wanted.iter().map(String::as_str).collect() };
-    let mut notes = Vec::new();
+/// What the user says about a file of pairs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Choice {
+    /// The arms to compare, the baseline first; all of them where it is empty.
+    pub arms: Vec<String>,
+    /// The baseline, where no arms are named.
+    pub baseline: Option<String>,
+    /// Which way is better, for metrics whose name does not say it.
+    pub better: Option<Better>,
+    /// The arms are known to be equal: neither baseline nor direction matters.
+    pub equal: bool,
+}
+
+/// Takes arms and metrics from the rows, as far as the user or the rows say what is what.
+pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, InputError> {
+    let known: BTreeSet<&str> = rows.iter().map(|row| row.arm.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let names = names(&known, choice)?;
+    let (directions, mut notes) = directions(rows, choice)?;
     let ignored: Vec<String> =
         known.iter().filter(|name| !names.contains(name)).map(|name| format!("`{name}`")).collect();
     if !ignored.is_empty() {
@@ -36,20 +40,118 @@ pub fn from_pairs(rows: &[PairRow], wanted: &[String]) -> Result<Input, InputErr
             row.line
         ));
     }
-    let arms =
-        names.iter().map(|name| ArmRuns { name: (*name).to_owned(), runs: runs(rows, name) });
-    checked(Input::new(Source::Pairs, arms.collect(), notes))
+    let arms = names
+        .iter()
+        .map(|name| ArmRuns { name: (*name).to_owned(), runs: runs(rows, name, &directions) });
+    let source = Source::Pairs { leading: leading(rows) };
+    checked(Input::new(source, arms.collect(), notes))
+}
+
+/// The arms in order, the baseline first. Which line came first says nothing: in a randomised
+/// experiment that is chance.
+fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, InputError> {
+    let find = |name: &String| {
+        known.iter().copied().find(|it| it == name).ok_or_else(|| {
+            let hint = suggest::among(name, known);
+            InputError::UnknownArm { name: name.clone(), hint }
+        })
+    };
+    if !choice.arms.is_empty() {
+        return choice.arms.iter().map(find).collect();
+    }
+    let all = || known.iter().map(|name| (*name).to_owned()).collect();
+    let baseline = choice.baseline.as_ref().map(find).transpose()?;
+    match (known, baseline) {
+        ([_, _], Some(baseline)) => Ok(known
+            .iter()
+            .copied()
+            .filter(|arm| *arm == baseline)
+            .chain(known.iter().copied().filter(|arm| *arm != baseline))
+            .collect()),
+        ([] | [_] | ["A", "B"] | ["a", "b"], _) => Ok(known.to_vec()),
+        _ if choice.equal => Ok(known.to_vec()),
+        ([_, _], None) => Err(InputError::NoBaseline(all())),
+        _ => Err(InputError::NoOrder(all())),
+    }
+}
+
+/// Which way is better for each metric: by its lines, else by its name, else by the user's word.
+/// Of a single metric the user's word goes before its name.
+fn directions<'a>(
+    rows: &'a [PairRow],
+    choice: &Choice,
+) -> Result<(BTreeMap<&'a str, Better>, Vec<String>), InputError> {
+    let mut said: BTreeMap<&str, Option<Better>> = BTreeMap::new();
+    for row in rows {
+        let known = said.entry(&row.metric).or_default();
+        match (*known, row.better) {
+            (Some(first), Some(second)) if first != second => {
+                return Err(InputError::TwoDirections {
+                    metric: row.metric.clone(),
+                    line: row.line,
+                });
+            }
+            (None, better) => *known = better,
+            _ => {}
+        }
+    }
+    let only = said.len() == 1;
+    let (mut directions, mut notes) = (BTreeMap::new(), Vec::new());
+    for (metric, by_line) in said {
+        let by_name = direction::by_name(metric);
+        let by_word = choice.better;
+        let taken = match by_line {
+            Some(better) => Some(better),
+            None if only => by_word.or(by_name),
+            None => by_name.or(by_word),
+        };
+        let taken = taken.or(choice.equal.then_some(Better::More));
+        let better = taken.ok_or_else(|| InputError::NoDirection(metric.to_owned()))?;
+        if by_line.is_none() && by_word.is_some_and(|word| word != better) {
+            notes.push(format!(
+                "`--better` is not about `{metric}`, whose name says that {} is better; a column \
+                 `better` says it for each metric.",
+                better_word(better)
+            ));
+        }
+        directions.insert(metric, better);
+    }
+    Ok((directions, notes))
+}
+
+/// `more` or `less`.
+fn better_word(better: Better) -> &'static str {
+    match better {
+        Better::More => "more",
+        Better::Less => "less",
+    }
+}
+
+/// The metric that comes first in every run of the file; `None` where it differs, as it does after
+/// sorting or shuffling: then nobody chose it.
+fn leading(rows: &[PairRow]) -> Option<String> {
+    let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for row in rows {
+        first.entry((&row.block, &row.arm)).or_insert(&row.metric);
+    }
+    let mut metrics: Vec<&str> = first.into_values().collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    match metrics[..] {
+        [metric] => Some(metric.to_owned()),
+        _ => None,
+    }
 }
 
 /// Each row is a run of its own: those of one block are brought together in the analysis.
-fn runs(rows: &[PairRow], arm: &str) -> Vec<Run> {
+fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<Run> {
     let of_arm = rows.iter().filter(|row| row.arm == arm);
     let runs = of_arm.map(|row| {
         let figure = Figure {
             metric: row.metric.clone(),
             value: row.value,
             unit: String::new(),
-            better: metric::better_by_name(&row.metric),
+            better: directions[row.metric.as_str()],
             is_detail: false,
             remarks: Vec::new(),
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use drivelab_core::record::{MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
-use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
+use super::{ArmRuns, Figure, Input, InputError, Run, Source, checked, in_order, order_note};
 use crate::attachment::{self, Arm, Question, Sample};
 use crate::foreign::{Label, Remark};
 use crate::run;
@@ -20,8 +20,11 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
         let figures = records.iter().map(figures).collect();
         ArmRuns { name: name.clone(), runs: in_order(figures) }
     });
-    let named: Vec<ArmRuns> = named.collect();
+    let mut named: Vec<ArmRuns> = named.collect();
     notes.extend(order_note(&named));
+    for (arm, (name, records)) in named.iter_mut().zip(arms) {
+        notes.extend(drop_copies(&mut arm.runs, name, records));
+    }
     for (name, records) in arms {
         let mut told: Vec<&str> = Vec::new();
         for mark in records.iter().flat_map(|record| &record.marks) {
@@ -35,6 +38,28 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
         provenance: provenance(arms),
         attached: attached(arms),
         ..Input::new(Source::Runs, named, notes)
+    })
+}
+
+/// Takes out runs that are another one again, figure by figure: a copy is no second run.
+///
+/// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
+/// their latencies.
+fn drop_copies(runs: &mut Vec<Run>, name: &str, records: &[RunRecord]) -> Option<String> {
+    let is_same = |one: &RunRecord, other: &RunRecord| {
+        (&one.target, &one.config, &one.total) == (&other.target, &other.config, &other.total)
+    };
+    let is_copy =
+        |place: usize| records[..place].iter().any(|earlier| is_same(earlier, &records[place]));
+    let mut places = 0..records.len();
+    runs.retain(|_| !is_copy(places.next().expect("one record a run")));
+    let copies = records.len() - runs.len();
+    (copies > 0).then(|| {
+        format!(
+            "{copies} of {} runs of `{name}` are copies of another and were left out: a run that is \
+             given twice is one run.",
+            records.len()
+        )
     })
 }
 

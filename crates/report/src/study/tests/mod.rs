@@ -211,18 +211,20 @@ fn text_answers_in_words_first() {
 Is it worth enabling AHCI?
 
 Yes, for random 4k reads, 32 outstanding: `ahci-ncq` gives x1.72 the IOPS of `ide` (95 % interval
-  1.71 to 1.73).
+  1.71 to 1.73; more is better).
 Risk: the drive's write cache is on: what it has confirmed but not yet written, up to 32 MiB, is
   lost when power fails.
 
   arm       measured  ratio  95 % interval  verdict
-random-read-32: random 4k reads, 32 outstanding; `ide` has 76.0 IOPS
+random-read-32: random 4k reads, 32 outstanding; `ide` has 76.0 IOPS, more is better
   ahci-ncq  131 IOPS  x1.72  1.71 to 1.73   faster (primary)
 
 Note: The drive is modelled (seagate-st31000333as); none was touched.
-How to read this: ratios above 1 are better than `ide`, with 95 % intervals; n = 10 blocks, stage
-  simulate, seed 1; 3 % is what matters (10 % for tail latencies); 4 comparisons, adjusted for their
-  number.
+How to read this: ratios above 1 are better than `ide`, each with its own 95 % interval; n = 10
+  blocks, stage simulate, seed 1; 3 % is what matters (10 % for tail latencies); the primary metric
+  decides and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that
+  any of these wrongly says faster, slower or different is at most 5 %, and so is that of wrongly
+  saying no practical difference.
 To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
 ");
 }

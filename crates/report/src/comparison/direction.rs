@@ -1,0 +1,404 @@
+//! Which way is better, where the name of a metric says it.
+//!
+//! A direction is known or it is not: a name that does not say it is refused, because a wrong guess
+//! turns every verdict round.
+
+use drivelab_stats::Better;
+
+use Better::{Less, More};
+
+/// Names that words do not explain: what `iostat`, `sar`, fio, wrk and bonnie++ call things. `None`:
+/// known, but neither direction is better as such.
+const NAMES: &[(&str, Option<Better>)] = &[
+    ("r/s", Some(More)),
+    ("w/s", Some(More)),
+    ("d/s", Some(More)),
+    ("f/s", Some(More)),
+    ("rkb/s", Some(More)),
+    ("wkb/s", Some(More)),
+    ("dkb/s", Some(More)),
+    ("rmb/s", Some(More)),
+    ("wmb/s", Some(More)),
+    ("rd_sec/s", Some(More)),
+    ("wr_sec/s", Some(More)),
+    ("bread/s", Some(More)),
+    ("bwrtn/s", Some(More)),
+    ("kb_read/s", Some(More)),
+    ("kb_wrtn/s", Some(More)),
+    ("transfer/sec", Some(More)),
+    ("rtps", Some(More)),
+    ("wtps", Some(More)),
+    ("bw_bytes", Some(More)),
+    ("ops", Some(More)),
+    ("scaling", Some(More)),
+    ("putc", Some(More)),
+    ("put_block", Some(More)),
+    ("rewrite", Some(More)),
+    ("getc", Some(More)),
+    ("get_block", Some(More)),
+    ("seeks", Some(More)),
+    ("seq_create", Some(More)),
+    ("seq_stat", Some(More)),
+    ("seq_del", Some(More)),
+    ("ran_create", Some(More)),
+    ("ran_stat", Some(More)),
+    ("ran_del", Some(More)),
+    ("%iowait", None),
+    ("avgqu-sz", None),
+    ("aqu-sz", None),
+];
+
+/// Rates: a name with one of these is a rate, whatever else it says.
+const RATES: &[&str] = &[
+    "iops",
+    "tps",
+    "qps",
+    "rps",
+    "eps",
+    "bps",
+    "kbps",
+    "mbps",
+    "gbps",
+    "kibps",
+    "mibps",
+    "gibps",
+    "throughput",
+    "bandwidth",
+    "bw",
+    "speed",
+    "goodput",
+];
+
+/// What is measured in time, and wanted short.
+const WAITS: &[&str] = &[
+    "lat",
+    "latency",
+    "latencies",
+    "clat",
+    "slat",
+    "wait",
+    "await",
+    "svctm",
+    "delay",
+    "time",
+    "runtime",
+    "walltime",
+    "wall",
+    "elapsed",
+    "duration",
+    "response",
+    "stall",
+    "stalls",
+    "rtt",
+    "jitter",
+];
+
+/// What nobody wants more of, also a second.
+const FAULTS: &[&str] = &[
+    "err",
+    "error",
+    "errors",
+    "errs",
+    "fail",
+    "failed",
+    "failures",
+    "retry",
+    "retries",
+    "retransmits",
+    "timeout",
+    "timeouts",
+    "lost",
+    "dropped",
+    "drops",
+    "aborted",
+    "aborts",
+    "reconnects",
+    "corrupt",
+    "corrupted",
+    "torn",
+];
+
+/// Words with which a time or a rate is no measure of speed: no direction follows.
+const NEITHER: &[&str] = &[
+    "idle",
+    "uptime",
+    "interval",
+    "thinktime",
+    "mtbf",
+    "lifetime",
+    "age",
+    "between",
+    "until",
+    "free",
+    "available",
+    "remaining",
+    "hit",
+    "hits",
+    "util",
+];
+
+/// How far values scatter: less is better of a time; of a rate it says nothing on its own.
+const SCATTER: &[&str] = &["stddev", "stdev", "dev", "deviation", "variance", "cv"];
+
+/// Which number of a distribution it is.
+const STATISTICS: &[&str] = &["avg", "average", "mean", "median", "min", "max", "total"];
+
+const TIMES: &[&str] = &[
+    "ns",
+    "nsec",
+    "nanoseconds",
+    "us",
+    "\u{b5}s",
+    "\u{3bc}s",
+    "usec",
+    "usecs",
+    "microseconds",
+    "ms",
+    "msec",
+    "msecs",
+    "milliseconds",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "minutes",
+    "hours",
+];
+
+const DATA: &[&str] = &[
+    "b", "byte", "bytes", "kb", "kib", "kbytes", "kbyte", "mb", "mib", "mbytes", "mbyte", "gb",
+    "gib", "gbytes", "gbyte", "tb", "tib",
+];
+
+/// What is counted and worth counting, as it stands before `_s`: `reads_s` might be seconds.
+const COUNTS: &[&str] = &["op", "ops", "io", "ios", "iops", "tps", "qps", "rps", "req", "txn"];
+
+/// The same, where `/s` or `per second` makes it a rate beyond doubt.
+const WORK: &[&str] = &[
+    "operation",
+    "operations",
+    "reqs",
+    "request",
+    "requests",
+    "transaction",
+    "transactions",
+    "trans",
+    "query",
+    "queries",
+    "event",
+    "events",
+    "read",
+    "reads",
+    "write",
+    "writes",
+    "fsync",
+    "fsyncs",
+    "flushes",
+    "row",
+    "rows",
+    "record",
+    "records",
+    "file",
+    "files",
+    "message",
+    "messages",
+    "msgs",
+    "insert",
+    "inserts",
+    "update",
+    "updates",
+    "delete",
+    "deletes",
+    "commit",
+    "commits",
+    "seek",
+    "seeks",
+    "page",
+    "pages",
+    "block",
+    "blocks",
+    "sectors",
+    "iterations",
+];
+
+/// Which way is better by the name alone; `None` where it does not say.
+pub fn by_name(name: &str) -> Option<Better> {
+    let lower = name.trim().to_lowercase();
+    if let Some((_, known)) = NAMES.iter().find(|(known, _)| *known == lower) {
+        return *known;
+    }
+    let words = words(name);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    if has(NEITHER) {
+        return None;
+    }
+    if has(FAULTS) {
+        return Some(Less);
+    }
+    let is_wait = has(WAITS) || is_time(name, &words);
+    match (is_rate(&words)?, is_wait) {
+        (true, true) => None,
+        (true, false) => (!has(SCATTER)).then_some(More),
+        (false, true) => Some(Less),
+        (false, false) => {
+            let is_tail = words.iter().any(|word| is_quantile(word));
+            (is_tail || has(&["cpu", "percentile"])).then_some(Less)
+        }
+    }
+}
+
+/// The words of a name in lower case, also of `RunTime` and `read_lat`; `/` is read as `per`.
+fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut spaced = String::new();
+    for (place, letter) in letters.iter().enumerate() {
+        let before = place.checked_sub(1).map(|it| letters[it]);
+        let after = letters.get(place + 1);
+        let begins = letter.is_uppercase()
+            && before.is_some_and(char::is_lowercase)
+            && after.is_some_and(|after| after.is_lowercase())
+            // `kBps` and `MiBps` are units.
+            && !name[..].contains("Bps");
+        if begins {
+            spaced.push(' ');
+        }
+        match letter {
+            '/' => spaced.push_str(" per "),
+            other if other.is_alphanumeric() => spaced.extend(other.to_lowercase()),
+            _ => spaced.push(' '),
+        }
+    }
+    spaced.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether it counts something in a time; `None` where it does, and what it counts is not known.
+fn is_rate(words: &[String]) -> Option<bool> {
+    let is_one_of =
+        |word: &String, lists: &[&[&str]]| lists.iter().any(|list| list.contains(&word.as_str()));
+    if words.iter().any(|word| RATES.contains(&word.as_str())) {
+        return Some(true);
+    }
+    let per = words.iter().position(|word| word == "per");
+    if let Some(place) = per {
+        let in_time = words[place..].iter().any(|w| w == "s" || is_one_of(w, &[TIMES]));
+        let works = words[..place].iter().any(|w| is_one_of(w, &[DATA, COUNTS, WORK]));
+        return match (in_time, works) {
+            (false, _) => Some(false),
+            (true, true) => Some(true),
+            (true, false) => None,
+        };
+    }
+    let bare: Vec<&String> = words
+        .iter()
+        .filter(|word| !is_one_of(word, &[STATISTICS, SCATTER]) && !is_quantile(word))
+        .collect();
+    Some(match bare[..] {
+        [.., what, unit] if unit == "s" || unit == "sec" => is_one_of(what, &[DATA, COUNTS]),
+        _ => false,
+    })
+}
+
+/// Whether its unit is a time: `fsync_ms`, `fsync(s)`, `ns per op`; a mere `_s` says nothing.
+fn is_time(name: &str, words: &[String]) -> bool {
+    let is_unit = |word: &String| TIMES.contains(&word.as_str());
+    if let Some(place) = words.iter().position(|word| word == "per") {
+        return place > 0 && (is_unit(&words[place - 1]) || words[place - 1] == "s");
+    }
+    if is_rate(words) == Some(true) {
+        return words.iter().any(|word| is_unit(word) && word != "sec" && word != "s");
+    }
+    let bracketed = ["(s)", "[s]"].iter().any(|unit| name.contains(unit));
+    bracketed || words.iter().any(is_unit)
+}
+
+/// `p99`, `p999`, `99th`: of what, is usually a latency.
+fn is_quantile(word: &str) -> bool {
+    let digits = word.strip_prefix('p').or_else(|| word.strip_suffix("th"));
+    digits.is_some_and(|digits| {
+        (2..=5).contains(&digits.len()) && digits.chars().all(|c| c.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the documentation: name, tool, and the direction taken or `refused`.
+    const DOCUMENTED: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/directions.md"));
+
+    fn told(direction: Option<Better>) -> &'static str {
+        match direction {
+            Some(More) => "more",
+            Some(Less) => "less",
+            None => "refused",
+        }
+    }
+
+    #[test]
+    fn the_table_of_the_documentation_is_what_is_done() {
+        let rows = DOCUMENTED.lines().filter(|line| line.starts_with("| `"));
+        let mut count = 0;
+        for row in rows {
+            let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+            let [name, _tool, direction] = cells[..] else { panic!("{row}") };
+            assert_eq!(told(by_name(name.trim_matches('`'))), direction, "{name}");
+            count += 1;
+        }
+        assert!(count >= 40, "{count} names");
+    }
+
+    #[test]
+    fn our_own_metrics_are_known() {
+        let check = |name: &str, expected| assert_eq!(by_name(name), Some(expected), "{name}");
+        for name in ["iops", "bytes_per_s", "scaling", "random-read-32.iops", "seeks", "put_block"]
+        {
+            check(name, More);
+        }
+        let times =
+            ["lat_mean_ns", "read_lat_p99_ns", "flush_lat_p50_ns", "putc_cpu", "putc_latency"];
+        for name in times {
+            check(name, Less);
+        }
+    }
+
+    #[test]
+    fn what_could_be_read_in_two_ways_is_refused() {
+        for name in [
+            "value",
+            "gizmo",
+            "",
+            " ",
+            "flat",
+            "read_s",
+            "reads_s",
+            "boot_s",
+            "throughput_ms",
+            "iops_latency",
+            "uptime_seconds",
+            "iops_stddev",
+            "widgets/s",
+            "cswch/s",
+            "score",
+            "requests",
+            "idle_ms",
+            "s",
+            "p1",
+            "MB",
+            "temperature",
+            "\u{1f4be}",
+            "per",
+            "/s",
+            "/",
+        ] {
+            assert_eq!(by_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn faults_are_unwanted_however_they_are_counted() {
+        for name in ["errors", "retries", "errors/s", "failed_tps", "timeouts per second"] {
+            assert_eq!(by_name(name), Some(Less), "{name}");
+        }
+    }
+}
