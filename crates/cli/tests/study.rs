@@ -178,32 +178,79 @@ fn arms_of_a_real_file_are_put_in_place_and_undone() {
     real(folder.path(), &elsewhere, &["--out", "elsewhere"]).failed(3, &["not in place"]);
 }
 
+/// A study whose second arm is put in place by hand.
+fn by_hand(more: &str) -> String {
+    let manual = format!("manual = \"set SATA mode to AHCI in the BIOS\"{more}");
+    REAL.replace("apply = \"echo apply two >> trace\"", &manual)
+}
+
 #[test]
-fn arms_that_need_a_reboot_wait_for_the_user_and_go_on() {
+fn arms_put_in_place_by_hand_wait_for_the_user_and_go_on() {
     let folder = folder();
-    let study = REAL.replace(
-        "apply = \"echo apply two >> trace\"",
-        "manual = \"set SATA mode to AHCI in the BIOS\"",
-    );
-    let mut arms = vec!["two".to_owned()];
+    let study = by_hand("\nreboot = false");
     let mut visits = 0;
     let code = loop {
-        let more = ["--resume", "--in-place", arms.last().unwrap()];
+        let more = ["--resume", "--in-place", "two"];
         let said = real(folder.path(), &study, if visits == 0 { &[] } else { &more });
         visits += 1;
         assert!(visits < 20, "the study never ends: {said:?}");
+        assert!(said.err.contains("6 blocks of 2 arms, each entered anew: 12 times"), "{said:?}");
         if said.code != 4 || !said.out.is_empty() {
             break said.code;
         }
         said.failed(4, &["BIOS", "--resume", "--in-place two"]);
         // Without a word that the arm is in place nothing is measured.
         real(folder.path(), &study, &["--resume"]).failed(4, &["BIOS"]);
-        arms.push("two".into());
     };
     assert!([0, 1, 4].contains(&code));
     let lines = fs::read_to_string(folder.path().join("drivelab-results/real/runs.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 12, "every run is made once");
-    assert!(visits <= 5, "six groups back and forth need few visits, not {visits}");
+    // The arm is put in place anew for each of six blocks, also where a block ends with it.
+    assert_eq!(visits, 7);
+}
+
+#[test]
+fn a_boot_serves_one_block_only() {
+    let folder = folder();
+    let study = by_hand("");
+    let path = folder.path().join("drivelab-results/real/runs.jsonl");
+    let kept = || fs::read_to_string(&path).unwrap_or_default();
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let again = || real(folder.path(), &study, &["--resume", "--in-place", "two"]);
+    let mut visits = 0;
+    let mut said = real(folder.path(), &study, &[]);
+    while said.code == 4 && said.out.is_empty() && visits < 20 {
+        visits += 1;
+        // As after a reboot: what is kept so far is of another boot.
+        fs::write(&path, kept().replace(id.trim(), &format!("boot {visits}"))).unwrap();
+        said = again();
+        if said.out.is_empty() {
+            // Whatever this boot may serve is done: the user's word brings no more.
+            let before = kept();
+            again().failed(4, &["Reboot", "a boot of its own", "--resume"]);
+            assert_eq!(kept(), before);
+        }
+    }
+    let runs: Vec<Value> = kept().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(runs.len(), 12, "{said:?}");
+    for (one, other) in runs.iter().flat_map(|one| runs.iter().map(move |other| (one, other))) {
+        if one["step"]["block"] != other["step"]["block"] {
+            assert_ne!(one["boot"], other["boot"], "{one} {other}");
+        }
+    }
+}
+
+#[test]
+fn a_journal_whose_blocks_share_boots_is_not_gone_on_with() {
+    let folder = folder();
+    let study = by_hand("");
+    real(folder.path(), &study, &[]);
+    real(folder.path(), &study, &["--resume", "--in-place", "two"]);
+    let plan = folder.path().join("drivelab-results/real/plan.json");
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, text.replace("drivelab.plan/2", "drivelab.plan/1")).unwrap();
+    let said = real(folder.path(), &study, &["--resume", "--in-place", "two"]);
+    said.failed(2, &["another plan", "drivelab.plan/1", "--out"]);
 }
 
 #[test]

@@ -14,12 +14,14 @@ use crate::rng::Rng;
 pub enum Design {
     /// Every block holds every arm once, in seeded order; switching arms is cheap.
     Interleaved,
-    /// Switching arms costs a reboot: runs of one arm are made together, and the arm in place when
-    /// a block ends is the first of the next block.
+    /// Entering an arm costs a reboot: all runs that an arm has in a block are made in one stay.
+    /// Every block enters each of its arms anew, also the one that is in place when it begins:
+    /// boots differ, and blocks that share one are not independent.
     Grouped,
 }
 
-/// One stay of an arm: all workloads, once.
+/// All workloads once, in one arm. Steps of one block and arm are a stay: the arm is entered anew
+/// for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The block it belongs to; arms are compared within it.
@@ -30,6 +32,13 @@ pub struct Step {
     pub repeat: u32,
     /// The arm's place in its block's order, from 0.
     pub position: u32,
+}
+
+impl Step {
+    /// Whether the arm stays in place from one step to the other.
+    pub fn shares_stay_with(&self, other: &Self) -> bool {
+        (self.block, self.arm) == (other.block, other.arm)
+    }
 }
 
 /// All steps of an experiment, in order.
@@ -51,8 +60,8 @@ impl Plan {
     /// A plan for `arms` arms in `blocks` blocks, ordered by `seed`.
     ///
     /// [`Design::Grouped`] reboots as rarely as the statistics allow: the runs asked for are
-    /// gathered into [`BLOCKS_MIN`] blocks, since fewer could not decide anything, and the boot,
-    /// not the run, becomes the unit.
+    /// gathered into [`BLOCKS_MIN`] blocks, since fewer could not decide anything. Its unit is a
+    /// pair of boots; runs within one say how steady a boot is, not how boots differ.
     pub fn new(design: Design, arms: usize, blocks: u32, seed: u64) -> Self {
         let mut rng = Rng::for_part(seed, u64::from(u32::MAX));
         match design {
@@ -63,7 +72,7 @@ impl Plan {
             }
             Design::Grouped => {
                 let groups = blocks.min(BLOCKS_MIN);
-                let orders = serpentine_orders(arms, groups, &mut rng);
+                let orders = alternating_orders(arms, groups, &mut rng);
                 // What does not divide evenly goes to the first groups.
                 let repeats = |block| blocks / groups + u32::from(block < blocks % groups);
                 Self { design, blocks: groups, steps: steps(&orders, repeats) }
@@ -71,9 +80,10 @@ impl Plan {
         }
     }
 
-    /// How often the arm changes from one step to the next: the reboots, where that takes one.
-    pub fn switches(&self) -> usize {
-        self.steps.windows(2).filter(|pair| pair[0].arm != pair[1].arm).count()
+    /// How often an arm is entered: the boots, where that takes one.
+    pub fn stays(&self) -> usize {
+        let begins = |pair: &&[Step]| !pair[0].shares_stay_with(&pair[1]);
+        self.steps.windows(2).filter(begins).count() + usize::from(!self.steps.is_empty())
     }
 }
 
@@ -123,8 +133,9 @@ fn williams(k: usize) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Orders that alternate forwards and backwards, so that neighbouring blocks share an arm.
-fn serpentine_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
+/// Orders that alternate forwards and backwards: with two arms, each is first in half of the blocks,
+/// and what drifts steadily from boot to boot cancels.
+fn alternating_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut forward: Vec<usize> = (0..arms).collect();
     rng.shuffle(&mut forward);
     let backward: Vec<usize> = forward.iter().rev().copied().collect();
@@ -190,17 +201,34 @@ mod tests {
     }
 
     #[test]
-    fn reboots_are_as_few_as_the_statistics_allow() {
-        let check = |arms, blocks, groups, reboots| {
+    fn boots_are_as_few_as_independent_blocks_allow() {
+        let check = |arms, blocks, groups, boots| {
             let plan = Plan::new(Design::Grouped, arms, blocks, 1);
-            assert_eq!((plan.blocks, plan.switches()), (groups, reboots), "{arms} x {blocks}");
+            assert_eq!((plan.blocks, plan.stays()), (groups, boots), "{arms} x {blocks}");
             assert_eq!(plan.steps.len(), arms * blocks as usize);
         };
-        check(2, 10, 6, 6);
-        check(2, 6, 6, 6);
-        check(2, 3, 3, 3);
-        check(3, 10, 6, 12);
-        // Interleaved, the same runs would take about three times as many.
-        assert!(interleaved(2, 20, 1).switches() > 18);
+        check(2, 10, 6, 12);
+        check(2, 6, 6, 12);
+        check(2, 3, 3, 6);
+        check(3, 10, 6, 18);
+        check(2, 0, 0, 0);
+        // Interleaved, the same runs would take more.
+        assert_eq!(interleaved(2, 20, 1).stays(), 40);
+    }
+
+    #[test]
+    fn no_stay_reaches_into_another_block() {
+        for design in [Design::Grouped, Design::Interleaved] {
+            let plan = Plan::new(design, 2, 10, 3);
+            let across = |pair: &&[Step]| pair[0].block != pair[1].block;
+            assert!(plan.steps.windows(2).filter(across).all(|p| !p[0].shares_stay_with(&p[1])));
+        }
+    }
+
+    #[test]
+    fn grouped_blocks_begin_by_turns_with_either_arm() {
+        let plan = Plan::new(Design::Grouped, 2, 10, 5);
+        let first = |arm: usize| count(&plan, |s| (s.arm, s.position, s.repeat) == (arm, 0, 0));
+        assert_eq!((first(0), first(1)), (3, 3));
     }
 }

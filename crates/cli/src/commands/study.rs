@@ -66,6 +66,9 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
     }
     let mut bench = bench(&study, arguments, ui)?;
     let plan = plan(&study);
+    if plan.design == Design::Grouped {
+        ui.note(&effort(&plan, study.arms.len()));
+    }
     let header = header(&study, bench.target(), &plan);
     let mut out = if arguments.resume {
         Out::resume(&folder, &text, &header)?
@@ -175,7 +178,17 @@ fn bench(study: &StudyFile, arguments: &StudyArgs, ui: Ui) -> Result<Box<dyn Ben
     }
 }
 
-/// Arms that the user switches by hand cost a reboot each time: fewer switches, then.
+/// What a study with arms put in place by hand asks of the user.
+fn effort(plan: &Plan, arms: usize) -> String {
+    format!(
+        "{} blocks of {arms} arms, each entered anew: {} times an arm is put in place, by a reboot \
+         where it takes one.",
+        plan.blocks,
+        plan.stays()
+    )
+}
+
+/// Arms that the user puts in place by hand cost a reboot each time: fewer blocks, then.
 fn plan(study: &StudyFile) -> Plan {
     let by_hand = study.arms.iter().any(|arm| arm.manual.is_some());
     let grouped = by_hand && study.stage == Stage::Hardware;

@@ -81,6 +81,8 @@ pub(crate) struct Arm {
     pub(crate) revert: Option<String>,
     /// What the user must do, where no command can.
     pub(crate) manual: Option<String>,
+    /// What the user must do takes a reboot; else each time is taken for another by their word.
+    pub(crate) reboot: bool,
     /// Command that succeeds only while the arm is in place.
     pub(crate) check: Option<String>,
     pub(crate) ioengine: Option<IoEngine>,
@@ -90,6 +92,11 @@ pub(crate) struct Arm {
 }
 
 impl Arm {
+    /// Whether it is put in place by hand and a reboot.
+    pub(crate) fn takes_reboot(&self) -> bool {
+        self.manual.is_some() && self.reboot
+    }
+
     /// What is set for it, by factor: its settings, how it is run, and what its command or its
     /// instruction to the user speaks of.
     pub(crate) fn declares(&self) -> Vec<(String, String)> {
@@ -266,6 +273,7 @@ fn arms(top: &mut Section) -> Result<Vec<Arm>, ConfigError> {
             apply: section.take("apply")?,
             revert: section.take("revert")?,
             manual: section.take("manual")?,
+            reboot: section.take("reboot")?.unwrap_or(true),
             check: section.take("check")?,
             options: options(&mut section)?,
             ioengine,

@@ -28,6 +28,8 @@ pub(crate) struct Hardware {
     overwrite: bool,
     /// The arm that the user says is in place.
     in_place: Option<usize>,
+    /// The boot this machine is in, where an arm takes a reboot.
+    boot: Option<String>,
     ui: Ui,
 }
 
@@ -58,6 +60,7 @@ impl Hardware {
             curve: of_curve.map(|(_, workload)| workload.clone()).collect(),
             overwrite: false,
             in_place: None,
+            boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
             ui,
         })
     }
@@ -120,7 +123,17 @@ impl Hardware {
     }
 }
 
+/// What the kernel drew at random when it booted.
+fn boot_id() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
 impl Bench for Hardware {
+    fn boot(&self) -> Option<String> {
+        self.boot.clone()
+    }
+
     fn target(&self) -> String {
         let path = self.path.display();
         match fs::metadata(&self.path) {

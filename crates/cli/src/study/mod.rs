@@ -18,6 +18,7 @@ use drivelab_core::rng::Rng;
 
 pub(crate) use embedded::{STUDIES, text as embedded_text};
 pub(crate) use experiment::experiment;
+use file::Arm;
 pub(crate) use file::{Stage, StudyFile};
 pub(crate) use hardware::Hardware;
 pub(crate) use out::{Header, Out, PLAN_SCHEMA, StoredRun, Task};
@@ -32,7 +33,12 @@ pub(crate) trait Bench {
     /// What is measured, in words that are equal exactly when the target is.
     fn target(&self) -> String;
 
-    /// Puts the arm in place, if it is not already.
+    /// The boot this machine is in, where no two blocks may share one.
+    fn boot(&self) -> Option<String> {
+        None
+    }
+
+    /// Puts the arm in place anew, whatever was in place before.
     fn enter(&mut self, arm: usize) -> Result<Entered, Failure>;
 
     /// Undoes what [`Bench::enter`] did.
@@ -82,16 +88,22 @@ pub(crate) fn carry_out(
     let tasks = tasks(study);
     let total = plan.steps.len() * tasks.len();
     let progress = Progress::steps(total as u64, &study.title);
-    let mut place: Option<usize> = None;
+    // The step whose stay this is.
+    let mut place: Option<Step> = None;
+    let boot = bench.boot();
     for step in &plan.steps {
         let missing = missing(step, &tasks, &out.done, study.seed);
         if missing.is_empty() {
             continue;
         }
-        if place != Some(step.arm) {
+        if !place.is_some_and(|place| place.shares_stay_with(step)) {
             leave(bench, place.take())?;
+            let arm = &study.arms[step.arm];
+            if boot.is_some() && out.done.iter().any(|run| shares_boot(run, step, arm, &boot)) {
+                return Ok(Progressed::Waiting(reboot_first(study, step)));
+            }
             match bench.enter(step.arm)? {
-                Entered::Ready => place = Some(step.arm),
+                Entered::Ready => place = Some(*step),
                 Entered::Waiting(what) => return Ok(Progressed::Waiting(what)),
             }
         }
@@ -112,7 +124,7 @@ pub(crate) fn carry_out(
                     return Err(failure);
                 }
             };
-            let run = StoredRun { step: *step, task, record };
+            let run = StoredRun { step: *step, task, boot: boot.clone(), record };
             out.keep(&run)?;
             out.done.push(run);
         }
@@ -121,8 +133,30 @@ pub(crate) fn carry_out(
     Ok(Progressed::Done)
 }
 
-fn leave(bench: &mut dyn Bench, place: Option<usize>) -> Result<(), Failure> {
-    place.map_or(Ok(()), |arm| bench.leave(arm))
+fn leave(bench: &mut dyn Bench, place: Option<Step>) -> Result<(), Failure> {
+    place.map_or(Ok(()), |step| bench.leave(step.arm))
+}
+
+/// Whether a finished run keeps `step` from being made in this boot. Boots differ: blocks that share
+/// one are not independent. An arm that takes a reboot cannot have come without one.
+fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: &Option<String>) -> bool {
+    let other_block = run.step.block != step.block;
+    let other_stay = !run.step.shares_stay_with(step);
+    run.boot == *boot && (other_block || (other_stay && arm.takes_reboot()))
+}
+
+/// What the user must do where this boot served another block.
+fn reboot_first(study: &StudyFile, step: &Step) -> String {
+    let arm = &study.arms[step.arm];
+    let what = arm.manual.as_deref().unwrap_or("nothing else, the study puts it in place");
+    format!(
+        "Next is block {} of arm `{}`, which needs a boot of its own, because boots differ.\nReboot \
+         (for this arm: {what}).\nThe runs so far are kept. When it is done, type the same command \
+         with: --resume --in-place {}",
+        step.block + 1,
+        arm.name,
+        arm.name
+    )
 }
 
 /// Everything that one stay of an arm does.

@@ -19,6 +19,9 @@ pub(crate) struct StoredRun {
     pub(crate) step: Step,
     /// What was run.
     pub(crate) task: Task,
+    /// The boot it was made in, where that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot: Option<String>,
     pub(crate) record: RunRecord,
 }
 
@@ -44,8 +47,9 @@ pub(crate) struct Header {
     pub(crate) plan: Plan,
 }
 
-/// The layout that this version writes.
-pub(crate) const PLAN_SCHEMA: &str = "drivelab.plan/1";
+/// The layout that this version writes. In the first one, blocks of arms that take a reboot shared
+/// boots: their runs must not be taken for independent ones.
+pub(crate) const PLAN_SCHEMA: &str = "drivelab.plan/2";
 
 /// An open results folder.
 #[derive(Debug)]
@@ -171,6 +175,12 @@ fn refuse_if_other(
         let failure = Failure::bad_words(format!("`{folder}` was begun with {what}"));
         Err(failure.hint("runs of the two cannot be compared; choose another folder with --out"))
     };
+    if kept.schema != header.schema {
+        return refuse(&format!(
+            "another plan (`{}`, now `{}`) by another version of drivelab",
+            kept.schema, header.schema
+        ));
+    }
     let path = folder.join("study.toml");
     if fs::read_to_string(&path).at_path("read", &path)? != study {
         return refuse("another study file");

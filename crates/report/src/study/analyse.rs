@@ -202,11 +202,11 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     }
     if experiment.design == Design::Grouped {
         notes.push(format!(
-            "Changing the arm takes effort (a reboot, say), so runs of one arm were made together: \
-             n is {used} such changes, not {} runs. Order and arm are no longer apart within a \
-             block: what drifts from one to the next widens the interval, and a few large drifts \
-             can pass for a difference.",
-            experiment.blocks
+            "Putting an arm in place takes effort (a reboot, say), so all runs that an arm has in a \
+             block were made in one stay and averaged: n is {used} blocks, {} such stays, not {} \
+             runs. Every block entered every arm anew.",
+            blocks.used.len() * experiment.arms.len(),
+            experiment.runs.iter().filter(|run| run.workload == blocks.workloads[0]).count(),
         ));
     }
     for (workload, info) in experiment.workloads.iter().enumerate() {
