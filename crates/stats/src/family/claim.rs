@@ -25,6 +25,7 @@ pub(super) fn hold_together(
     if verdict == own {
         return;
     }
+    let why = why(adjusted, criteria, evidence.difference, among);
     let critical = match own {
         Verdict::NoPracticalDifference => critical.equivalence,
         _ => critical.difference,
@@ -40,11 +41,27 @@ pub(super) fn hold_together(
     comparison.warnings.push(Warning::new(
         WarningId::Multiplicity,
         format!(
-            "alone this would be `{own}`, but {among} comparisons together do not bear it out \
-             (adjusted p = {:.3}); to decide by this metric, declare it primary and run again",
-            adjusted.p_adjusted
+            "alone this would be `{own}`, but {why}; to decide by this metric, declare it primary \
+             and run again"
         ),
     ));
+}
+
+/// What a claim fails by.
+fn why(adjusted: &Adjusted, criteria: &Criteria, interval: Interval, among: usize) -> String {
+    let [lo, hi] = interval.ratios();
+    match adjusted.comparison.verdict {
+        Verdict::Faster | Verdict::Slower | Verdict::Different
+            if adjusted.p_adjusted > criteria.alpha =>
+        {
+            let p = adjusted.p_adjusted;
+            format!("among {among} comparisons chance shows one like it with p = {p:.3}")
+        }
+        _ => format!(
+            "intervals that hold for all {among} comparisons at once are wider, here x{lo:.3} to \
+             x{hi:.3}"
+        ),
+    }
 }
 
 /// The intervals of the family, on the log scale; none where there is no interval at all.

@@ -163,3 +163,44 @@ fn metrics_with_other_blocks_keep_the_family_error_too() {
     let rates = Metrics { truth, more_blocks: 3, ..MANY }.measure(FAMILIES, 5);
     assert!(rates.faster <= LIMIT && rates.equivalent <= LIMIT, "{rates:?}");
 }
+
+/// Six blocks of three metrics: one fine, one in coarse steps, one that never varies.
+fn three_metrics() -> Vec<Member> {
+    let fine = [101.37, 99.82, 100.51, 100.07, 98.93, 100.76];
+    let coarse = [10.0, 11.0, 10.0, 10.0, 11.0, 10.0];
+    let member = |role, pairs: Vec<Pair>| Member { role, pairs, criteria: criteria() };
+    vec![
+        member(Role::Other, fine.map(|v| Pair::new(100.0 + 0.01 * v, 1.5 * v)).to_vec()),
+        member(Role::Other, coarse.map(|v| Pair::new(v, 2.0 * v)).to_vec()),
+        member(Role::Other, vec![Pair::new(99.0, 99.0); 6]),
+    ]
+}
+
+#[test]
+fn a_metric_that_never_varies_does_not_make_copies_of_runs() {
+    let family = compare_family(&three_metrics()).unwrap();
+    for adjusted in &family.members {
+        assert_eq!((adjusted.comparison.n, adjusted.adjustment), (6, Adjustment::MaxT));
+    }
+    assert_eq!(family.members[2].comparison.verdict, Verdict::NoPracticalDifference);
+}
+
+#[test]
+fn a_run_is_a_copy_if_all_its_metrics_are() {
+    let single = compare_family(&three_metrics()).unwrap();
+    let mut copied = three_metrics();
+    for member in &mut copied {
+        member.pairs = member.pairs.repeat(3);
+    }
+    let family = compare_family(&copied).unwrap();
+    for (one, three) in single.members.iter().zip(&family.members) {
+        let (one, three) = (&one.comparison, &three.comparison);
+        assert_eq!((one.n, one.ci95, one.verdict), (three.n, three.ci95, three.verdict));
+        assert!(three.warnings.iter().any(|w| w.id == WarningId::DuplicateBlocks));
+    }
+    for member in &mut copied {
+        member.pairs = vec![member.pairs[0]; 6];
+    }
+    let family = compare_family(&copied).unwrap();
+    assert!(family.members.iter().all(|it| it.comparison.n == 1));
+}
