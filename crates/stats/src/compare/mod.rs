@@ -81,19 +81,36 @@ pub enum CompareError {
 
 /// Compares arm B with the baseline A.
 pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, CompareError> {
+    check(pairs, criteria)?;
+    let kept: Vec<Pair> = distinct(&[pairs], criteria).into_iter().map(|at| pairs[at]).collect();
+    Ok(compare_kept(&kept, pairs.len() - kept.len(), criteria))
+}
+
+/// Says whether a comparison can be made.
+pub(crate) fn check(pairs: &[Pair], criteria: &Criteria) -> Result<(), CompareError> {
     criteria.check()?;
     pair::check(pairs)?;
     match pairs.len() {
-        0 => return Err(CompareError::NoBlocks),
-        n if n > BLOCKS_MAX => return Err(CompareError::TooManyBlocks(n)),
-        _ => {}
+        0 => Err(CompareError::NoBlocks),
+        n if n > BLOCKS_MAX => Err(CompareError::TooManyBlocks(n)),
+        _ => Ok(()),
     }
-    let (kept, copies) = match criteria.provenance {
-        Provenance::Unknown => duplicate::without_copies(pairs),
-        Provenance::OwnRuns | Provenance::Simulated => (pairs.to_vec(), 0),
-    };
-    let sample = Sample::new(&kept, criteria.better);
-    let order = order::test(&kept, criteria.better);
+}
+
+/// Returns the places of blocks that count, of metrics measured in the same blocks.
+pub(crate) fn distinct(metrics: &[&[Pair]], criteria: &Criteria) -> Vec<usize> {
+    match criteria.provenance {
+        Provenance::Unknown => duplicate::without_copies(metrics),
+        Provenance::OwnRuns | Provenance::Simulated => {
+            (0..metrics.first().map_or(0, |pairs| pairs.len())).collect()
+        }
+    }
+}
+
+/// Compares blocks of which `copies` were left out.
+pub(crate) fn compare_kept(kept: &[Pair], copies: usize, criteria: &Criteria) -> Comparison {
+    let sample = Sample::new(kept, criteria.better);
+    let order = order::test(kept, criteria.better);
     let estimates = Estimates::new(&sample, criteria);
     let decision = estimates.decide(criteria);
     let effect = order.as_ref().map(|o| estimates.order_effect(o, criteria));
@@ -107,7 +124,7 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
         _ => runs_to_settle(&sample, verdict, criteria),
     };
     let warnings = remark::remarks(&remark::Facts {
-        pairs: &kept,
+        pairs: kept,
         copies,
         sample: &sample,
         order: order.as_ref().zip(effect),
@@ -115,7 +132,7 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
         criteria,
     });
     let conclusion = Conclusion { verdict, runs_needed, order, warnings };
-    Ok(estimates.report(&sample, conclusion))
+    estimates.report(&sample, conclusion)
 }
 
 /// What follows from the estimates.

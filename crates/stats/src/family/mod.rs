@@ -5,13 +5,15 @@ mod claim;
 mod max_t;
 mod simultaneous;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 pub use adjust::{benjamini_hochberg, holm};
 pub use max_t::max_t;
 pub use simultaneous::{Critical, simultaneous};
 
-use crate::compare::{CompareError, Comparison, Verdict, compare};
+use crate::compare::{self, CompareError, Comparison, Verdict};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
 
@@ -33,7 +35,7 @@ pub struct Member {
     pub role: Role,
     /// Its blocks; members with equal numbers of blocks list the same blocks in the same order.
     pub pairs: Vec<Pair>,
-    /// Its criteria; alpha and seed of the first member hold for the family.
+    /// Its criteria; alpha, seed and provenance of the first member hold for the family.
     pub criteria: Criteria,
 }
 
@@ -88,24 +90,50 @@ pub struct FamilyError {
 
 /// Compares all members and adjusts for their number.
 pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
-    let mut adjusted = Vec::with_capacity(members.len());
     for (index, member) in members.iter().enumerate() {
-        let comparison = compare(&member.pairs, &member.criteria)
+        compare::check(&member.pairs, &member.criteria)
             .map_err(|source| FamilyError { index, source })?;
-        adjusted.push(Adjusted {
+    }
+    let kept = without_copies(members);
+    let compared = members.iter().zip(&kept).map(|(member, kept)| {
+        let copies = member.pairs.len() - kept.pairs.len();
+        let comparison = compare::compare_kept(&kept.pairs, copies, &member.criteria);
+        Adjusted {
             p_adjusted: comparison.p,
             ci95_family: comparison.ci95,
             comparison,
             role: member.role,
             adjustment: Adjustment::None,
-        });
-    }
+        }
+    });
+    let mut adjusted: Vec<Adjusted> = compared.collect();
     let equivalent = |a: &Adjusted| a.comparison.verdict == Verdict::NoPracticalDifference;
     let all_equivalent = !adjusted.is_empty() && adjusted.iter().all(equivalent);
     for role in [Role::Gate, Role::Other] {
-        adjust_role(members, &mut adjusted, role);
+        adjust_role(&kept, &mut adjusted, role);
     }
     Ok(Family { members: adjusted, all_equivalent })
+}
+
+/// The members without copies of blocks.
+///
+/// Members with equal numbers of blocks share their blocks: such a block is a copy only if it is one
+/// in every metric. A metric that never varies makes no copies of runs.
+fn without_copies(members: &[Member]) -> Vec<Member> {
+    let mut kept: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for member in members {
+        let blocks = member.pairs.len();
+        kept.entry(blocks).or_insert_with(|| {
+            let shared = members.iter().filter(|other| other.pairs.len() == blocks);
+            let metrics: Vec<&[Pair]> = shared.map(|other| other.pairs.as_slice()).collect();
+            compare::distinct(&metrics, &member.criteria)
+        });
+    }
+    let distinct = |member: &Member| {
+        let places = kept[&member.pairs.len()].iter();
+        Member { pairs: places.map(|place| member.pairs[*place]).collect(), ..member.clone() }
+    };
+    members.iter().map(distinct).collect()
 }
 
 fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
@@ -113,10 +141,7 @@ fn adjust_role(members: &[Member], adjusted: &mut [Adjusted], role: Role) {
     let Some(&first) = indices.first().filter(|_| indices.len() > 1) else { return };
     let rules = members[first].criteria;
     let blocks = members[first].pairs.len();
-    // Copies of blocks are left out member by member; then the rest no longer matches.
-    let shared = indices
-        .iter()
-        .all(|&i| members[i].pairs.len() == blocks && adjusted[i].comparison.n == blocks);
+    let shared = indices.iter().all(|&i| members[i].pairs.len() == blocks);
     let rows: Vec<Vec<f64>> = indices.iter().map(|&i| log_ratios(&members[i])).collect();
     let (p, adjustment) = if shared {
         (max_t(&rows, rules.seed), Adjustment::MaxT)
