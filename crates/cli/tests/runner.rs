@@ -11,6 +11,7 @@ mod inspect;
 mod job;
 mod matrix_study;
 mod replay;
+mod resume;
 mod run;
 mod serve;
 mod study;
