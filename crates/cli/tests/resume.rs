@@ -121,7 +121,7 @@ fn damaged_lines_are_named_and_what_stands_behind_them_is_kept() {
     let now = fs::read(copy.join("runs.jsonl")).unwrap();
     assert!(now.starts_with(&damaged), "finished runs were thrown away");
     let added = &now[damaged.len()..];
-    assert_eq!(added.iter().filter(|byte| **byte == b'\n').count(), 1, "one run is made again");
+    assert_eq!(added.split_inclusive(|byte| *byte == b'\n').count(), 1, "one run is made again");
 }
 
 #[test]
@@ -177,15 +177,15 @@ fn folders_of_the_released_layout_are_read() {
     let folder = folder();
     let whole = undisturbed(folder.path());
     // As it was written before lines had checksums: records and plan alone.
-    let plain = |text: &str| match text.rfind(",\"crc32\":\"") {
+    let without = |text: &str| match text.rfind(",\"crc32\":\"") {
         Some(at) => format!("{}}}", &text[..at]),
         None => text.to_owned(),
     };
     let journal = fs::read_to_string(whole.join("runs.jsonl")).unwrap();
-    let journal: String = journal.lines().take(20).map(|line| plain(line) + "\n").collect();
+    let journal: String = journal.lines().take(20).map(|line| without(line) + "\n").collect();
     let copy = copy_with(&whole, "released", journal.as_bytes());
-    let plan = fs::read_to_string(copy.join("plan.json")).unwrap();
-    let mut plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let text = fs::read_to_string(copy.join("plan.json")).unwrap();
+    let mut plan: serde_json::Value = serde_json::from_str(&text).unwrap();
     let fields = plan.as_object_mut().unwrap();
     fields.retain(|key, _| ["schema", "target", "stage", "seed", "plan"].contains(&key.as_str()));
     fields["schema"] = "drivelab.plan/1".into();
@@ -250,14 +250,14 @@ random = [0, 100]
 threads = [1, 2]
 bs = ["4k", "64k"]
 runtime = "10ms"
-size = "64k"
+size = "256k"
 blocks = 4
 "#;
 
 #[test]
 fn a_matrix_that_was_killed_goes_on_and_keeps_its_cells() {
     let folder = folder();
-    file(folder.path(), "data", &"x".repeat(64 << 10));
+    file(folder.path(), "data", &"x".repeat(256 << 10));
     file(folder.path(), "cells.toml", CELLS);
     let arguments = ["run", "--matrix", "cells.toml", "--out", "out", "--json"];
     let out = folder.path().join("out");
@@ -295,7 +295,7 @@ fn a_matrix_that_was_killed_goes_on_and_keeps_its_cells() {
 #[test]
 fn a_matrix_whose_first_line_is_damaged_keeps_its_cells() {
     let folder = folder();
-    file(folder.path(), "data", &"x".repeat(64 << 10));
+    file(folder.path(), "data", &"x".repeat(256 << 10));
     file(folder.path(), "cells.toml", CELLS);
     let arguments = ["run", "--matrix", "cells.toml", "--out", "out", "--json"];
     let first = drivelab(folder.path(), &arguments);

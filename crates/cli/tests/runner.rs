@@ -10,6 +10,7 @@ mod help;
 mod inspect;
 mod job;
 mod matrix_study;
+mod measured;
 mod replay;
 mod resume;
 mod run;
