@@ -1,5 +1,6 @@
 //! Studies: the file, the places where it can run, the folder that keeps it, and its analysis.
 
+mod agenda;
 mod embedded;
 mod experiment;
 mod file;
@@ -7,25 +8,31 @@ pub(crate) mod grid;
 mod hardware;
 mod metrics;
 mod out;
+mod repeat;
 mod risk;
 mod simulate;
 
 use std::path::Path;
 
-use drivelab_core::plan::{Plan, Step};
+use drivelab_core::plan::Step;
 use drivelab_core::record::RunRecord;
 use drivelab_core::rng::Rng;
+use drivelab_core::units::Bytes;
 
+pub(crate) use agenda::Agenda;
 pub(crate) use embedded::{STUDIES, text as embedded_text};
 pub(crate) use experiment::experiment;
 pub(crate) use file::{Stage, StudyFile};
 pub(crate) use hardware::Hardware;
-pub(crate) use out::{Header, Out, PLAN_SCHEMA, StoredRun, Task};
+pub(crate) use out::{
+    Asked, Begun, Folder, Header, Out, PLAN_SCHEMA, StoredRun, Task, fresh, last, unused,
+};
+pub(crate) use repeat::{command, words};
 pub(crate) use simulate::Simulator;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Show, Ui};
 
 /// A place where the runs of a study can be made.
 pub(crate) trait Bench {
@@ -47,8 +54,13 @@ pub(crate) trait Bench {
     /// What the settings risk when power fails, by what is known here and what `runs` saw.
     fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
 
-    /// What the reader must know about this place.
-    fn notes(&self) -> Vec<String>;
+    /// What the reader must know about this place and where `runs` were made.
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String>;
+
+    /// How much of the target is used, where the workloads do not say it.
+    fn size(&self) -> Option<Bytes> {
+        None
+    }
 }
 
 /// Whether an arm could be put in place.
@@ -71,32 +83,38 @@ pub(crate) enum Progressed {
     Interrupted,
 }
 
-/// Makes every run of `plan` that `out` does not hold yet, and keeps each as it finishes.
+/// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
 pub(crate) fn carry_out(
     study: &StudyFile,
-    plan: &Plan,
+    agenda: &Agenda,
     bench: &mut dyn Bench,
     out: &mut Out,
-    ui: Ui,
+    (show, ui): (Show, Ui),
 ) -> Result<Progressed, Failure> {
-    let tasks = tasks(study);
-    let total = plan.steps.len() * tasks.len();
-    let progress = Progress::steps(total as u64, &study.title);
+    let progress = Progress::steps(agenda.len() as u64, &study.title).shown(show);
     let mut place: Option<usize> = None;
-    for step in &plan.steps {
-        let missing = missing(step, &tasks, &out.done, study.seed);
+    for (step, runs) in agenda.stays() {
+        let mut missing = runs;
+        missing.retain(|(place, _)| !out.done.contains_key(place));
         if missing.is_empty() {
             continue;
         }
         if place != Some(step.arm) {
             leave(bench, place.take())?;
-            match bench.enter(step.arm)? {
+            let entered = bench.enter(step.arm);
+            if interrupt::requested() {
+                let is_entered = !matches!(entered, Ok(Entered::Waiting(_)));
+                leave(bench, is_entered.then_some(step.arm))?;
+                return Ok(Progressed::Interrupted);
+            }
+            match entered? {
                 Entered::Ready => place = Some(step.arm),
                 Entered::Waiting(what) => return Ok(Progressed::Waiting(what)),
             }
         }
-        for task in missing {
-            progress.at(out.done.len() as u64, &describe(study, step, task));
+        for (number, task) in missing {
+            let what = describe(study, step, task);
+            progress.at(out.done.len() as u64, &what);
             let made = bench.run(step.arm, task, seed(study.seed, step, task));
             let record = match made {
                 // A run that was cut short is no run: it is made again at the next --resume.
@@ -112,9 +130,8 @@ pub(crate) fn carry_out(
                     return Err(failure);
                 }
             };
-            let run = StoredRun { step: *step, task, record };
-            out.keep(&run)?;
-            out.done.push(run);
+            out.keep(number, StoredRun { step: *step, task, record })?;
+            progress.done(out.done.len(), agenda.len(), &what);
         }
     }
     leave(bench, place)?;
@@ -122,26 +139,12 @@ pub(crate) fn carry_out(
 }
 
 fn leave(bench: &mut dyn Bench, place: Option<usize>) -> Result<(), Failure> {
-    place.map_or(Ok(()), |arm| bench.leave(arm))
-}
-
-/// Everything that one stay of an arm does.
-fn tasks(study: &StudyFile) -> Vec<Task> {
-    let workloads = (0..study.workloads.len()).map(Task::Workload);
-    let points = study.curve.as_ref().map_or(0, |curve| curve.depths.len());
-    workloads.chain((0..points).map(Task::Curve)).collect()
-}
-
-/// The tasks of `step` that are not done, in the order of its block.
-///
-/// Every arm of a block does its tasks in the same order, so that what one task leaves behind meets
-/// every arm alike.
-fn missing(step: &Step, tasks: &[Task], done: &[StoredRun], seed: u64) -> Vec<Task> {
-    let mut order = tasks.to_vec();
-    Rng::for_part(seed, u64::from(step.block) << 32).shuffle(&mut order);
-    let is_done = |task: &Task| done.iter().any(|run| run.step == *step && run.task == *task);
-    order.retain(|task| !is_done(task));
-    order
+    let Some(arm) = place else { return Ok(()) };
+    match bench.leave(arm) {
+        // Ctrl-C at a terminal ends the command that undoes the arm, too.
+        Err(_) if interrupt::requested() => bench.leave(arm),
+        left => left,
+    }
 }
 
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.
