@@ -96,7 +96,7 @@ fn a_study_goes_on_with_what_it_was_begun_with() {
     let runs = runs(&kept);
     assert_eq!(runs.len(), 14);
     for run in &runs {
-        assert_eq!(run["record"]["config"]["workload"]["size"], 1 << 20, "{run}");
+        assert_eq!(run["record"]["config"]["workload"]["size"], "1M", "{run}");
     }
     // By the name of the study alone the finished one is shown again.
     let again = drivelab(folder.path(), &["study", "real.toml", "--resume"]);
@@ -131,7 +131,7 @@ fn a_file_that_is_there_is_used_as_far_as_it_goes() {
     // That a target is given says where it runs.
     ended(&drivelab(folder.path(), &["study", "real.toml", "--target", "data"]));
     for run in runs(&folder.path().join("drivelab-results/real")) {
-        assert_eq!(run["record"]["config"]["workload"]["size"], 3 << 20, "{run}");
+        assert_eq!(run["record"]["config"]["workload"]["size"], "3M", "{run}");
     }
     let simulate = ["study", "real.toml", "--target", "data", "--stage", "simulate"];
     drivelab(folder.path(), &simulate).failed(2, &["--target", "--stage hardware"]);

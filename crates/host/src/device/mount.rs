@@ -184,6 +184,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_below_a_bind_mount_has_its_options() {
+        let table = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+                     28 27 254:0 /srv/data /b rw,relatime - ext4 /dev/vda rw\n\
+                     29 27 254:0 /one /b/file ro,noatime - ext4 /dev/vda rw\n\
+                     30 27 0:44 / /t rw - tmpfs none rw,size=8k\n\
+                     31 30 254:1 / /t rw,sync - xfs /dev/vdb rw";
+        let all = Mounts::of(table, mountinfo);
+        let check = |path, point: &str, options: &str| {
+            let mount = all.above(path).unwrap();
+            assert_eq!((mount.point.as_str(), mount.options.join(",")), (point, options.into()));
+        };
+        check("/b/x", "/b", "rw,relatime");
+        check("/b/file", "/b/file", "ro,noatime,rw");
+        check("/bb", "/", "rw,relatime");
+        // What was mounted last covers what was there before.
+        check("/t/x", "/t", "rw,sync");
+        assert_eq!(all.above("/t").unwrap().file_system, "xfs");
+    }
+
+    #[test]
     fn a_file_is_on_the_deepest_mount_above_it() {
         let table = "/dev/a / ext4 rw 0 0\n/dev/b /home xfs rw 0 0\n/dev/c /home2 xfs rw 0 0";
         let all = Mounts::of(table, mounts);
