@@ -18,6 +18,14 @@ pub struct Mount {
 }
 
 impl Mount {
+    /// What the file at `path`, from the root on and free of links, is mounted with.
+    ///
+    /// A file system that is bound elsewhere, too, may have other options there: what counts is
+    /// the mount that the path goes through.
+    pub fn of_file(root: &Root, path: &str) -> Option<Self> {
+        Mounts::read(root).above(path).cloned()
+    }
+
     /// The option by which the file system leaves out flushes.
     pub fn without_barriers(&self) -> Option<&str> {
         let off = |option: &&String| matches!(option.as_str(), "nobarrier" | "barrier=0");
@@ -89,11 +97,19 @@ impl Mounts {
     /// below: source and kind of file system.
     pub(crate) fn source_of(&self, number: &str, path: &str) -> Option<(&str, &str)> {
         let numbered = self.by_number.get(number).and_then(|indices| indices.first());
-        let line = numbered.map(|index| &self.lines[*index]).or_else(|| {
-            let above = self.lines.iter().filter(|line| is_below(path, &line.mount.point));
-            above.max_by_key(|line| line.mount.point.len())
-        })?;
+        let line = numbered.map(|index| &self.lines[*index]).or_else(|| self.line_above(path))?;
         Some((&line.source, &line.mount.file_system))
+    }
+
+    /// The mount that the path goes through last.
+    fn above(&self, path: &str) -> Option<&Mount> {
+        self.line_above(path).map(|line| &line.mount)
+    }
+
+    /// The deepest mount above the path; of those in one place the last, which covers the others.
+    fn line_above(&self, path: &str) -> Option<&Line> {
+        let above = self.lines.iter().filter(|line| is_below(path, &line.mount.point));
+        above.max_by_key(|line| line.mount.point.len())
     }
 }
 

@@ -7,7 +7,7 @@ use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
 use super::{Experiment, curve};
 use crate::attachment;
-use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, judge};
+use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, judge, withhold};
 
 /// An experiment from which nothing can be concluded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -73,7 +73,9 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let simulated = experiment.stage == "simulate";
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
     let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
-    let outcomes = judge(&series, &questions.all, rules)?;
+    let mut outcomes = judge(&series, &questions.all, rules)?;
+    let attached = attachment::difference(&experiment.attached);
+    withhold(&mut outcomes, &attached.unchanged);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
     Ok(StudyResult {
@@ -89,7 +91,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         workloads: experiment.workloads.clone(),
         latency: curve::latency(experiment, &blocks.used),
         depth: curve::depth(experiment),
-        attached: attachment::difference(&experiment.attached),
+        attached,
         risks: experiment.risks.clone(),
         notes: notes(experiment, &blocks, &left_out),
         reproduce: experiment.reproduce.clone(),
