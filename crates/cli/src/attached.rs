@@ -23,11 +23,23 @@ pub(crate) fn to_path(path: &Path) -> Attached {
         let unseen = Some(format!("`{}` is nowhere", path.display()));
         return Attached { unseen, ..Attached::default() };
     };
+    let root = Root::new("/");
     let options = Options { log: kernel_log::of_this_boot(), serials: false };
-    match drivelab_host::inspect(&Root::new("/"), &[wanted], &options) {
-        Ok(found) => of_inspection(&found, &path),
+    let mut attached = match drivelab_host::inspect(&root, &[wanted], &options) {
+        Ok(found) => of_inspection(&found),
         Err(error) => Attached { unseen: Some(error.to_string()), ..Attached::default() },
+    };
+    // The file system of a block device itself is no part of the run.
+    let mount = path.to_str().filter(|_| !is_block_device(&path));
+    if let Some(mount) = mount.and_then(|path| Mount::of_file(&root, path)) {
+        attached.machine.insert("file_system".into(), mount.file_system.into());
+        attached.machine.insert("mount_options".into(), mount.options.join(",").into());
     }
+    attached
+}
+
+fn is_block_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_block_device())
 }
 
 /// The device that a file is on, or that a device file stands for; `None` where there is no file.
@@ -40,7 +52,7 @@ pub(crate) fn holder(path: &Path) -> Option<Wanted> {
     Some(Wanted::Holder { path, number: drivelab_host::device_number(number) })
 }
 
-fn of_inspection(found: &Inspection, path: &Path) -> Attached {
+fn of_inspection(found: &Inspection) -> Attached {
     let mut attached = Attached::default();
     let environment = &found.environment;
     if let Some(governor) = &environment.cpu_governor {
@@ -49,14 +61,6 @@ fn of_inspection(found: &Inspection, path: &Path) -> Attached {
     let options: Vec<&str> = environment.forced.iter().map(|f| f.option.as_str()).collect();
     if !options.is_empty() {
         attached.machine.insert("kernel_options".into(), options.join(" ").into());
-    }
-    // Only the file system that the file is on; others on the same disk are no part of the run.
-    let mounts = found.devices.first().into_iter().flat_map(Device::all_mounts);
-    let above = mounts.filter(|mount| path.starts_with(&mount.point));
-    if let Some(mount) = above.max_by_key(|mount| mount.point.len()) {
-        let Mount { file_system, options, .. } = mount;
-        attached.machine.insert("file_system".into(), file_system.as_str().into());
-        attached.machine.insert("mount_options".into(), options.join(",").into());
     }
     attached.devices = found.devices.iter().map(of_device).collect();
     attached

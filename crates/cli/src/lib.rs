@@ -8,6 +8,7 @@ mod attached;
 mod commands;
 mod failure;
 mod interrupt;
+mod keep;
 mod kernel_log;
 mod measure;
 mod output;

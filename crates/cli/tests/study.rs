@@ -215,29 +215,18 @@ fn a_boot_serves_one_block_only() {
     let study = by_hand("");
     let path = folder.path().join("drivelab-results/real/runs.jsonl");
     let kept = || fs::read_to_string(&path).unwrap_or_default();
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let again = || real(folder.path(), &study, &["--resume", "--in-place", "two"]);
-    let mut visits = 0;
-    let mut said = real(folder.path(), &study, &[]);
-    while said.code == 4 && said.out.is_empty() && visits < 20 {
-        visits += 1;
-        // As after a reboot: what is kept so far is of another boot.
-        fs::write(&path, kept().replace(id.trim(), &format!("boot {visits}"))).unwrap();
-        said = again();
-        if said.out.is_empty() {
-            // Whatever this boot may serve is done: the user's word brings no more.
-            let before = kept();
-            again().failed(4, &["Reboot", "a boot of its own", "--resume"]);
-            assert_eq!(kept(), before);
-        }
-    }
-    let runs: Vec<Value> = kept().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(runs.len(), 12, "{said:?}");
-    for (one, other) in runs.iter().flat_map(|one| runs.iter().map(move |other| (one, other))) {
-        if one["step"]["block"] != other["step"]["block"] {
-            assert_ne!(one["boot"], other["boot"], "{one} {other}");
-        }
-    }
+    real(folder.path(), &study, &[]);
+    again();
+    // Whatever this boot may serve is done: the user's word brings no more.
+    let before = kept();
+    again().failed(4, &["Reboot", "a boot of its own", "--resume"]);
+    assert_eq!(kept(), before);
+    let blocks: Vec<Value> = before
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["step"]["block"].clone())
+        .collect();
+    assert!(!blocks.is_empty() && blocks.iter().all(|block| *block == blocks[0]), "{blocks:?}");
 }
 
 #[test]
@@ -248,7 +237,10 @@ fn a_journal_whose_blocks_share_boots_is_not_gone_on_with() {
     real(folder.path(), &study, &["--resume", "--in-place", "two"]);
     let plan = folder.path().join("drivelab-results/real/plan.json");
     let text = fs::read_to_string(&plan).unwrap();
-    fs::write(&plan, text.replace("drivelab.plan/2", "drivelab.plan/1")).unwrap();
+    let mut kept: Value = serde_json::from_str(&text).unwrap();
+    kept["schema"] = "drivelab.plan/1".into();
+    kept.as_object_mut().unwrap().remove("crc32").unwrap();
+    fs::write(&plan, kept.to_string()).unwrap();
     let said = real(folder.path(), &study, &["--resume", "--in-place", "two"]);
     said.failed(2, &["another plan", "drivelab.plan/1", "--out"]);
 }

@@ -58,10 +58,13 @@ ids! {
     OrderUnbalanced = "order-unbalanced",
     /// A difference of one metric among many that chance explains.
     Multiplicity = "multiplicity",
+    /// What the arms were declared to differ in was the same in both: the verdict is withheld.
+    FactorUnchanged = "factor-unchanged",
 }
 
 impl Warning {
-    pub(crate) fn new(id: WarningId, advice: impl Into<String>) -> Self {
+    /// A warning with what to do about it.
+    pub fn new(id: WarningId, advice: impl Into<String>) -> Self {
         Self { id, advice: advice.into() }
     }
 }

@@ -80,7 +80,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
 }
 
 fn notes(study: &StudyFile, bench: &dyn Bench, runs: &[StoredRun]) -> Vec<String> {
-    let mut notes = bench.notes();
+    let mut notes = bench.notes(runs);
     notes.extend(study.notes.iter().cloned());
     for (place, workload) in study.workloads.iter().enumerate() {
         let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));

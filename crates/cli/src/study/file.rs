@@ -27,6 +27,13 @@ pub(crate) enum Stage {
     Hardware,
 }
 
+impl Stage {
+    /// The stage of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, stage)| *stage)
+    }
+}
+
 impl Choice for Stage {
     const WHAT: &'static str = "stage";
     const NAMES: &'static [(&'static str, Self)] = &[
@@ -52,6 +59,8 @@ pub(crate) struct StudyFile {
     pub(crate) blocks: u32,
     pub(crate) seed: u64,
     pub(crate) stage: Stage,
+    /// Whether the file says where it runs.
+    pub(crate) is_stage_named: bool,
     /// The modelled drive that all arms share; absent in a study of real hardware only.
     pub(crate) drive: Option<String>,
     /// Settings that all arms share.
@@ -147,6 +156,10 @@ pub(crate) struct Curve {
 
 /// More blocks than anybody waits for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
+/// More arms than anybody compares: each is one more chance of a wrong answer.
+const ARMS_MAX: usize = 1000;
+/// A month of runs of three seconds.
+const RUNS_MAX: u64 = 1_000_000;
 
 impl StudyFile {
     /// Reads the study in `text`; `name` stands in messages.
@@ -169,6 +182,7 @@ impl StudyFile {
         let (blocks, seed) = (top.take("blocks")?.unwrap_or(10), top.take("seed")?.unwrap_or(1));
         let targets = (1..=base.shelf.drives.unwrap_or(1)).map(|place| format!("drive {place}"));
         let named = Named { title: title.clone(), targets: targets.collect(), blocks, seed };
+        let stage = top.take("stage")?;
         let grid = GridFile::read(&mut top, named, &arms)?;
         let study = Self {
             title,
@@ -177,7 +191,8 @@ impl StudyFile {
             mei: top.take("mei")?.unwrap_or(Ratio::percent(3)),
             blocks,
             seed,
-            stage: top.take("stage")?.unwrap_or(Stage::Simulate),
+            stage: stage.unwrap_or(Stage::Simulate),
+            is_stage_named: stage.is_some(),
             drive,
             base,
             workloads: workloads(&mut top, grid.is_some())?,
@@ -209,13 +224,30 @@ impl StudyFile {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Failure::bad_words(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
         }
-        Ok(())
+        self.count().map_err(Failure::bad_words)
+    }
+
+    /// Refuses more runs than anybody waits for, before anything is planned.
+    fn count(&self) -> Result<(), String> {
+        let tasks = self.workloads.len() + self.curve.as_ref().map_or(0, |it| it.depths.len());
+        let stays = self.arms.len() as u64 * u64::from(self.blocks);
+        let runs = stays.saturating_mul(tasks.max(1) as u64);
+        if runs <= RUNS_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "{} arms in {} blocks with {tasks} workloads and depths each are {runs} runs; a study \
+             has at most {RUNS_MAX}",
+            self.arms.len(),
+            self.blocks
+        ))
     }
 
     fn check(&self, top: &Section) -> Result<(), ConfigError> {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(top.error(format!("`blocks` must be from 1 to {BLOCKS_MAX}")));
         }
+        self.count().map_err(|message| top.error(message))?;
         if self.mei == Ratio::ZERO || self.mei >= Ratio::ONE {
             let wrong = "`mei` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
@@ -256,7 +288,12 @@ fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
 
 fn arms(top: &mut Section) -> Result<Vec<Arm>, ConfigError> {
     let mut arms: Vec<Arm> = Vec::new();
-    for mut section in top.sections("arm")? {
+    let sections = top.sections("arm")?;
+    if sections.len() > ARMS_MAX {
+        let count = sections.len();
+        return Err(top.error(format!("{count} arms: a study compares at most {ARMS_MAX}")));
+    }
+    for mut section in sections {
         let name: String = section.require("name")?;
         let summary = section.take("summary")?.unwrap_or_default();
         if arms.iter().any(|arm| arm.name == name) {

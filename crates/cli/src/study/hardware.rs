@@ -1,5 +1,6 @@
 //! Stage hardware: a real file, arms switched by commands or by the user.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,11 @@ use crate::ui::Ui;
 /// The arms of a study on a real file.
 #[derive(Debug)]
 pub(crate) struct Hardware {
+    /// From the root on; what it leads to is found out for each run, since arms may change that.
     path: PathBuf,
-    size: Bytes,
+    /// How much of the file is used; known from the first arm on.
+    size: Option<Bytes>,
+    seed: u64,
     arms: Vec<Arm>,
     workloads: Vec<Workload>,
     curve: Vec<Workload>,
@@ -38,7 +42,7 @@ impl Hardware {
     pub(crate) fn new(
         study: &StudyFile,
         target: &Path,
-        size: Bytes,
+        size: Option<Bytes>,
         ui: Ui,
     ) -> Result<Self, Failure> {
         let mut writing = study.workloads.iter().filter(|named| named.workload.rw.writes());
@@ -50,11 +54,11 @@ impl Hardware {
             return Err(Failure::bad_words(message)
                 .hint("a study writes files only: give one on a file system on that device"));
         }
-        measure::lay_out_if_missing(target, size, study.seed)?;
         let of_curve = study.curve.iter().flat_map(|curve| &curve.depths);
-        Ok(Self {
-            path: target.canonicalize().at_path("find", target)?,
+        let mut hardware = Self {
+            path: std::path::absolute(target).at_path("find", target)?,
             size,
+            seed: study.seed,
             arms: study.arms.clone(),
             workloads: study.workloads.iter().map(|named| named.workload.clone()).collect(),
             curve: of_curve.map(|(_, workload)| workload.clone()).collect(),
@@ -62,7 +66,30 @@ impl Hardware {
             in_place: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
             ui,
-        })
+        };
+        if !hardware.arms_bring_files() {
+            hardware.settle()?;
+            hardware.path = target.canonicalize().at_path("find", target)?;
+        }
+        Ok(hardware)
+    }
+
+    /// Whether an arm may put another file in the target's place: only what is done to the machine
+    /// can.
+    fn arms_bring_files(&self) -> bool {
+        self.arms.iter().any(|arm| arm.apply.is_some() || arm.manual.is_some())
+    }
+
+    /// Lays the file out where it does not exist, and finds out how much of it is used.
+    fn settle(&mut self) -> Result<(), Failure> {
+        measure::lay_out_if_missing(&self.path, self.size.unwrap_or(SIZE), self.seed)?;
+        let about = fs::metadata(&self.path).at_path("look at", &self.path)?;
+        // Every arm has the same region, also where another arm's file is larger.
+        if self.size.is_none() && about.is_file() {
+            let whole_pages = about.len() / 4096 * 4096;
+            self.size = Some(Bytes::new(whole_pages)).filter(|size| size.get() > 0);
+        }
+        Ok(())
     }
 
     /// Whether writing workloads may destroy what the file holds.
@@ -114,6 +141,7 @@ impl Hardware {
             None => self.ui.confirm(&format!("Arm `{name}`: {what}\nDone?")) == Some(true),
         };
         if in_place {
+            self.settle()?;
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
@@ -129,6 +157,9 @@ fn boot_id() -> Option<String> {
     Some(id.trim().to_owned()).filter(|id| !id.is_empty())
 }
 
+/// The size at which a missing file is laid out where none is said.
+const SIZE: Bytes = Bytes::gib(1);
+
 impl Bench for Hardware {
     fn boot(&self) -> Option<String> {
         self.boot.clone()
@@ -136,6 +167,9 @@ impl Bench for Hardware {
 
     fn target(&self) -> String {
         let path = self.path.display();
+        if self.arms_bring_files() {
+            return path.to_string();
+        }
         match fs::metadata(&self.path) {
             Ok(meta) => format!("{path} (inode {}, {} bytes)", meta.ino(), meta.len()),
             Err(error) => format!("{path} ({error})"),
@@ -160,6 +194,10 @@ impl Bench for Hardware {
             return Err(Failure::cannot_here(anyhow::anyhow!(message))
                 .hint("what `apply` does must make `check` succeed"));
         }
+        if let Err(failure) = self.settle() {
+            self.leave(place)?;
+            return Err(failure);
+        }
         Ok(Entered::Ready)
     }
 
@@ -174,11 +212,12 @@ impl Bench for Hardware {
             Task::Workload(place) => &self.workloads[place],
             Task::Curve(place) => &self.curve[place],
         };
-        let size = workload.size.unwrap_or(self.size);
+        // Links and mounts lead where this arm has them lead; the record names the file itself.
+        let path = self.path.canonicalize().at_path("find", &self.path)?;
         measure::file(
             &Measurement {
-                path: self.path.clone(),
-                workload: Workload { size: Some(size), ..workload.clone() },
+                path,
+                workload: Workload { size: workload.size.or(self.size), ..workload.clone() },
                 numjobs: 1,
                 conduct: Conduct::default(),
                 seed,
@@ -217,7 +256,23 @@ impl Bench for Hardware {
         vec![risk::seen(runs.iter().map(|run| &run.record))]
     }
 
-    fn notes(&self) -> Vec<String> {
-        vec![format!("Measured on {}.", self.target())]
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+        let of_arm = |arm: usize| -> BTreeSet<&str> {
+            let runs = runs.iter().filter(|run| run.step.arm == arm);
+            runs.map(|run| run.record.target.as_str()).collect()
+        };
+        let all: BTreeSet<&str> = (0..self.arms.len()).flat_map(of_arm).collect();
+        if all.len() < 2 {
+            return vec![format!("Measured on {}.", self.target())];
+        }
+        let told = self.arms.iter().zip(0..).map(|(arm, place)| {
+            let files: Vec<&str> = of_arm(place).into_iter().collect();
+            format!("`{}` on {}", arm.name, files.join(" and "))
+        });
+        vec![format!("Measured {}.", told.collect::<Vec<_>>().join(", "))]
+    }
+
+    fn size(&self) -> Option<Bytes> {
+        self.size
     }
 }

@@ -1,5 +1,6 @@
 //! Studies: the file, the places where it can run, the folder that keeps it, and its analysis.
 
+mod agenda;
 mod embedded;
 mod experiment;
 mod file;
@@ -7,26 +8,32 @@ pub(crate) mod grid;
 mod hardware;
 mod metrics;
 mod out;
+mod repeat;
 mod risk;
 mod simulate;
 
 use std::path::Path;
 
-use drivelab_core::plan::{Plan, Step};
+use drivelab_core::plan::Step;
 use drivelab_core::record::RunRecord;
 use drivelab_core::rng::Rng;
+use drivelab_core::units::Bytes;
 
+pub(crate) use agenda::Agenda;
 pub(crate) use embedded::{STUDIES, text as embedded_text};
 pub(crate) use experiment::experiment;
 use file::Arm;
 pub(crate) use file::{Stage, StudyFile};
 pub(crate) use hardware::Hardware;
-pub(crate) use out::{Header, Out, PLAN_SCHEMA, StoredRun, Task};
+pub(crate) use out::{
+    Asked, Begun, Folder, Header, Out, PLAN_SCHEMA, StoredRun, Task, fresh, last, unused,
+};
+pub(crate) use repeat::{command, words};
 pub(crate) use simulate::Simulator;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Show, Ui};
 
 /// A place where the runs of a study can be made.
 pub(crate) trait Bench {
@@ -53,8 +60,13 @@ pub(crate) trait Bench {
     /// What the settings risk when power fails, by what is known here and what `runs` saw.
     fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
 
-    /// What the reader must know about this place.
-    fn notes(&self) -> Vec<String>;
+    /// What the reader must know about this place and where `runs` were made.
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String>;
+
+    /// How much of the target is used, where the workloads do not say it.
+    fn size(&self) -> Option<Bytes> {
+        None
+    }
 }
 
 /// Whether an arm could be put in place.
@@ -77,72 +89,72 @@ pub(crate) enum Progressed {
     Interrupted,
 }
 
-/// Makes every run of `plan` that `out` does not hold yet, and keeps each as it finishes.
+/// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
 pub(crate) fn carry_out(
     study: &StudyFile,
-    plan: &Plan,
+    agenda: &Agenda,
     bench: &mut dyn Bench,
     out: &mut Out,
-    ui: Ui,
+    (show, ui): (Show, Ui),
 ) -> Result<Progressed, Failure> {
-    let tasks = tasks(study);
-    let total = plan.steps.len() * tasks.len();
-    let progress = Progress::steps(total as u64, &study.title);
+    let progress = Progress::steps(agenda.len() as u64, &study.title).shown(show);
     // The step whose stay this is.
     let mut place: Option<Step> = None;
     let boot = bench.boot();
-    for step in &plan.steps {
-        let missing = missing(step, &tasks, &out.done, study.seed);
+    for (step, runs) in agenda.stays() {
+        let mut missing = runs;
+        missing.retain(|(place, _)| !out.done.contains_key(place));
         if missing.is_empty() {
             continue;
         }
         if !place.is_some_and(|place| place.shares_stay_with(step)) {
             leave(bench, place.take())?;
             let arm = &study.arms[step.arm];
-            if boot.is_some() && out.done.iter().any(|run| shares_boot(run, step, arm, &boot)) {
+            let mut made = out.done.values();
+            if boot.is_some() && made.any(|run| shares_boot(run, step, arm, boot.as_ref())) {
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
-            match bench.enter(step.arm)? {
+            let entered = bench.enter(step.arm);
+            if interrupt::requested() {
+                let is_entered = !matches!(entered, Ok(Entered::Waiting(_)));
+                leave(bench, is_entered.then_some(*step))?;
+                return Ok(Progressed::Interrupted);
+            }
+            match entered? {
                 Entered::Ready => place = Some(*step),
                 Entered::Waiting(what) => return Ok(Progressed::Waiting(what)),
             }
         }
-        for task in missing {
-            progress.at(out.done.len() as u64, &describe(study, step, task));
+        for (number, task) in missing {
+            let what = describe(study, step, task);
+            progress.at(out.done.len() as u64, &what);
             let made = bench.run(step.arm, task, seed(study.seed, step, task));
-            let record = match made {
-                // A run that was cut short is no run: it is made again at the next --resume.
-                Ok(_) | Err(_) if interrupt::requested() => {
-                    leave(bench, place)?;
-                    return Ok(Progressed::Interrupted);
+            // A run that was cut short is no run: it is made again at the next --resume.
+            if interrupt::requested() {
+                leave(bench, place)?;
+                return Ok(Progressed::Interrupted);
+            }
+            let run = |record| StoredRun { step: *step, task, boot: boot.clone(), record };
+            let kept = made.and_then(|record| out.keep(number, run(record)));
+            if let Err(failure) = kept {
+                if let Err(second) = leave(bench, place) {
+                    ui.warn(&format!("and the arm could not be undone: {}", second.error));
                 }
-                Ok(record) => record,
-                Err(failure) => {
-                    if let Err(second) = leave(bench, place) {
-                        ui.warn(&format!("and the arm could not be undone: {}", second.error));
-                    }
-                    return Err(failure);
-                }
-            };
-            let run = StoredRun { step: *step, task, boot: boot.clone(), record };
-            out.keep(&run)?;
-            out.done.push(run);
+                return Err(failure);
+            }
+            progress.done(out.done.len(), agenda.len(), &what);
         }
     }
     leave(bench, place)?;
     Ok(Progressed::Done)
 }
 
-fn leave(bench: &mut dyn Bench, place: Option<Step>) -> Result<(), Failure> {
-    place.map_or(Ok(()), |step| bench.leave(step.arm))
-}
-
 /// Whether a finished run keeps `step` from being made in this boot. Boots differ: blocks that share
 /// one are not independent. An arm that takes a reboot cannot have come without one.
-fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: &Option<String>) -> bool {
+fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&String>) -> bool {
     let other_block = run.step.block != step.block;
     let other_stay = !run.step.shares_stay_with(step);
-    run.boot == *boot && (other_block || (other_stay && arm.takes_reboot()))
+    run.boot.as_ref() == boot && (other_block || (other_stay && arm.takes_reboot()))
 }
 
 /// What the user must do where this boot served another block.
@@ -159,23 +171,13 @@ fn reboot_first(study: &StudyFile, step: &Step) -> String {
     )
 }
 
-/// Everything that one stay of an arm does.
-fn tasks(study: &StudyFile) -> Vec<Task> {
-    let workloads = (0..study.workloads.len()).map(Task::Workload);
-    let points = study.curve.as_ref().map_or(0, |curve| curve.depths.len());
-    workloads.chain((0..points).map(Task::Curve)).collect()
-}
-
-/// The tasks of `step` that are not done, in the order of its block.
-///
-/// Every arm of a block does its tasks in the same order, so that what one task leaves behind meets
-/// every arm alike.
-fn missing(step: &Step, tasks: &[Task], done: &[StoredRun], seed: u64) -> Vec<Task> {
-    let mut order = tasks.to_vec();
-    Rng::for_part(seed, u64::from(step.block) << 32).shuffle(&mut order);
-    let is_done = |task: &Task| done.iter().any(|run| run.step == *step && run.task == *task);
-    order.retain(|task| !is_done(task));
-    order
+fn leave(bench: &mut dyn Bench, place: Option<Step>) -> Result<(), Failure> {
+    let Some(step) = place else { return Ok(()) };
+    match bench.leave(step.arm) {
+        // Ctrl-C at a terminal ends the command that undoes the arm, too.
+        Err(_) if interrupt::requested() => bench.leave(step.arm),
+        left => left,
+    }
 }
 
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.
@@ -205,4 +207,106 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
 pub(crate) fn stem(name: &str) -> String {
     let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.unwrap_or_else(|| "study".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::plan::{Design, Plan};
+
+    use super::*;
+
+    const STUDY: &str = r#"
+        title = "Is it worth a reboot?"
+        primary = "read.iops"
+        blocks = 6
+        stage = "simulate"
+        [base]
+        drive = "fixed"
+        [[arm]]
+        name = "one"
+        [[arm]]
+        name = "two"
+        manual = "set it in the BIOS"
+        [[workload]]
+        name = "read"
+        rw = "randread"
+        number_ios = 10
+    "#;
+
+    /// A machine in one boot, in which the user puts every arm in place that is asked for.
+    struct Machine {
+        drive: Simulator,
+        boot: String,
+    }
+
+    impl Bench for Machine {
+        fn boot(&self) -> Option<String> {
+            Some(self.boot.clone())
+        }
+
+        fn target(&self) -> String {
+            self.drive.target()
+        }
+
+        fn enter(&mut self, arm: usize) -> Result<Entered, Failure> {
+            self.drive.enter(arm)
+        }
+
+        fn leave(&mut self, arm: usize) -> Result<(), Failure> {
+            self.drive.leave(arm)
+        }
+
+        fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
+            self.drive.run(arm, task, seed)
+        }
+
+        fn settings(&self) -> Vec<Vec<(String, String)>> {
+            self.drive.settings()
+        }
+
+        fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+            self.drive.risks(runs)
+        }
+
+        fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+            self.drive.notes(runs)
+        }
+    }
+
+    #[test]
+    fn a_boot_serves_one_block_and_one_stay_of_an_arm_that_takes_a_reboot() {
+        let study = StudyFile::parse("boots.toml", STUDY).unwrap();
+        let plan = Plan::new(Design::Grouped, study.arms.len(), study.blocks, study.seed);
+        let agenda = Agenda::new(&study, &plan);
+        let header = Header {
+            schema: PLAN_SCHEMA.into(),
+            target: "machine".into(),
+            stage: "hardware".into(),
+            seed: study.seed,
+            plan,
+            asked: None,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut out = Out::create(folder.path(), STUDY, &header).unwrap();
+        let mut boots = 0;
+        loop {
+            boots += 1;
+            assert!(boots < 20, "the study never ends");
+            let drive = Simulator::new(&study).unwrap();
+            let mut machine = Machine { drive, boot: boots.to_string() };
+            let talk = (Show::None, Ui::new(false));
+            let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, talk).unwrap();
+            if let Progressed::Done = go_on() {
+                break;
+            }
+            // Whatever this boot may serve is done: to ask again brings no more.
+            let Progressed::Waiting(what) = go_on() else { panic!("boot {boots} served more") };
+            assert!(what.contains("Reboot") && what.contains("set it in the BIOS"), "{what}");
+        }
+        let runs: Vec<StoredRun> = out.done.values().cloned().collect();
+        assert_eq!(runs.len(), 12);
+        for (one, other) in runs.iter().flat_map(|one| runs.iter().map(move |other| (one, other))) {
+            assert!(one.step.block == other.step.block || one.boot != other.boot, "{one:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::{DriveSpec, Options};
+use drivelab_model::spec::{DriveSpec, Options, ProfileRef};
 
 use super::risk::{self, WriteCache};
 use super::{Bench, Entered, StoredRun, StudyFile, Task};
@@ -79,7 +79,15 @@ impl Simulator {
 
 impl Bench for Simulator {
     fn target(&self) -> String {
-        format!("drive:{}", self.spec.profile)
+        let name = &self.spec.profile;
+        match name {
+            ProfileRef::Embedded(_) => format!("drive:{name}"),
+            // A file may be edited between two sessions, and is another drive then.
+            ProfileRef::File(_) => {
+                let profile = format!("{:?}", self.profile);
+                format!("drive:{name} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+            }
+        }
     }
 
     fn enter(&mut self, _arm: usize) -> Result<Entered, Failure> {
@@ -119,7 +127,7 @@ impl Bench for Simulator {
         risk::sentences(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, _runs: &[StoredRun]) -> Vec<String> {
         vec![format!(
             "Simulated in virtual time on the model of {}: no real drive was touched, and the \
              verdict is as good as the model (`drivelab drive show {}` names the source of each \

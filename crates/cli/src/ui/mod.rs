@@ -4,7 +4,7 @@
 
 mod progress;
 
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, Show};
 
 use std::io::{IsTerminal as _, Write as _};
 

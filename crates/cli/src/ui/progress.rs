@@ -1,13 +1,29 @@
 //! Progress with an estimate, on stderr, and only where somebody watches.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use drivelab_engine::Phase;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar over a known amount of work.
+/// How progress is shown, on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum Show {
+    /// A bar, on a terminal only.
+    #[default]
+    Bar,
+    /// A line for each run that is finished and on the disk: `done 17 of 48: ...`.
+    Lines,
+    /// Nothing.
+    None,
+}
+
+/// Progress over a known amount of work.
 #[derive(Debug)]
-pub(crate) struct Progress(ProgressBar);
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    lines: bool,
+}
 
 impl Progress {
     /// A bar over `steps` equal steps.
@@ -27,14 +43,31 @@ impl Progress {
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         bar.set_style(style.progress_chars("=> "));
         bar.set_prefix(what.to_owned());
-        Self(bar)
+        Self { bar, lines: false }
+    }
+
+    /// The same, shown otherwise.
+    pub(crate) fn shown(mut self, show: Show) -> Self {
+        if show != Show::Bar {
+            self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        self.lines = show == Show::Lines;
+        self
+    }
+
+    /// Says that a run is finished and on the disk, as `count` of `all`.
+    pub(crate) fn done(&self, count: usize, all: usize, what: &str) {
+        if self.lines {
+            // Nobody is left to be told where stderr is closed.
+            let _ = writeln!(anstream::stderr(), "done {count} of {all}: {what}");
+        }
     }
 
     /// Moves to `position`, with a word on what goes on.
     pub(crate) fn at(&self, position: u64, message: &str) {
-        self.0.set_position(position);
-        if self.0.message() != message {
-            self.0.set_message(message.to_owned());
+        self.bar.set_position(position);
+        if self.bar.message() != message {
+            self.bar.set_message(message.to_owned());
         }
     }
 }
@@ -54,6 +87,6 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

@@ -18,6 +18,14 @@ pub struct Mount {
 }
 
 impl Mount {
+    /// What the file at `path`, from the root on and free of links, is mounted with.
+    ///
+    /// A file system that is bound elsewhere, too, may have other options there: what counts is
+    /// the mount that the path goes through.
+    pub fn of_file(root: &Root, path: &str) -> Option<Self> {
+        Mounts::read(root).above(path).cloned()
+    }
+
     /// The option by which the file system leaves out flushes.
     pub fn without_barriers(&self) -> Option<&str> {
         let off = |option: &&String| matches!(option.as_str(), "nobarrier" | "barrier=0");
@@ -89,11 +97,19 @@ impl Mounts {
     /// below: source and kind of file system.
     pub(crate) fn source_of(&self, number: &str, path: &str) -> Option<(&str, &str)> {
         let numbered = self.by_number.get(number).and_then(|indices| indices.first());
-        let line = numbered.map(|index| &self.lines[*index]).or_else(|| {
-            let above = self.lines.iter().filter(|line| is_below(path, &line.mount.point));
-            above.max_by_key(|line| line.mount.point.len())
-        })?;
+        let line = numbered.map(|index| &self.lines[*index]).or_else(|| self.line_above(path))?;
         Some((&line.source, &line.mount.file_system))
+    }
+
+    /// The mount that the path goes through last.
+    fn above(&self, path: &str) -> Option<&Mount> {
+        self.line_above(path).map(|line| &line.mount)
+    }
+
+    /// The deepest mount above the path; of those in one place the last, which covers the others.
+    fn line_above(&self, path: &str) -> Option<&Line> {
+        let above = self.lines.iter().filter(|line| is_below(path, &line.mount.point));
+        above.max_by_key(|line| line.mount.point.len())
     }
 }
 
@@ -181,6 +197,26 @@ mod tests {
         }
         assert_eq!(unescaped("a\\04"), "a\\04");
         assert_eq!(unescaped("\\é"), "\\é");
+    }
+
+    #[test]
+    fn a_file_below_a_bind_mount_has_its_options() {
+        let table = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n\
+                     28 27 254:0 /srv/data /b rw,relatime - ext4 /dev/vda rw\n\
+                     29 27 254:0 /one /b/file ro,noatime - ext4 /dev/vda rw\n\
+                     30 27 0:44 / /t rw - tmpfs none rw,size=8k\n\
+                     31 30 254:1 / /t rw,sync - xfs /dev/vdb rw";
+        let all = Mounts::of(table, mountinfo);
+        let check = |path, point: &str, options: &str| {
+            let mount = all.above(path).unwrap();
+            assert_eq!((mount.point.as_str(), mount.options.join(",")), (point, options.into()));
+        };
+        check("/b/x", "/b", "rw,relatime");
+        check("/b/file", "/b/file", "ro,noatime,rw");
+        check("/bb", "/", "rw,relatime");
+        // What was mounted last covers what was there before.
+        check("/t/x", "/t", "rw,sync");
+        assert_eq!(all.above("/t").unwrap().file_system, "xfs");
     }
 
     #[test]

@@ -54,6 +54,17 @@ pub struct Difference {
     pub warnings: Vec<String>,
     /// What was wrong with the drives, arm by arm, in sentences.
     pub faults: Vec<String>,
+    /// Arms that did not differ in what they were declared to differ in.
+    pub unchanged: Vec<Unchanged>,
+}
+
+/// Two arms that did not differ in what they were declared to differ in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unchanged {
+    /// The arms, by place.
+    pub arms: (usize, usize),
+    /// What was the same in both.
+    pub values: String,
 }
 
 /// One setting in every arm.
@@ -108,6 +119,7 @@ pub fn difference(question: &Question) -> Difference {
         rows,
         warnings: warning::warnings(question, &seen),
         faults: warning::faults(question, &seen),
+        unchanged: warning::unchanged(question, &seen),
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod tests;
 mod text;
 mod warning;
 
-pub use difference::{Arm, Difference, Question, Row, Sample, difference};
+pub use difference::{Arm, Difference, Question, Row, Sample, Unchanged, difference};
 pub use factor::{named_in, names, read as read_factor};
 pub use facts::{Facts, facts};
 pub(crate) use json::AttachedJson;

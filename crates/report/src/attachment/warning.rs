@@ -1,6 +1,6 @@
 //! What is to be thought of a difference: more than was meant, or none at all.
 
-use super::difference::{Declared, Question, Seen};
+use super::difference::{Declared, Question, Seen, Unchanged};
 use super::factor::{self, Factor};
 
 /// Sentences that are told; what goes on beyond is only counted.
@@ -39,6 +39,18 @@ pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
         warnings.push(format!("The same is to be said of {more} more; see the table."));
     }
     warnings
+}
+
+/// Pairs of arms in which what they were declared to differ in was the same, and what it was.
+pub(super) fn unchanged(question: &Question, seen: &Seen) -> Vec<Unchanged> {
+    if question.factors.is_empty() {
+        return Vec::new();
+    }
+    let of = |arms: &(usize, usize)| {
+        let found = Pair { question, seen, arms: *arms, declared: question.declared(*arms) };
+        Some(Unchanged { arms: *arms, values: found.unchanged()? })
+    };
+    question.pairs.iter().filter_map(of).collect()
 }
 
 /// Two arms that are compared.
@@ -82,6 +94,15 @@ impl Pair<'_> {
             warnings.extend(self.no_queue());
         }
         warnings
+    }
+
+    /// What was declared, where it was seen in both and was the same: `scheduler none`.
+    fn unchanged(&self) -> Option<String> {
+        let own = || self.declared.factors.iter().flat_map(|factor| factor.own);
+        let differing = self.seen.differing(self.arms);
+        let values: Vec<String> = own().filter_map(|name| self.both(name)).collect();
+        let same = own().all(|name| !differing.iter().any(|other| other == name));
+        (same && !values.is_empty()).then(|| values.join(", "))
     }
 
     /// The factor that was declared is the same in both.

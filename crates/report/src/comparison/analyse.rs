@@ -9,7 +9,7 @@ use super::{ArmRuns, Figure, Input, Source};
 use crate::attachment;
 use crate::foreign::{Label, Remark};
 use crate::metric;
-use crate::outcome::{JudgeError, Question, Rules, Series, Together, geometric_mean, judge};
+use crate::outcome::{JudgeError, Question, Rules, Series, Together, geometric_mean, judge, withhold};
 use crate::suggest;
 
 /// What is decided before looking.
@@ -85,15 +85,17 @@ pub fn analyse(
     }
     notes.extend(incomplete(&columns[gate], &blocks));
     let rules = Rules { seed: options.seed, provenance: input.provenance, first: None };
-    let outcomes = judge(&series, &questions, rules)?;
+    let mut outcomes = judge(&series, &questions, rules)?;
     let decides = |outcome: &crate::outcome::Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
     };
     let primary = outcomes.iter().position(decides);
     let question =
         attachment::Question { factors: options.factors.clone(), ..input.attached.clone() };
+    let attached = attachment::difference(&question);
+    withhold(&mut outcomes, &attached.unchanged);
     Ok(CompareResult {
-        attached: attachment::difference(&question),
+        attached,
         source: input.source.clone(),
         arms: input.arms.iter().map(|arm| arm.name.clone()).collect(),
         blocks,

@@ -32,7 +32,7 @@ pub fn text(grid: &Grid, look: Look) -> String {
     for note in &study.notes {
         text += &(look.led("Note:", BOLD, note, 2) + "\n");
     }
-    text += &(look.led("To repeat:", BOLD, &study.reproduce, 2) + "\n");
+    text += &look.command("To repeat:", &study.reproduce);
     text
 }
 

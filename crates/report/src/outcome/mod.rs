@@ -15,8 +15,10 @@ pub use together::Together;
 
 use drivelab_stats::{
     Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Provenance,
-    Role, Verdict, compare_family,
+    Role, Verdict, Warning, WarningId, compare_family,
 };
+
+use crate::attachment::Unchanged;
 
 /// One metric in every arm and block.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,6 +120,24 @@ pub(crate) fn judge(
         adjusted,
     });
     Ok(outcomes.collect())
+}
+
+/// Withholds the verdicts on arms that did not differ in what they were declared to differ in.
+///
+/// Whatever made the difference, it was not what the comparison is about.
+pub(crate) fn withhold(outcomes: &mut [Outcome], unchanged: &[Unchanged]) {
+    for outcome in outcomes {
+        let arms = (outcome.from, outcome.to);
+        let Some(found) = unchanged.iter().find(|it| it.arms == arms) else { continue };
+        let advice = format!(
+            "what was declared to differ did not ({} in both arms): the verdict is withheld",
+            found.values
+        );
+        let comparison = &mut outcome.adjusted.comparison;
+        comparison.verdict = Verdict::Inconclusive;
+        comparison.runs_needed = None;
+        comparison.warnings.push(Warning::new(WarningId::FactorUnchanged, advice));
+    }
 }
 
 fn member(series: &Series, question: &Question, rules: Rules) -> Result<Member, CriteriaError> {

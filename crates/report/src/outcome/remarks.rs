@@ -31,16 +31,17 @@ pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>)
 fn told(warning: &Warning, names: &[&str]) -> String {
     if warning.id == WarningId::Multiplicity && names.len() > 1 {
         return format!(
-            "multiplicity: each alone would say more, but so many comparisons together do not bear \
-             it out; to decide by one, declare it primary and run again ({})",
+            "{}: multiplicity: each alone would say more, but so many comparisons together do not \
+             bear it out; to decide by one, declare it primary and run again",
             listed(names)
         );
     }
-    format!("{} ({})", String::from(warning.clone()), listed(names))
+    // What it is about comes first: a verdict that is withheld is not always the study's.
+    format!("{}: {}", listed(names), String::from(warning.clone()))
 }
 
 fn listed(names: &[&str]) -> String {
-    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    let shown = format!("`{}`", names[..names.len().min(NAMES_MAX)].join("`, `"));
     match names.len().saturating_sub(NAMES_MAX) {
         0 => shown,
         more => format!("{shown} and {more} more"),
@@ -53,8 +54,8 @@ mod tests {
 
     #[test]
     fn long_lists_are_counted() {
-        assert_eq!(listed(&["a"]), "a");
-        assert_eq!(listed(&["a", "b", "c"]), "a, b, c");
-        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+        assert_eq!(listed(&["a"]), "`a`");
+        assert_eq!(listed(&["a", "b", "c"]), "`a`, `b`, `c`");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "`a`, `b`, `c` and 2 more");
     }
 }

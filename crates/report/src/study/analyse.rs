@@ -7,7 +7,7 @@ use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
 use super::{Experiment, curve};
 use crate::attachment;
-use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge};
+use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
 
 /// An experiment from which nothing can be concluded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,8 +52,9 @@ pub enum StudyError {
 ///
 /// The block is the unit: repeats inside one are averaged. One comparison is made for every
 /// metric and arm against the baseline, plus the contrasts; the primary metric is the gate and is
-/// adjusted only for the number of arms, all the rest, contrasts included, for one another. The overall verdict is that of
-/// the primary metric for the candidate, which is the last arm unless another is declared.
+/// adjusted only for the number of arms, all the rest, contrasts included, for one another. The
+/// overall verdict is that of the primary metric for the candidate, which is the last arm unless
+/// another is declared.
 pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     if experiment.arms.len() < 2 {
         return Err(StudyError::TooFewArms(experiment.arms.len()));
@@ -73,7 +74,9 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let simulated = experiment.stage == "simulate";
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
     let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
-    let outcomes = judge(&series, &questions.all, rules)?;
+    let mut outcomes = judge(&series, &questions.all, rules)?;
+    let attached = attachment::difference(&experiment.attached);
+    withhold(&mut outcomes, &attached.unchanged);
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
@@ -90,7 +93,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         workloads: experiment.workloads.clone(),
         latency: curve::latency(experiment, &blocks.used),
         depth: curve::depth(experiment),
-        attached: attachment::difference(&experiment.attached),
+        attached,
         risks: experiment.risks.clone(),
         notes: notes(experiment, &blocks, &left_out),
         reproduce: experiment.reproduce.clone(),

@@ -131,8 +131,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     );
     text += &look.led("How to read this:", BOLD, &facts, 2);
     text.push('\n');
-    text += &look.led("To repeat:", BOLD, &result.reproduce, 2);
-    text.push('\n');
+    text += &look.command("To repeat:", &result.reproduce);
     text
 }
 

@@ -55,6 +55,11 @@ impl Look {
         lines
     }
 
+    /// A command behind words of weight, on one line: a shell would take each line for another.
+    pub(crate) fn command(self, lead: &str, command: &str) -> String {
+        format!("{} {command}\n", self.paint(lead, BOLD))
+    }
+
     /// A line that starts with words of weight: the lead is painted, the whole is wrapped.
     pub(crate) fn led(self, lead: &str, style: Style, body: &str, indent: usize) -> String {
         let wrapped = self.wrap(&format!("{lead} {body}"), indent);

@@ -1,7 +1,6 @@
 //! `run --matrix`: many short runs, kept one by one, so that a killed matrix goes on where it was.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,10 +12,12 @@ use drivelab_core::{Conduct, Polling};
 use drivelab_engine::Progress as Step;
 use serde_json::json;
 
+use super::kept::Kept;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::keep;
 use crate::measure::{self, Measurement};
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Show, Ui};
 
 /// What the command line adds to the file.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct MatrixArgs {
     pub(crate) out: Option<PathBuf>,
     pub(crate) overwrite: bool,
     pub(crate) allow_destructive: Vec<PathBuf>,
+    pub(crate) progress: Show,
 }
 
 /// Measures what is not measured yet, and writes results and report.
@@ -36,9 +38,9 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     let cells = matrix.cells();
     fits(&matrix, &cells, arguments)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("matrix"));
-    fs::create_dir_all(&out).at_path("make", &out)?;
-    let mut kept = Kept::open(&out.join("cells.jsonl"), &matrix)?;
-    let left: Vec<&Cell> = cells.iter().filter(|cell| !kept.has(cell)).collect();
+    keep::make_folder(&out)?;
+    let mut kept = Kept::open(&out, &matrix)?;
+    let left: Vec<&Cell> = cells.iter().filter(|cell| !kept.has(cell, &matrix)).collect();
     let each = Duration::from_nanos((matrix.runtime + matrix.ramp_time).ns());
     let whole = each * u32::try_from(left.len()).unwrap_or(u32::MAX);
     let (all, left_count) = (cells.len(), left.len());
@@ -49,13 +51,13 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
         out.display()
     ));
     for line in &kept.damaged {
-        let path = out.join("cells.jsonl");
-        ui.warn(&format!("{}:{line} is damaged and left out", path.display()));
+        let path = kept.journal.path().display();
+        ui.warn(&format!("{path}:{line} is damaged and left out"));
     }
     if !left.is_empty() {
         try_out(&matrix, &cells, arguments)?;
     }
-    let progress = Progress::time(whole, &matrix.title);
+    let progress = Progress::time(whole, &matrix.title).shown(arguments.progress);
     for (number, cell) in (0_u32..).zip(left) {
         let begin = each * number;
         let show = |step: &Step| {
@@ -68,10 +70,14 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
             break;
         }
         let figures = records.iter().map(CellFigures::of).collect();
-        kept.add(CellResult { cell: cell.clone(), figures })?;
+        kept.add(CellResult { cell: cell.clone(), figures }, &matrix)?;
+        progress.done(kept.results.len(), all, &cell.key(&matrix));
     }
     drop(progress);
-    finish(&matrix, &kept.results, &out, ui)
+    // In the order of measuring, whatever was measured again.
+    let results = cells.iter().filter_map(|cell| kept.results.remove(&cell.key(&matrix)));
+    let results: Vec<CellResult> = results.collect();
+    finish(&matrix, &results, &out, ui)
 }
 
 /// Refuses cells whose buffers do not fit the memory, before anything is touched.
@@ -155,79 +161,13 @@ fn measurements(
     Ok(matrix.targets(cell).iter().map(of).collect())
 }
 
-/// The cells that are done: a file of lines, the matrix itself in the first.
-struct Kept {
-    path: PathBuf,
-    file: File,
-    results: Vec<CellResult>,
-    /// Lines, counted from 1, that are no cell of this matrix.
-    damaged: Vec<usize>,
-}
-
-impl Kept {
-    fn open(path: &Path, matrix: &Matrix) -> Result<Self, Failure> {
-        let mut options = OpenOptions::new();
-        let mut file =
-            options.read(true).append(true).create(true).open(path).at_path("open", path)?;
-        if file.try_lock().is_err() {
-            let message = format!("another drivelab keeps its cells in `{}`", path.display());
-            return Err(Failure::bad_words(message).hint("wait for it, or give another `--out`"));
-        }
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).at_path("read", path)?;
-        // A line without its end was being written when the process was killed.
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        file.set_len(whole as u64).at_path("write", path)?;
-        let head = serde_json::to_string(matrix).expect("plain data is always JSON");
-        let mut lines =
-            text[..whole].split_inclusive(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let first = lines.next();
-        if first.is_some_and(|first| first != head.as_bytes()) {
-            let message = format!("`{}` holds cells of another matrix", path.display());
-            return Err(Failure::bad_words(message)
-                .hint("give another folder with `--out`, or remove that one"));
-        }
-        let cells = matrix.cells();
-        let (mut results, mut damaged) = (Vec::<CellResult>::new(), Vec::new());
-        for (number, line) in (2..).zip(lines) {
-            match serde_json::from_slice::<CellResult>(line) {
-                Ok(found) if results.iter().any(|known| known.cell == found.cell) => {}
-                Ok(found) if cells.contains(&found.cell) => results.push(found),
-                _ => damaged.push(number),
-            }
-        }
-        let mut kept = Self { path: path.to_owned(), file, results, damaged };
-        if first.is_none() {
-            kept.line(&head)?;
-        }
-        Ok(kept)
-    }
-
-    fn has(&self, cell: &Cell) -> bool {
-        self.results.iter().any(|result| result.cell == *cell)
-    }
-
-    fn add(&mut self, result: CellResult) -> Result<(), Failure> {
-        let line = serde_json::to_string(&result).expect("plain data is always JSON");
-        self.line(&line)?;
-        self.results.push(result);
-        Ok(())
-    }
-
-    /// On the disk before the next cell begins.
-    fn line(&mut self, line: &str) -> Result<(), Failure> {
-        self.file.write_all(format!("{line}\n").as_bytes()).at_path("write", &self.path)?;
-        self.file.sync_data().at_path("write", &self.path)
-    }
-}
-
 fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcome {
     let document = json!({"schema": "drivelab.run/1", "matrix": matrix, "cells": results});
     let document = crate::commands::json_text(&document);
     let page = drivelab_report::matrix::html(matrix, results);
     for (name, text) in [("results.json", &document), ("report.html", &page)] {
         let path = out.join(name);
-        fs::write(&path, text).at_path("write", &path)?;
+        keep::write(&path, text.as_bytes())?;
     }
     if ui.json {
         ui.result(&document)?;

@@ -1,6 +1,7 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
+mod kept;
 mod matrix;
 mod verify;
 pub(super) mod workload;
@@ -22,7 +23,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::{self, Measurement};
 use crate::target::{self, Target};
-use crate::ui::{Progress, Ui};
+use crate::ui::{Progress, Show, Ui};
 
 /// What a job file or a matrix says itself: given beside one it would do nothing.
 const ELSEWHERE: [&str; 38] = [
@@ -91,6 +92,9 @@ pub(crate) struct RunArgs {
     /// Where a matrix keeps its cells and its report.
     #[arg(long, value_name = "DIR", requires = "matrix")]
     out: Option<PathBuf>,
+    /// How a matrix shows progress: a bar on a terminal, a line for each finished cell, nothing.
+    #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
+    progress: Show,
     #[command(flatten)]
     workload: WorkloadArgs,
     /// How I/O is done: `io_uring` or `psync`; the best there is where absent.
@@ -153,8 +157,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
     }
     if let Some(file) = arguments.matrix {
-        let out = arguments.out;
-        return matrix::run(&MatrixArgs { file, out, overwrite, allow_destructive }, ui);
+        let (out, progress) = (arguments.out, arguments.progress);
+        let matrix = MatrixArgs { file, out, overwrite, allow_destructive, progress };
+        return matrix::run(&matrix, ui);
     }
     let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {
@@ -233,7 +238,7 @@ mod tests {
     fn every_option_of_a_single_run_is_refused_beside_a_job_file() {
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
-            ["target", "job", "matrix", "out", "overwrite", "allow_destructive"].into();
+            ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !ELSEWHERE.contains(id) && !job.contains(id)).collect();

@@ -35,7 +35,7 @@ pub(crate) fn simulate(
     let threads = std::thread::available_parallelism().unwrap_or(one);
     let Some(rows) = runs.make(bench.profile(), threads, &progress)? else { return Ok(None) };
     drop(progress);
-    let mut notes = bench.notes();
+    let mut notes = bench.notes(&[]);
     notes.push(format!(
         "{cells} cells rest on {made} runs of {} in virtual time. The drives are alike but for \
          their seeds: what draws nothing is run once for all of them, and reads once for both \

@@ -1,0 +1,88 @@
+//! What a session ends with: a result, or a word on what is missing.
+
+use drivelab_core::plan::Plan;
+use drivelab_report::study::Experiment;
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::study::grid::GridFile;
+use crate::study::{self, Folder, Progressed, Stage, StudyFile};
+use crate::ui::Ui;
+
+/// Writes and prints what the finished runs allow to conclude.
+pub(super) fn conclude(
+    experiment: &Experiment,
+    progressed: &Progressed,
+    folder: &Folder,
+    ui: Ui,
+) -> Outcome {
+    if let Progressed::Waiting(what) = progressed {
+        ui.note(what);
+        return Ok(Exit::Inconclusive);
+    }
+    let interrupted = matches!(progressed, Progressed::Interrupted);
+    let result = match drivelab_report::study::analyse(experiment) {
+        Ok(result) => result,
+        Err(_) if interrupted => {
+            let runs = experiment.runs.len() + experiment.curves.len();
+            ui.warn(&format!(
+                "interrupted before anything can be concluded; finished runs that are kept: \
+                 {runs}; --resume goes on"
+            ));
+            return Ok(Exit::Interrupted);
+        }
+        Err(error) => {
+            return Err(Failure::cannot_here(error).hint("no complete block was measured"));
+        }
+    };
+    let json = drivelab_report::study::json(&result);
+    let page = folder.write("report.html", &drivelab_report::page::html(&result))?;
+    if !interrupted {
+        // Its presence says that the study is finished.
+        folder.write("result.json", &json)?;
+    }
+    if ui.json {
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::study::text(&result, ui.look()))?;
+    }
+    ui.note(&format!("report: {}", page.display()));
+    if interrupted {
+        ui.warn("interrupted: the verdict rests on the finished runs; --resume goes on");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::of(&result.primary().adjusted.comparison))
+}
+
+/// Refuses a matrix study at any stage but simulate.
+pub(super) fn only_in_virtual_time(study: &StudyFile) -> Result<(), Failure> {
+    if study.stage == Stage::Simulate {
+        return Ok(());
+    }
+    let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
+    Err(Failure::cannot_here(anyhow::anyhow!(message))
+        .hint("on real drives: drivelab run --matrix FILE"))
+}
+
+/// Runs a matrix study: in virtual time, from the beginning, since it takes less than a minute.
+pub(super) fn matrix(
+    (study, grid): (&StudyFile, &GridFile),
+    plan: &Plan,
+    folder: &Folder,
+    command: String,
+    ui: Ui,
+) -> Outcome {
+    let Some(grid) = study::grid::simulate(study, grid, plan, command)? else {
+        ui.warn("interrupted: nothing is concluded from a part of the cells");
+        return Ok(Exit::Interrupted);
+    };
+    let json = drivelab_report::grid::json(&grid);
+    let page = folder.write("report.html", &drivelab_report::grid::html(&grid))?;
+    folder.write("result.json", &json)?;
+    if ui.json {
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::grid::text(&grid, ui.look()))?;
+    }
+    ui.note(&format!("report: {}", page.display()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,328 @@
+//! The results folder: finished runs are kept as they finish, and a later session goes on there.
+//!
+//! `study.toml` is the study as it was started, `plan.json` what is to be done and on what,
+//! `runs.jsonl` the journal, one finished run a line. `result.json` says that all are there: what a
+//! finished study left is never replaced.
+
+mod header;
+mod place;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::plan::{Design, Step};
+use drivelab_core::record::RunRecord;
+use drivelab_core::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use header::PlanFile;
+pub(crate) use header::{Asked, Header, PLAN_SCHEMA};
+pub(crate) use place::{fresh, last, unused};
+
+use super::{Agenda, StudyFile};
+use crate::failure::{AtPath as _, Failure};
+use crate::keep::{self, Journal, Line, Owner, Seal};
+use crate::ui::Ui;
+
+/// One finished run and its place in the experiment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredRun {
+    pub(crate) step: Step,
+    /// What was run.
+    pub(crate) task: Task,
+    /// The boot it was made in, where that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot: Option<String>,
+    pub(crate) record: RunRecord,
+}
+
+/// What one run does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Task {
+    /// The workload at this place.
+    Workload(usize),
+    /// The point of the depth curve at this place.
+    Curve(usize),
+}
+
+/// An open results folder.
+#[derive(Debug)]
+pub(crate) struct Out {
+    folder: PathBuf,
+    journal: Journal,
+    owner: Owner,
+    /// Finished runs by their place in the agenda.
+    pub(crate) done: BTreeMap<usize, StoredRun>,
+}
+
+impl Out {
+    /// Begins anew in `folder`.
+    ///
+    /// A finished study is not replaced, nor an unfinished measurement of hardware: its runs cost
+    /// somebody hours. An unfinished study in virtual time is: it can be made again.
+    pub(crate) fn create(folder: &Path, study: &str, header: &Header) -> Result<Self, Failure> {
+        keep::make_folder(folder)?;
+        refuse_matrix(folder)?;
+        let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
+        refuse_finished(folder)?;
+        refuse_unfinished(folder, &mut journal)?;
+        // A folder without a plan has not begun: a kill from here on leaves nothing of two studies.
+        for old in ["plan.json", "report.html"] {
+            keep::remove(&folder.join(old))?;
+        }
+        journal.clear()?;
+        keep::write(&folder.join("study.toml"), study.as_bytes())?;
+        header.write(folder)?;
+        let owner = header.owner(study);
+        Ok(Self { folder: folder.to_owned(), journal, owner, done: BTreeMap::new() })
+    }
+
+    /// Keeps a finished run: it is on the disk when this returns.
+    pub(crate) fn keep(&mut self, place: usize, run: StoredRun) -> Result<(), Failure> {
+        let line = serde_json::to_string(&run).expect("plain data is always JSON");
+        self.journal.append(&self.owner.seal(&line))?;
+        self.done.insert(place, run);
+        Ok(())
+    }
+
+    /// Every finished run, in the order of the agenda.
+    pub(crate) fn into_runs(self) -> (Folder, Vec<StoredRun>) {
+        let folder = Folder { path: self.folder, _journal: self.journal };
+        (folder, self.done.into_values().collect())
+    }
+
+    /// The folder of a study that keeps no single runs.
+    pub(crate) fn into_folder(self) -> Folder {
+        self.into_runs().0
+    }
+}
+
+/// A results folder that takes results, still locked.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    _journal: Journal,
+}
+
+impl Folder {
+    /// Writes a result into the folder and returns its path.
+    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Failure> {
+        let path = self.path.join(name);
+        keep::write(&path, content.as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// A results folder in which a study was begun, locked.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) folder: PathBuf,
+    journal: Journal,
+    lines: Vec<Line>,
+    /// What it belongs to; `None` where that is damaged.
+    pub(crate) header: Option<Header>,
+    /// The study as it was started; `None` where that cannot be read.
+    pub(crate) study: Option<String>,
+}
+
+impl Begun {
+    /// Opens a folder; nothing in it changes before the first run is kept.
+    pub(crate) fn open(folder: &Path) -> Result<Self, Failure> {
+        let header = match Header::read(folder)? {
+            PlanFile::Whole(header) => Some(*header),
+            PlanFile::Damaged => None,
+            PlanFile::Missing => {
+                let message = format!("no study was begun in `{}`", folder.display());
+                return Err(Failure::bad_words(message)
+                    .hint("there is nothing to resume here: leave --resume out to begin"));
+            }
+        };
+        let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
+        let lines = journal.lines()?;
+        let path = folder.join("study.toml");
+        let study = match fs::read_to_string(&path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
+                None
+            }
+            text => Some(text.at_path("read", &path)?),
+        };
+        Ok(Self { folder: folder.to_owned(), journal, lines, header, study })
+    }
+
+    /// Goes on with the study in `text`, which would begin with `header` today.
+    pub(crate) fn resume(self, text: &str, header: &Header, ui: Ui) -> Result<Going, Failure> {
+        let (is_mine, folder) = (|owner: &Owner| self.holds_runs_of(owner), self.folder.display());
+        let header = match &self.header {
+            Some(kept) => {
+                self.refuse_if_other(kept, header)?;
+                kept
+            }
+            // The runs say themselves what they belong to.
+            None if is_mine(&header.owner(text)) => header,
+            None => {
+                let message = format!("`{folder}/plan.json` is damaged");
+                return Err(Failure::bad_words(message)
+                    .hint(
+                        "nothing was changed; type the command that began the study, with all \
+                           its options and --resume",
+                    )
+                    .hint("or begin anew in another folder with --out DIR"));
+            }
+        };
+        let owner = header.owner(text);
+        if self.study.as_deref() != Some(text) && !is_mine(&owner) {
+            return refuse(&self.folder, "another study file");
+        }
+        for (name, damaged) in [
+            ("plan.json", self.header.is_none()),
+            ("study.toml", self.study.as_deref() != Some(text)),
+        ] {
+            if damaged {
+                ui.warn(&format!("`{folder}/{name}` is damaged; it is written again"));
+            }
+        }
+        if self.header.is_none() {
+            header.write(&self.folder)?;
+        }
+        if self.study.as_deref() != Some(text) {
+            keep::write(&self.folder.join("study.toml"), text.as_bytes())?;
+        }
+        let header = header.clone();
+        Ok(Going { begun: self, header, owner })
+    }
+
+    /// How much of the target the finished runs used, where the workload does not say it.
+    pub(crate) fn size(&self, study: &StudyFile, text: &str) -> Option<Bytes> {
+        let header = self.header.as_ref()?;
+        let owner = header.owner(text);
+        let seal = if header.is_plain() { Seal::Absent } else { Seal::Whole };
+        let whole = self.lines.iter().filter(|line| owner.check(&line.text) == seal);
+        let mut runs = whole.filter_map(|line| serde_json::from_slice(&line.text).ok());
+        runs.find_map(|run: StoredRun| match run.task {
+            Task::Workload(place) if study.workloads.get(place)?.workload.size.is_none() => {
+                run.record.config.workload.size
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a line of the journal has a checksum that holds for `owner`.
+    fn holds_runs_of(&self, owner: &Owner) -> bool {
+        self.lines.iter().any(|line| line.ended && owner.check(&line.text) == Seal::Whole)
+    }
+
+    fn refuse_if_other(&self, kept: &Header, header: &Header) -> Result<(), Failure> {
+        let (old, new) = (&kept.target, &header.target);
+        // Versions before wrote the inode down also where arms bring files of their own, and no
+        // checksum of a profile.
+        let plain = kept.is_plain()
+            && (old.starts_with(&format!("{new} (inode "))
+                || new.starts_with(&format!("{old} (crc32 ")));
+        let same = old == new || plain;
+        if !same {
+            return refuse(&self.folder, &format!("another target (`{old}`, now `{new}`)"));
+        }
+        if kept.stage != header.stage {
+            let what = format!("another stage ({}, now {})", kept.stage, header.stage);
+            return refuse(&self.folder, &what);
+        }
+        if kept.seed != header.seed {
+            let what = format!("another seed ({}, now {})", kept.seed, header.seed);
+            return refuse(&self.folder, &what);
+        }
+        let (old, new) = (&kept.plan, &header.plan);
+        // Blocks shared boots then: their runs must not pass for independent ones.
+        if kept.is_plain() && old.design == Design::Grouped {
+            let (old, new) = (&kept.schema, &header.schema);
+            let what = format!("another plan (`{old}`, now `{new}`) by another version of drivelab");
+            return refuse(&self.folder, &what);
+        }
+        if (old.design, old.blocks, old.steps.len()) != (new.design, new.blocks, new.steps.len()) {
+            return refuse(&self.folder, "another number of blocks or arms");
+        }
+        Ok(())
+    }
+}
+
+/// A study that goes on.
+#[derive(Debug)]
+pub(crate) struct Going {
+    begun: Begun,
+    /// What it belongs to: its plan is the one to go by.
+    pub(crate) header: Header,
+    owner: Owner,
+}
+
+impl Going {
+    /// Reads the finished runs; names what cannot be read, which is made again.
+    pub(crate) fn out(self, agenda: &Agenda, ui: Ui) -> Out {
+        let Self { begun, header, owner } = self;
+        let path = begun.journal.path().display().to_string();
+        let mut done = BTreeMap::new();
+        for line in &begun.lines {
+            let sealed = match owner.check(&line.text) {
+                Seal::Whole => true,
+                Seal::Absent => header.is_plain(),
+                Seal::Broken => false,
+            };
+            let run: Option<StoredRun> = serde_json::from_slice(&line.text).ok();
+            let run = run.filter(|_| sealed && line.ended);
+            let place = run.as_ref().and_then(|run| agenda.place(&run.step, run.task));
+            if let Some((place, run)) = place.zip(run) {
+                // A line that is there twice counts once.
+                done.entry(place).or_insert(run);
+            } else {
+                let how = if line.ended { "is damaged" } else { "was cut short" };
+                ui.warn(&format!(
+                    "{path}:{} {how} and left out: its run is made again",
+                    line.number
+                ));
+            }
+        }
+        Out { folder: begun.folder, journal: begun.journal, owner, done }
+    }
+}
+
+fn refuse<T>(folder: &Path, what: &str) -> Result<T, Failure> {
+    let failure = Failure::bad_words(format!("`{}` was begun with {what}", folder.display()));
+    Err(failure.hint("runs of the two cannot be compared; choose another folder with --out"))
+}
+
+fn refuse_matrix(folder: &Path) -> Result<(), Failure> {
+    if !folder.join("cells.jsonl").exists() {
+        return Ok(());
+    }
+    let message = format!("`{}` holds the cells of a matrix", folder.display());
+    Err(Failure::bad_words(message).hint("choose another folder with --out DIR"))
+}
+
+fn refuse_finished(folder: &Path) -> Result<(), Failure> {
+    if !place::is_finished(folder) {
+        return Ok(());
+    }
+    let message = format!("`{}` holds a finished study, which is not replaced", folder.display());
+    Err(Failure::bad_words(message)
+        .hint("choose another folder with --out DIR")
+        .hint("or add --resume to see its result again"))
+}
+
+/// Refuses to throw away runs on real hardware.
+fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Failure> {
+    let runs = journal.lines()?.len();
+    if runs == 0 {
+        return Ok(());
+    }
+    let what = match Header::read(folder)? {
+        PlanFile::Whole(header) if header.stage != "hardware" => return Ok(()),
+        PlanFile::Whole(header) => format!("of `{}` with {runs} finished runs", header.target),
+        PlanFile::Missing => format!("with {runs} finished runs, and its plan.json is gone"),
+        PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),
+    };
+    let message = format!("`{}` holds an unfinished study {what}", folder.display());
+    Err(Failure::bad_words(message)
+        .hint("add --resume to go on with it")
+        .hint("or choose another folder with --out DIR"))
+}
