@@ -143,7 +143,7 @@ fn at_the_margin(out: &mut impl Write) -> io::Result<Vec<String>> {
     for blocks in [6, 10, 20] {
         for correlation in [0.0, 0.5, 0.9] {
             let it = Metrics {
-                metrics: 98,
+                count: 98,
                 blocks,
                 truth: libm::log1p(MEI),
                 correlation,

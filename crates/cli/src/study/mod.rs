@@ -110,8 +110,8 @@ pub(crate) fn carry_out(
         if !place.is_some_and(|place| place.shares_stay_with(step)) {
             leave(bench, place.take())?;
             let arm = &study.arms[step.arm];
-            let mut made = out.done.values();
-            if boot.is_some() && made.any(|run| shares_boot(run, step, arm, boot.as_ref())) {
+            let shares = |run: &StoredRun| shares_boot(run, step, arm, boot.as_deref());
+            if boot.is_some() && out.done.values().any(shares) {
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
             let entered = bench.enter(step.arm);
@@ -151,10 +151,10 @@ pub(crate) fn carry_out(
 
 /// Whether a finished run keeps `step` from being made in this boot. Boots differ: blocks that share
 /// one are not independent. An arm that takes a reboot cannot have come without one.
-fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&String>) -> bool {
+fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&str>) -> bool {
     let other_block = run.step.block != step.block;
     let other_stay = !run.step.shares_stay_with(step);
-    run.boot.as_ref() == boot && (other_block || (other_stay && arm.takes_reboot()))
+    run.boot.as_deref() == boot && (other_block || (other_stay && arm.takes_reboot()))
 }
 
 /// What the user must do where this boot served another block.

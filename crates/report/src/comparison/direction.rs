@@ -258,7 +258,7 @@ fn words(name: &str) -> Vec<String> {
             && before.is_some_and(char::is_lowercase)
             && after.is_some_and(|after| after.is_lowercase())
             // `kBps` and `MiBps` are units.
-            && !name[..].contains("Bps");
+            && !name.contains("Bps");
         if begins {
             spaced.push(' ');
         }
@@ -281,8 +281,8 @@ fn is_rate(words: &[String]) -> Option<bool> {
     let per = words.iter().position(|word| word == "per");
     if let Some(place) = per {
         let in_time = words[place..].iter().any(|w| w == "s" || is_one_of(w, &[TIMES]));
-        let works = words[..place].iter().any(|w| is_one_of(w, &[DATA, COUNTS, WORK]));
-        return match (in_time, works) {
+        let counts = words[..place].iter().any(|w| is_one_of(w, &[DATA, COUNTS, WORK]));
+        return match (in_time, counts) {
             (false, _) => Some(false),
             (true, true) => Some(true),
             (true, false) => None,

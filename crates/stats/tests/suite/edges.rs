@@ -82,7 +82,7 @@ fn one_run_copied_is_one_run() {
 #[track_caller]
 fn check_constant(a: f64, b: f64, expected: Verdict) {
     let own = criteria().with_provenance(drivelab_stats::Provenance::OwnRuns);
-    let result = compare(&[Pair::new(a, b); 8], &own).unwrap();
+    let result = compare(&[Pair::new(a, b); 8], &own).expect("positive values");
     assert_eq!(result.verdict, expected);
     assert_eq!(result.n, 8);
     assert_eq!(ids(&result), [WarningId::NoVariation]);

@@ -133,7 +133,7 @@ fn the_failing_member_is_named() {
 
 /// As many metrics as `ahci-or-ide` compares besides the gate.
 const MANY: Metrics =
-    Metrics { metrics: 98, blocks: 10, truth: 0.0, correlation: 0.0, sd: 0.01, more_blocks: 0 };
+    Metrics { count: 98, blocks: 10, truth: 0.0, correlation: 0.0, sd: 0.01, more_blocks: 0 };
 const FAMILIES: u32 = 100;
 /// 5 % and three standard errors.
 const LIMIT: f64 = 5.0 + 6.5;

@@ -44,7 +44,7 @@ pub(crate) fn any_false_alarm(families: u32, adjust: Adjust) -> f64 {
 /// Many metrics of one experiment, each with the same true effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Metrics {
-    pub(crate) metrics: usize,
+    pub(crate) count: usize,
     pub(crate) blocks: usize,
     /// True log ratio of every metric.
     pub(crate) truth: f64,
@@ -77,7 +77,7 @@ impl Metrics {
         let longest = self.blocks + self.more_blocks;
         let common: Vec<f64> = (0..longest).map(|_| random.normal()).collect();
         let member = |place: usize| {
-            let blocks = if 2 * place < self.metrics { self.blocks } else { longest };
+            let blocks = if 2 * place < self.count { self.blocks } else { longest };
             let pair = |block: usize, random: &mut Random| {
                 let noise = shared * common[block] + own * random.normal();
                 Pair::new(100.0, 100.0 * libm::exp(self.truth + self.sd * noise))
@@ -85,7 +85,7 @@ impl Metrics {
             let pairs = (0..blocks).map(|block| pair(block, random)).collect();
             Member { role: Role::Other, pairs, criteria: criteria() }
         };
-        (0..self.metrics).map(member).collect()
+        (0..self.count).map(member).collect()
     }
 
     /// Judges so many families.
@@ -113,7 +113,7 @@ impl Metrics {
             rates.missed += any(&misses);
             let found = family.members.iter().filter(|it| is(&[Verdict::Faster])(it)).count();
             let found = f64::from(u32::try_from(found).expect("hundreds"));
-            rates.found += each * found / f64::from(u32::try_from(self.metrics).expect("hundreds"));
+            rates.found += each * found / f64::from(u32::try_from(self.count).expect("hundreds"));
         }
         rates
     }

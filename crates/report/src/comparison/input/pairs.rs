@@ -62,12 +62,11 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, InputEr
     let all = || known.iter().map(|name| (*name).to_owned()).collect();
     let baseline = choice.baseline.as_ref().map(find).transpose()?;
     match (known, baseline) {
-        ([_, _], Some(baseline)) => Ok(known
-            .iter()
-            .copied()
-            .filter(|arm| *arm == baseline)
-            .chain(known.iter().copied().filter(|arm| *arm != baseline))
-            .collect()),
+        ([_, _], Some(baseline)) => {
+            let mut names = known.to_vec();
+            names.sort_by_key(|arm| *arm != baseline);
+            Ok(names)
+        }
         ([] | [_] | ["A", "B"] | ["a", "b"], _) => Ok(known.to_vec()),
         _ if choice.equal => Ok(known.to_vec()),
         ([_, _], None) => Err(InputError::NoBaseline(all())),
