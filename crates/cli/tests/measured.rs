@@ -171,13 +171,17 @@ fn a_modelled_drive_is_no_file() {
     let arguments = ["study", "buffered-or-direct", "--target", "drive:nonsense,foo=1"];
     drivelab(folder.path(), &arguments).failed(2, &["modelled drive", "./drive:nonsense,foo=1"]);
     assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "a file was made");
+    file(folder.path(), "cells.toml", "targets = [\"drive:generic-5400\"]\nsize = \"1M\"\n");
+    let said = drivelab(folder.path(), &["run", "--matrix", "cells.toml"]);
+    said.failed(2, &["`drive:generic-5400` is a modelled drive", "[matrix]"]);
 }
 
 #[test]
 fn arms_are_counted_before_anything_is_planned() {
     let folder = folder();
     let check = |arms: usize, blocks: u32, words: &[&str]| {
-        let arms: String = (0..arms).map(|n| format!("[[arm]]\nname = \"a{n}\"\n")).collect();
+        let arms: Vec<String> = (0..arms).map(|n| format!("[[arm]]\nname = \"a{n}\"\n")).collect();
+        let arms = arms.concat();
         let head = "title = \"x\"\nprimary = \"w.iops\"\n[base]\ndrive = \"generic-5400\"\n";
         let workload = "[[workload]]\nname = \"w\"\n";
         let study = format!("blocks = {blocks}\n{head}{arms}{workload}");
@@ -235,6 +239,6 @@ fn a_warning_names_first_what_it_is_about() {
     let folder = folder();
     let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--blocks", "2"]);
     let begins = |start: &str| said.out.lines().any(|line| line.starts_with(start));
-    assert!(begins("Warning: `random-"), "{said:?}");
+    assert!(begins("Warning: `sequential-read.iops`"), "{said:?}");
     assert!(!begins("Warning: few-blocks"), "{said:?}");
 }

@@ -352,6 +352,18 @@ fn an_interruption_before_the_first_block_is_one() {
 }
 
 #[test]
+fn a_command_that_takes_its_time_is_interrupted_and_undone() {
+    let folder = folder();
+    let study = REAL.replace("DO", "kill -INT $PPID; sleep 20; touch slept");
+    let study = study.replace("run = {", "revert = \"touch undone\"\nrun = {");
+    file(folder.path(), "real.toml", &study);
+    let arguments = ["study", "real.toml", "--target", "data", "--size", "1M"];
+    drivelab(folder.path(), &arguments).failed(130, &["interrupted"]);
+    assert!(!folder.path().join("slept").exists(), "the command went on to its end");
+    assert!(folder.path().join("undone").exists());
+}
+
+#[test]
 fn a_refused_resume_changes_nothing() {
     let folder = folder();
     file(folder.path(), "real.toml", &REAL.replace("DO", "test ! -e stop"));

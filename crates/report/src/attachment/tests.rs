@@ -116,6 +116,28 @@ fn a_factor_that_does_not_differ_is_told() {
 }
 
 #[test]
+fn only_a_factor_that_was_declared_outright_and_seen_withholds_a_verdict() {
+    let check = |factors: &[&str], one: &str, other: &str, expected: &[&str]| {
+        let mut asked = question(&[("one", one), ("other", other)], true);
+        asked.factors = factors.iter().map(|name| (*name).to_owned()).collect();
+        let unchanged = difference(&asked).unchanged;
+        let values: Vec<&str> = unchanged.iter().map(|it| it.values.as_str()).collect();
+        assert_eq!(values, expected, "{factors:?}: {one}, {other}");
+    };
+    check(&["scheduler"], "scheduler=none", "scheduler=none", &["scheduler none"]);
+    check(&["scheduler"], "scheduler=none", "scheduler=bfq", &[]);
+    // Not seen in one of them, or guessed from what a command speaks of.
+    check(&["scheduler"], "scheduler=none", "queue_depth=1", &[]);
+    check(&[], "scheduler=none|scheduler=none", "scheduler=none|scheduler=bfq", &[]);
+    // One of two that were declared is enough.
+    let both = ["scheduler", "ncq"];
+    check(&both, "scheduler=none ncq=on", "scheduler=none ncq=off", &[]);
+    check(&both, "scheduler=none ncq=on", "scheduler=none ncq=on", &["scheduler none, ncq on"]);
+    // Two drives of one model.
+    check(&["drive"], "model=x capacity_bytes=9", "model=x capacity_bytes=9", &[]);
+}
+
+#[test]
 fn what_a_command_speaks_of_is_the_factor() {
     let check = |text: &str, expected: &[&str]| assert_eq!(named_in(text), expected, "{text}");
     check("echo none > /sys/block/sda/queue/scheduler", &["scheduler"]);

@@ -98,6 +98,10 @@ impl Pair<'_> {
 
     /// What was declared, where it was seen in both and was the same: `scheduler none`.
     fn unchanged(&self) -> Option<String> {
+        // Two drives of one model are two drives.
+        if self.declared.factors.iter().any(|factor| factor.name == "drive") {
+            return None;
+        }
         let own = || self.declared.factors.iter().flat_map(|factor| factor.own);
         let differing = self.seen.differing(self.arms);
         let values: Vec<String> = own().filter_map(|name| self.both(name)).collect();

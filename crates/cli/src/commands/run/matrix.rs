@@ -35,6 +35,7 @@ pub(crate) struct MatrixArgs {
 pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     let text = fs::read_to_string(&arguments.file).at_path("read", &arguments.file)?;
     let matrix = Matrix::parse(&arguments.file.display().to_string(), &text)?;
+    refuse_models(&matrix)?;
     let cells = matrix.cells();
     fits(&matrix, &cells, arguments)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("matrix"));
@@ -78,6 +79,18 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     let results = cells.iter().filter_map(|cell| kept.results.remove(&cell.key(&matrix)));
     let results: Vec<CellResult> = results.collect();
     finish(&matrix, &results, &out, ui)
+}
+
+/// Refuses modelled drives, of which files would be made by that name.
+fn refuse_models(matrix: &Matrix) -> Result<(), Failure> {
+    let Some(model) = matrix.targets.iter().find(|target| target.starts_with("drive:")) else {
+        return Ok(());
+    };
+    Err(Failure::bad_words(format!(
+        "`{model}` is a modelled drive, and a matrix measures real ones"
+    ))
+    .hint("a matrix of models is a study with a `[matrix]` table: drivelab study FILE")
+    .hint(format!("a file of that name is `./{model}`")))
 }
 
 /// Refuses cells whose buffers do not fit the memory, before anything is touched.

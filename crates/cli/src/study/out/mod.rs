@@ -69,11 +69,11 @@ impl Out {
         let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
         refuse_finished(folder)?;
         refuse_unfinished(folder, &mut journal)?;
-        // A folder without a plan has not begun: a kill from here on leaves nothing of two studies.
-        for old in ["plan.json", "report.html"] {
+        // The plan goes last and comes last: a kill in between leaves nothing of two studies.
+        journal.clear()?;
+        for old in ["report.html", "plan.json"] {
             keep::remove(&folder.join(old))?;
         }
-        journal.clear()?;
         keep::write(&folder.join("study.toml"), study.as_bytes())?;
         header.write(folder)?;
         let owner = header.owner(study);
@@ -131,17 +131,23 @@ pub(crate) struct Begun {
 impl Begun {
     /// Opens a folder; nothing in it changes before the first run is kept.
     pub(crate) fn open(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join("runs.jsonl");
+        let begun = match Header::read(folder)? {
+            PlanFile::Missing => path.metadata().is_ok_and(|about| about.len() > 0),
+            PlanFile::Whole(_) | PlanFile::Damaged => true,
+        };
+        if !begun {
+            let message = format!("no study was begun in `{}`", folder.display());
+            return Err(Failure::bad_words(message)
+                .hint("there is nothing to resume here: leave --resume out to begin"));
+        }
+        let mut journal = Journal::open(&path)?;
+        let lines = journal.lines()?;
+        // Read again: until the journal was locked another process may have written it.
         let header = match Header::read(folder)? {
             PlanFile::Whole(header) => Some(*header),
-            PlanFile::Damaged => None,
-            PlanFile::Missing => {
-                let message = format!("no study was begun in `{}`", folder.display());
-                return Err(Failure::bad_words(message)
-                    .hint("there is nothing to resume here: leave --resume out to begin"));
-            }
+            PlanFile::Missing | PlanFile::Damaged => None,
         };
-        let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
-        let lines = journal.lines()?;
         let path = folder.join("study.toml");
         let study = match fs::read_to_string(&path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
