@@ -169,16 +169,7 @@ impl State {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(system("make"))?;
-        let mut text = serde_json::to_vec(&header).expect("plain data is always JSON");
-        let sum = sum(text.iter().copied().map(u64::from));
-        text.extend_from_slice(format!("\n{sum:016x}").as_bytes());
-        text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
-        let begin = || {
-            file.set_len(2 * PAGE + header.blocks * ENTRY)?;
-            file.write_all_at(&text, 0)?;
-            file.sync_all()
-        };
-        begin().map_err(system("write"))?;
+        begin(&file, &header).map_err(system("write"))?;
         Ok(Self { file, header })
     }
 
@@ -266,6 +257,17 @@ impl State {
         let bytes = both(of_job(job), [generation, 0]);
         self.file.write_all_at(&bytes, PAGE + u64::from(job) * ENTRY)
     }
+}
+
+/// Writes the first page of an account and makes room for its entries.
+fn begin(file: &File, header: &StateHeader) -> io::Result<()> {
+    let mut text = serde_json::to_vec(header).expect("plain data is always JSON");
+    let sum = sum(text.iter().copied().map(u64::from));
+    text.extend_from_slice(format!("\n{sum:016x}").as_bytes());
+    text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
+    file.set_len(2 * PAGE + header.blocks * ENTRY)?;
+    file.write_all_at(&text, 0)?;
+    file.sync_all()
 }
 
 /// What a job's entry is checked as: no block has so high a number.
@@ -356,5 +358,31 @@ mod tests {
         let letter = scratch.file("letter", b"dear");
         assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));
         assert_eq!(std::fs::read(letter).unwrap(), b"dear");
+    }
+
+    #[test]
+    fn accounts_of_impossible_blocks_are_refused() {
+        let scratch = Scratch::new("state");
+        let check = |block_bytes: u64, offset_bytes: u64, blocks: u64| {
+            let header = StateHeader {
+                schema: SCHEMA.into(),
+                target: "disk".into(),
+                run: 1,
+                offset_bytes,
+                block_bytes,
+                blocks,
+                jobs: 1,
+            };
+            let file = File::create(scratch.path("state")).unwrap();
+            begin(&file, &header).unwrap();
+            let error = State::open(&scratch.path("state")).unwrap_err();
+            assert!(matches!(error, StateError::Damaged { .. }), "{error}");
+        };
+        check(1 << 60, 0, 1);
+        check(u64::MAX, 0, 1);
+        check(0, 0, 1);
+        check(511, 0, 1);
+        check(4096, u64::MAX - 4096, 4);
+        check(1 << 31, u64::MAX - 1, 1);
     }
 }

@@ -81,6 +81,7 @@ impl Verdict {
 mod tests {
     use drivelab_core::Time;
 
+    use super::super::ledger::Note;
     use super::*;
 
     #[test]
@@ -104,5 +105,68 @@ mod tests {
         // A write in flight does not excuse the loss of what was promised before it.
         check(whole(4), 5, 6, [0, 1, 0, 0, 0]);
         check(Found::Blank, 0, 3, [0, 0, 0, 0, 1]);
+    }
+
+    /// A page that is still there.
+    struct Page(Vec<u8>);
+
+    impl Place for Page {
+        fn now(&self) -> Time {
+            Time::ZERO
+        }
+
+        fn write(&mut self, _: u64, _: &[u8]) -> Result<(), PlaceError> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), PlaceError> {
+            Ok(())
+        }
+
+        fn read(&mut self, _: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+            bytes.copy_from_slice(&self.0);
+            Ok(())
+        }
+    }
+
+    /// What becomes of a page that was kept as write 5 where its first sectors are of write
+    /// `first` and the others of write `rest`, while `begun` was under way; 0 is no write.
+    fn mixture(first: u64, rest: u64, begun: u64) -> Verdict {
+        let of = |sequence| match sequence {
+            0 => vec![0; PAGE_BYTES],
+            _ => page::fill(page::Stamp { run: 1, page: 0, sequence }),
+        };
+        let bytes = [&of(first)[..1024], &of(rest)[1024..]].concat();
+        let mut ledger = Ledger::new(1, 1);
+        ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
+        ledger.add(Note { page: 0, sequence: begun, promised: false, at: Time::ZERO });
+        verify(&mut Page(bytes), &ledger).unwrap()
+    }
+
+    #[test]
+    fn a_write_in_flight_excuses_nothing_older_than_the_newest_promise() {
+        let check = |first, rest, begun, [torn, unknown]: [u64; 2]| {
+            let verdict = mixture(first, rest, begun);
+            let found = [verdict.torn, verdict.unknown];
+            assert_eq!(found, [torn, unknown], "{first} {rest} {begun}: {verdict:?}");
+        };
+        check(6, 5, 6, [0, 1]);
+        check(5, 6, 6, [0, 1]);
+        check(6, 4, 6, [1, 0]);
+        check(3, 6, 6, [1, 0]);
+        check(6, 0, 6, [1, 0]);
+        check(5, 4, 5, [1, 0]);
+        // The end of the ledger was lost: write 7 is proof of itself.
+        check(7, 5, 5, [0, 1]);
+    }
+
+    #[test]
+    fn a_damaged_sector_is_no_part_of_a_write_in_flight() {
+        let mut bytes = page::fill(page::Stamp { run: 1, page: 0, sequence: 6 });
+        bytes[700] ^= 1;
+        let mut ledger = Ledger::new(1, 1);
+        ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
+        ledger.add(Note { page: 0, sequence: 6, promised: false, at: Time::ZERO });
+        assert_eq!(verify(&mut Page(bytes), &ledger).unwrap().torn, 1);
     }
 }
