@@ -9,8 +9,8 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, Polling};
 use drivelab_engine::{
-    Control, GuardError, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError,
-    RunOutcome, RunPlan,
+    Control, GuardError, IoEngine, IoEngineError, LayoutError, LoadError, OpenError, Progress,
+    RunError, RunOutcome, RunPlan,
 };
 
 use crate::attached;
@@ -228,7 +228,9 @@ fn failure(error: RunError) -> Failure {
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
             OpenError::System { .. }
-            | OpenError::Layout(_)
+            | OpenError::Layout(
+                LayoutError::Full { .. } | LayoutError::Stopped { .. } | LayoutError::System { .. },
+            )
             | OpenError::Guard(GuardError::ReadOnly { .. })
             | OpenError::NoDirect { .. }
             | OpenError::NoPolling { .. },

@@ -33,7 +33,7 @@ pub use ioengine::{IoEngine, IoEngineError};
 pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
-pub use open::{LayoutError, OpenError, open_for_writing};
+pub use open::{LayoutError, OpenError, Room, make_room, open_for_writing};
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
 pub use threads::{Cursor, Moved, Threads, simulate_threads};

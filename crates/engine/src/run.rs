@@ -261,6 +261,7 @@ impl<'a> Ready<'a> {
             direct: plan.direct,
             polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
+            alone: plan.verify_state.is_some(),
             allow_destructive: &plan.allow_destructive,
             seed: *seed,
         };
