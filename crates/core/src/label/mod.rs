@@ -2,7 +2,8 @@
 //!
 //! One format for all that write: runs, verified runs and `durability`. The mark lies in the data
 //! and not in a name or a header, so it survives copying, works on any file system, and disappears
-//! where anybody writes data over ours. [`is_ours`] is the one answer to "may this be overwritten?".
+//! where anybody writes data over ours. [`is_ours`] is the one answer to "may this be
+//! overwritten?".
 //!
 //! A sector whose content is checked later carries a [`Label`]:
 //!

@@ -5,8 +5,13 @@
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
+use std::time::Duration;
 
 use super::users;
+
+/// How often a lock is asked for whose holder ends at this moment, or cannot be seen.
+const LOOKS: u32 = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Another process holds a lock that stands against ours.
 #[derive(Debug)]
@@ -17,30 +22,43 @@ pub(crate) struct Held {
 
 /// Shares `file`, while it is open, with all who write it without keeping account.
 pub(crate) fn share(file: &File) -> Result<(), Held> {
-    taken(file, file.try_lock_shared())
+    taken(file, File::try_lock_shared)
 }
 
 /// Keeps every other writer away from `file` while it is open.
 pub(crate) fn alone(file: &File) -> Result<(), Held> {
-    taken(file, file.try_lock())
+    taken(file, File::try_lock)
 }
 
-fn taken(file: &File, lock: Result<(), TryLockError>) -> Result<(), Held> {
-    match lock {
-        Err(TryLockError::WouldBlock) => {
-            let by = file.metadata().ok().and_then(|meta| holder(&meta));
-            Err(Held { by })
+fn taken(file: &File, lock: fn(&File) -> Result<(), TryLockError>) -> Result<(), Held> {
+    for _ in 0..LOOKS {
+        match lock(file) {
+            Err(TryLockError::WouldBlock) => {}
+            // A file system without locks has none that could be held.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
         }
-        // A file system without locks has none that could be held.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+        let holder = file.metadata().ok().and_then(|meta| holder(&meta));
+        if let Some(process) = holder.filter(|process| is_running(process)) {
+            return Err(Held { by: Some(users::named(&process)) });
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
     }
+    Err(Held { by: None })
+}
+
+/// A process whose end is not complete: the kernel lets go of the files of a killed one's ring some
+/// milliseconds after it is gone.
+fn is_running(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The state stands behind the name, which may hold anything.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// The process that has the file locked that `meta` is about.
 fn holder(meta: &Metadata) -> Option<String> {
     let table = fs::read_to_string("/proc/locks").ok()?;
     let device = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
-    table.lines().find_map(|line| lock(line, device, meta.ino())).map(|id| users::named(&id))
+    table.lines().find_map(|line| lock(line, device, meta.ino()))
 }
 
 /// The process in a line of `/proc/locks` (`man 5 proc_locks`), where it is about this file.
@@ -72,6 +90,19 @@ mod tests {
         check("2: POSIX  ADVISORY  WRITE 708 fe:01:4711 0 EOF", None);
         check("1: FLOCK  ADVISORY  WRITE 0 fe:01:4711 0 EOF", None);
         check("nonsense", None);
+    }
+
+    #[test]
+    fn a_process_that_ended_holds_nothing() {
+        assert!(is_running(&std::process::id().to_string()));
+        assert!(!is_running("4194305"), "beyond the most that Linux numbers");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let process = child.id().to_string();
+        // Not waited for: it stays as a zombie.
+        while is_running(&process) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
     }
 
     #[test]

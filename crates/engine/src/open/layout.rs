@@ -1,7 +1,7 @@
 //! Making a file that there is something to read in.
 //!
-//! It is written as `NAME.unfinished`, locked, and gets its name when it is whole: nobody ever opens
-//! half of it, and of several runs that begin at once one lays it out and the others wait.
+//! It is written as `NAME.unfinished`, locked, and gets its name when it is whole: nobody ever
+//! opens half of it, and of several runs that begin at once one lays it out and the others wait.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -1,5 +1,7 @@
 //! What became of the promises.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use drivelab_core::Span;
 use serde::Serialize;
 
@@ -16,7 +18,7 @@ pub struct Verdict {
     pub survived: u64,
     /// Those that hold something older.
     pub lost: u64,
-    /// Those that hold a mixture, though nothing was being written to them.
+    /// Those of which a part is damaged or older than what was promised.
     pub torn: u64,
     /// Pages, promised or not, that hold what belongs elsewhere.
     pub misdirected: u64,
@@ -33,14 +35,23 @@ impl Verdict {
     }
 }
 
-/// Looks at every page again.
+/// Looks at every page again that was written or that holds data.
 ///
 /// # Errors
-/// The place cannot be read.
-pub fn verify(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, PlaceError> {
+/// The place cannot be read, or `stop` was set meanwhile ([`PlaceError::Stopped`]).
+pub fn verify(
+    place: &mut dyn Place,
+    ledger: &Ledger,
+    stop: &AtomicBool,
+) -> Result<Verdict, PlaceError> {
     let mut verdict = Verdict::default();
     let mut bytes = vec![0; PAGE_BYTES];
-    for number in 0..ledger.pages {
+    let mut next = 0;
+    while let Some(number) = to_look_at(place, ledger, next)? {
+        if stop.load(Ordering::Relaxed) {
+            return Err(PlaceError::Stopped);
+        }
+        next = number + 1;
         place.read(number, &mut bytes)?;
         let found = page::examine(&bytes, ledger.run, number);
         match ledger.promises.get(&number) {
@@ -52,18 +63,37 @@ pub fn verify(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, PlaceEr
     Ok(verdict)
 }
 
+/// The first page from `next` on that was written, or holds what may belong elsewhere.
+fn to_look_at(
+    place: &mut dyn Place,
+    ledger: &Ledger,
+    next: u64,
+) -> Result<Option<u64>, PlaceError> {
+    let noted = ledger.promises.range(next..).next().map(|(page, _)| *page);
+    let data = place.data_from(next)?.filter(|page| *page < ledger.pages);
+    Ok(noted.into_iter().chain(data).min())
+}
+
 impl Verdict {
     fn count(&mut self, found: Found, promise: &Promise, ledger: &Ledger) {
         let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
-        let overwriting = promise.begun > newest_kept;
+        // A write that the ledger does not know of was begun after its end was lost.
+        let newest = match found {
+            Found::Whole { sequence } | Found::Torn { newest: sequence, .. } => sequence,
+            Found::Blank | Found::Damaged | Found::Misdirected => 0,
+        };
+        let overwriting = promise.begun.max(newest) > newest_kept;
         self.promised += u64::from(promise.kept.is_some());
         let broken = match found {
             Found::Misdirected => Some(&mut self.misdirected),
-            Found::Torn if !overwriting => Some(&mut self.torn),
+            // Where nothing was promised, nothing is missing.
+            _ if promise.kept.is_none() => None,
+            // A write in flight excuses sectors that hold it, and no others.
+            Found::Torn { oldest, .. } if oldest >= newest_kept => None,
+            // No write leaves a sector that is half of it.
+            Found::Torn { .. } | Found::Damaged => Some(&mut self.torn),
             Found::Whole { sequence } if sequence >= newest_kept => None,
-            Found::Whole { .. } => Some(&mut self.lost),
-            Found::Blank if promise.kept.is_some() => Some(&mut self.lost),
-            Found::Blank | Found::Torn => None,
+            Found::Whole { .. } | Found::Blank => Some(&mut self.lost),
         };
         match (broken, promise.kept) {
             (Some(count), kept) => {
@@ -98,9 +128,12 @@ mod tests {
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
         check(Found::Blank, 5, 5, [0, 1, 0, 0, 0]);
-        check(Found::Torn, 5, 5, [0, 0, 1, 0, 0]);
+        let torn = |oldest, newest| Found::Torn { oldest, newest };
+        check(torn(4, 5), 5, 5, [0, 0, 1, 0, 0]);
+        check(Found::Damaged, 5, 5, [0, 0, 1, 0, 0]);
         check(Found::Misdirected, 5, 5, [0, 0, 0, 1, 0]);
-        check(Found::Torn, 5, 6, [0, 0, 0, 0, 1]);
+        check(torn(5, 6), 5, 6, [0, 0, 0, 0, 1]);
+        check(Found::Damaged, 0, 6, [0, 0, 0, 0, 1]);
         check(whole(6), 5, 6, [0, 0, 0, 0, 1]);
         // A write in flight does not excuse the loss of what was promised before it.
         check(whole(4), 5, 6, [0, 1, 0, 0, 0]);
@@ -127,6 +160,10 @@ mod tests {
             bytes.copy_from_slice(&self.0);
             Ok(())
         }
+
+        fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+            Ok((page == 0).then_some(0))
+        }
     }
 
     /// What becomes of a page that was kept as write 5 where its first sectors are of write
@@ -140,7 +177,7 @@ mod tests {
         let mut ledger = Ledger::new(1, 1);
         ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
         ledger.add(Note { page: 0, sequence: begun, promised: false, at: Time::ZERO });
-        verify(&mut Page(bytes), &ledger).unwrap()
+        verify(&mut Page(bytes), &ledger, &AtomicBool::new(false)).unwrap()
     }
 
     #[test]
@@ -167,6 +204,6 @@ mod tests {
         let mut ledger = Ledger::new(1, 1);
         ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
         ledger.add(Note { page: 0, sequence: 6, promised: false, at: Time::ZERO });
-        assert_eq!(verify(&mut Page(bytes), &ledger).unwrap().torn, 1);
+        assert_eq!(verify(&mut Page(bytes), &ledger, &AtomicBool::new(false)).unwrap().torn, 1);
     }
 }
