@@ -16,6 +16,7 @@ use drivelab_engine::{
 use crate::attached;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::ui::Ui;
 
 /// What is measured, and how.
 #[derive(Debug, Clone)]
@@ -197,6 +198,16 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
     };
     file(&measurement, &|_| ())?;
     Ok(())
+}
+
+/// Says what the guard in front of `allowed` cannot see.
+pub(crate) fn warn_of_unseen(allowed: &[PathBuf], ui: Ui) {
+    if !allowed.is_empty() && !drivelab_engine::sees_all_processes() {
+        ui.warn(
+            "processes of other users are seen only as root: whether one of them has the device \
+             open is not known",
+        );
+    }
 }
 
 /// Opens the target of pages that are kept account of, with room for them.

@@ -320,3 +320,22 @@ fn waiting_for_a_ledger_ends_when_it_is_interrupted() {
     assert_eq!(ended.code, 130, "{ended:?}");
     drop(writer);
 }
+
+#[test]
+fn who_cannot_see_all_processes_is_told() {
+    use std::os::unix::process::CommandExt as _;
+    let folder = folder();
+    let arguments = ["durability", "none/pages", "--allow-destructive", "none/pages"];
+    let mut command = crate::common::command(folder.path(), &arguments);
+    // A user without rights, where we have the right to become one.
+    let root =
+        std::os::unix::fs::MetadataExt::uid(&Path::new("/proc/self").metadata().unwrap()) == 0;
+    if root {
+        use std::os::unix::fs::PermissionsExt as _;
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        command.uid(65534);
+    }
+    let said = said(command.output().unwrap());
+    assert!(said.err.contains("seen only as root"), "{said:?}");
+}

@@ -27,7 +27,7 @@ pub mod verify;
 mod virtual_target;
 
 pub use file::{FileJob, Null, Psync};
-pub use guard::{GuardError, Membership, Use};
+pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use host::{host, memory, page_size};
 pub use ioengine::{IoEngine, IoEngineError};
 pub use jobs::seed_of;

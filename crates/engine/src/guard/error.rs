@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::signature::Membership;
+use super::users;
 
 /// Why a target is not written. It was not opened for writing.
 #[derive(Debug, thiserror::Error)]
@@ -180,7 +181,7 @@ fn remedy(device: &str, by: &Use) -> String {
             format!(
                 "`lsblk {device}` shows what is built on it; it may serve a file system that \
                      is mounted out of sight, or hold another's journal{}",
-                if rustix::process::geteuid().is_root() {
+                if users::sees_all_processes() {
                     ""
                 } else {
                     "; processes of other users are seen only as root"

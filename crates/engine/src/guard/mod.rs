@@ -21,3 +21,4 @@ pub use error::{GuardError, Use};
 pub(crate) use locks::{Held, alone, share};
 pub use signature::Membership;
 pub(crate) use users::of_file;
+pub use users::sees_all_processes;

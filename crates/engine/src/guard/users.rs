@@ -178,6 +178,11 @@ pub(crate) fn of_file(meta: &Metadata) -> io::Result<Option<Use>> {
     Ok(find_mount(inside)?.map(|((), by)| by))
 }
 
+/// Whether the open files of every process can be seen: those of other users only by root.
+pub fn sees_all_processes() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// A process that has one of `numbers` open, exclusively or not; the first `own` times that we have
 /// it open ourselves do not count. Processes of other users are seen only as root.
 pub(super) fn opener(numbers: &[Number], own: usize) -> Option<(Number, String)> {

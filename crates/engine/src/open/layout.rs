@@ -22,6 +22,7 @@ use crate::load::{Control, Phase, Progress};
 
 /// Written at once: large enough for any disk, small enough to stop soon.
 const CHUNK: usize = 1 << 20;
+const PAGE: usize = 4096;
 /// How often a run that waits for another to lay the file out looks whether it is to stop.
 const LOOK_ROUND: Duration = Duration::from_millis(50);
 /// Bytes of a file's name at most, on any file system of Linux.
@@ -239,15 +240,19 @@ fn write_all(
     control: &Control<'_>,
 ) -> Result<(), LayoutError> {
     let size = Bytes::new(range.end - range.start);
-    let mut chunk = vec![0; CHUNK];
-    pattern::fill(&mut chunk, &mut Rng::for_part(seed, 4));
+    // A served drive takes a request from memory that begins within a page in parts that begin and
+    // end within sectors, and refuses those.
+    let mut memory = vec![0; CHUNK + PAGE];
+    let begin = memory.as_ptr().align_offset(PAGE);
+    let chunk = &mut memory[begin..begin + CHUNK];
+    pattern::fill(chunk, &mut Rng::for_part(seed, 4));
     let (mut sectors, mut written) = (0, 0);
     while written < size.get() {
         if control.stopped() {
             return Err(LayoutError::Stopped { path: path.into() });
         }
         let left = usize::try_from(size.get() - written).unwrap_or(CHUNK).min(CHUNK);
-        pattern::renew(&mut chunk, &mut sectors);
+        pattern::renew(chunk, &mut sectors);
         file.write_all(&chunk[..left])
             .map_err(|source| full_or_system(path, size, Bytes::new(written), source))?;
         written += left as u64;

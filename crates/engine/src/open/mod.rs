@@ -37,11 +37,19 @@ pub(crate) struct Ask<'a> {
     /// Completions are to be looked for.
     pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
-    /// Account is kept of what is written, so nobody else may write.
-    pub(crate) alone: bool,
+    pub(crate) writers: Writers,
     /// Block devices that may be written, by the names the user repeated.
     pub(crate) allow_destructive: &'a [PathBuf],
     pub(crate) seed: u64,
+}
+
+/// Who may write a file while it is open for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writers {
+    /// All who keep no account of what they write.
+    Several,
+    /// Only whoever opens it: account is kept of what is written.
+    One,
 }
 
 /// An open target and what is known about it.
@@ -174,7 +182,7 @@ fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
 fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
     if ask.workload.rw.writes() {
         let file = open_for_writing(ask.path, ask.allow_destructive)?;
-        if ask.alone {
+        if ask.writers == Writers::One {
             writing::alone(ask.path, &file)?;
         }
         return Ok(file);

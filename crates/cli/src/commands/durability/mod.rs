@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
         (Target::Drive(_), true) => Err(Failure::bad_words(
             "a modelled drive is written, cut and verified in one go: leave --verify out",
         )),
-        (Target::Path(path), false) => writing::run(path, arguments, ui),
+        (Target::Path(path), false) => writing::run(&path, arguments, ui),
         (Target::Path(path), true) => verify(path, arguments, ui),
     }
 }

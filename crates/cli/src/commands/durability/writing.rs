@@ -1,7 +1,7 @@
 //! Writing pages to a file or a block device until the plug is pulled.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use drivelab_core::{Rng, Time};
 use drivelab_engine::{Control, Room};
@@ -15,33 +15,31 @@ use crate::interrupt;
 use crate::measure;
 use crate::ui::Ui;
 
-pub(super) fn run(path: PathBuf, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
+pub(super) fn run(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     if arguments.room().0.get() == 0 {
         return no_page(ui, arguments);
     }
     if arguments.server.is_none() {
         keeping::may_be_begun(&arguments.ledger)?;
-        refuse_target(&path, &arguments.ledger)?;
+        refuse_target(path, &arguments.ledger)?;
     }
+    measure::warn_of_unseen(&arguments.allow_destructive, ui);
     let so_far = SoFar::default();
     let work = {
-        let (path, arguments, so_far) = (path.clone(), arguments.clone(), so_far.clone());
+        let (path, arguments, so_far) = (path.to_owned(), arguments.clone(), so_far.clone());
         move || write(&path, &arguments, so_far)
     };
-    let (written, ended) = match waiting::unless_stuck(work) {
-        Some(done) => done.map_err(|failure| match failure.exit {
-            // What was under way was given up because the user asked for it.
-            _ if interrupt::requested() => Failure { exit: Exit::Interrupted, ..failure },
-            _ => failure,
-        })?,
-        None => {
-            ui.warn(&format!("{} did not answer when it was to stop", path.display()));
-            (so_far.written(), Ended::Stopped)
-        }
+    let (written, ended) = if let Some(done) = waiting::unless_stuck(work) {
+        // What was under way was given up because the user asked for it.
+        let given_up = |failure| Failure { exit: Exit::Interrupted, ..failure };
+        done.map_err(|failure| if interrupt::requested() { given_up(failure) } else { failure })?
+    } else {
+        ui.warn(&format!("{} did not answer when it was to stop", path.display()));
+        (so_far.written(), Ended::Stopped)
     };
     let went_away = Some(matches!(ended, Ended::Place(_)));
     let findings = Findings { written, went_away, verdict: None };
-    let text = findings::of_writing(&written, &path, arguments);
+    let text = findings::of_writing(&written, path, arguments);
     conclude(&findings, ended, (ui, arguments, &text))
 }
 
