@@ -220,6 +220,11 @@ pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File,
     drivelab_engine::open_for_writing(path, allowed).map_err(|error| refused(path, error))
 }
 
+/// Refuses a file that something on this machine uses.
+pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
+    drivelab_engine::may_be_opened_for_writing(path).map_err(|error| refused(path, error))
+}
+
 fn refused(path: &Path, error: OpenError) -> Failure {
     let again = format!("if all that it holds may go: --allow-destructive {}", path.display());
     match &error {

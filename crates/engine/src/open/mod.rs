@@ -11,7 +11,7 @@ mod writing;
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
 pub use layout::LayoutError;
-pub use writing::{Room, make_room, open_for_writing};
+pub use writing::{Room, make_room, may_be_opened_for_writing, open_for_writing};
 
 use std::fs::{File, FileType};
 use std::io::{self, Seek as _, SeekFrom};

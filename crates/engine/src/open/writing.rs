@@ -19,6 +19,24 @@ use crate::load::Control;
 /// # Errors
 /// It cannot be opened, somebody uses it, or its name was not repeated.
 pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, OpenError> {
+    let file = open_guarded(path, allow_destructive)?;
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    // A device was claimed when it was opened.
+    let lock = if regular { guard::share(&file) } else { Ok(()) };
+    lock.map_err(|held| locked(path, held))?;
+    Ok(file)
+}
+
+/// Refuses what [`open_for_writing`] would refuse, but for other writers of the file: whoever opens
+/// it next sees to those.
+///
+/// # Errors
+/// As there.
+pub fn may_be_opened_for_writing(path: &Path) -> Result<(), OpenError> {
+    open_guarded(path, &[]).map(drop)
+}
+
+fn open_guarded(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, OpenError> {
     let system =
         |operation| move |source| OpenError::System { operation, path: path.into(), source };
     // Before it is opened: to open a pipe is to wait for its other end.
@@ -44,7 +62,6 @@ pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<Fi
         let source = io::Error::other("another file took its place while it was opened");
         return Err(OpenError::System { operation: "open", path: path.into(), source });
     }
-    guard::share(&file).map_err(|held| locked(path, held))?;
     Ok(file)
 }
 
