@@ -9,13 +9,14 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, Polling};
 use drivelab_engine::{
-    Control, GuardError, IoEngine, IoEngineError, LoadError, OpenError, Progress, RunError,
-    RunOutcome, RunPlan,
+    Control, GuardError, IoEngine, IoEngineError, LayoutError, LoadError, OpenError, Progress,
+    Room, RunError, RunOutcome, RunPlan,
 };
 
 use crate::attached;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::ui::Ui;
 
 /// What is measured, and how.
 #[derive(Debug, Clone)]
@@ -199,21 +200,41 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
     Ok(())
 }
 
+/// Says what the guard in front of `allowed` cannot see.
+pub(crate) fn warn_of_unseen(allowed: &[PathBuf], ui: Ui) {
+    if !allowed.is_empty() && !drivelab_engine::sees_all_processes() {
+        ui.warn(
+            "processes of other users are seen only as root: whether one of them has the device \
+             open is not known",
+        );
+    }
+}
+
+/// Opens the target of pages that are kept account of, with room for them.
+pub(crate) fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes), Failure> {
+    drivelab_engine::make_room(room, control).map_err(|error| refused(room.path, error))
+}
+
 /// Opens a file or block device that others will write through us: a device only past the guard.
 pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Failure> {
-    drivelab_engine::open_for_writing(path, allowed).map_err(|error| {
-        let again = format!("if all that it holds may go: --allow-destructive {}", path.display());
-        match &error {
-            OpenError::Guard(GuardError::BlockDevice { .. }) => {
-                Failure::bad_request(error).hint(again)
-            }
-            OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
-                let make = format!("truncate -s 1G {} makes a file of that size", path.display());
-                Failure::bad_request(error).hint(make)
-            }
-            _ => failure(RunError::Open(error)),
+    drivelab_engine::open_for_writing(path, allowed).map_err(|error| refused(path, error))
+}
+
+/// Refuses a file that something on this machine uses.
+pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
+    drivelab_engine::may_be_opened_for_writing(path).map_err(|error| refused(path, error))
+}
+
+fn refused(path: &Path, error: OpenError) -> Failure {
+    let again = format!("if all that it holds may go: --allow-destructive {}", path.display());
+    match &error {
+        OpenError::Guard(GuardError::BlockDevice { .. }) => Failure::bad_request(error).hint(again),
+        OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
+            let make = format!("truncate -s 1G {} makes a file of that size", path.display());
+            Failure::bad_request(error).hint(make)
         }
-    })
+        _ => failure(RunError::Open(error)),
+    }
 }
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
@@ -228,7 +249,9 @@ fn failure(error: RunError) -> Failure {
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
             OpenError::System { .. }
-            | OpenError::Layout(_)
+            | OpenError::Layout(
+                LayoutError::Full { .. } | LayoutError::Stopped { .. } | LayoutError::System { .. },
+            )
             | OpenError::Guard(GuardError::ReadOnly { .. })
             | OpenError::NoDirect { .. }
             | OpenError::NoPolling { .. },

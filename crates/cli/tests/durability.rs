@@ -113,10 +113,9 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     let mut answer = [0; 3];
     std::io::Read::read_exact(&mut silent, &mut answer).unwrap();
     assert_eq!(&answer, b"ok\n");
-    let id = keeper.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    interrupt(&keeper);
     let kept = said(keeper.wait_with_output().unwrap());
-    assert!(kept.code == 0 && kept.out.contains("1 notes are in kept"), "{kept:?}");
+    assert!(kept.code == 130 && kept.out.contains("1 notes are in kept"), "{kept:?}");
     let ledger = std::fs::read_to_string(folder.path().join("kept")).unwrap();
     assert_eq!(ledger, "drivelab-durability 1 7 4\nbegun 1 1 10\n");
 }
@@ -130,4 +129,213 @@ fn a_keeper_does_not_listen_to_a_line_without_end() {
     while flood.write_all(&[b'7'; 4096]).is_ok() {}
     let ended = said(keeper.wait_with_output().unwrap());
     assert!(ended.code != 0 && ended.err.contains("this is no writer of pages"), "{ended:?}");
+}
+
+#[test]
+fn a_file_is_never_made_shorter_and_zeros_are_not_ours() {
+    let folder = folder();
+    let path = folder.path().join("image");
+    let size = ["--size", "64k", "--runtime", "50ms", "--ledger", "l"];
+    let write = [&["durability", "image"][..], &size].concat();
+    let allowed = [&write[..], &["--overwrite"]].concat();
+    // A fresh disk image: all zeros, and as large as somebody wants it.
+    let zeros = vec![0; 1 << 20];
+    std::fs::write(&path, &zeros).unwrap();
+    drivelab(folder.path(), &write).failed(2, &["drivelab did not write", "--overwrite"]);
+    assert!(std::fs::read(&path).unwrap() == zeros, "a refused file was changed");
+    // The same without a single block of its own.
+    let sparse = std::fs::File::create(&path).unwrap();
+    sparse.set_len(1 << 20).unwrap();
+    drivelab(folder.path(), &write).failed(2, &["drivelab did not write", "--overwrite"]);
+    // What is beyond --size stays, even where the data may go.
+    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    assert_eq!(drivelab(folder.path(), &allowed).code, 0);
+    let after = std::fs::read(&path).unwrap();
+    assert_eq!(after.len(), 1 << 20);
+    assert!(after[64 << 10..].iter().all(|byte| *byte == 7), "data beyond --size was changed");
+    drivelab(folder.path(), &write).failed(2, &["drivelab did not write"]);
+}
+
+#[test]
+fn a_larger_file_of_ours_keeps_its_length_and_a_smaller_one_grows() {
+    let folder = folder();
+    let path = folder.path().join("pages");
+    for (size, length) in [("256k", 256 << 10), ("64k", 256 << 10), ("512k", 512 << 10)] {
+        let arguments =
+            ["durability", "pages", "--size", size, "--runtime", "50ms", "--ledger", "l"];
+        let wrote = drivelab(folder.path(), &arguments);
+        assert_eq!(wrote.code, 0, "{wrote:?}");
+        assert_eq!(path.metadata().unwrap().len(), length);
+        let verify = ["durability", "pages", "--verify", "--ledger", "l"];
+        assert_eq!(drivelab(folder.path(), &verify).code, 0);
+    }
+}
+
+#[test]
+fn files_of_run_are_taken_for_ours_and_the_reverse() {
+    let folder = folder();
+    let durability = |name: &str| {
+        let arguments = ["durability", name, "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+    };
+    let run = |name: &str, more: &[&str]| {
+        let fixed = ["run", name, "--size", "64k", "--direct=0", "--rw", "write"];
+        let arguments = [&fixed[..], &["--number-ios", "16"], more].concat();
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+    };
+    run("plain", &[]);
+    durability("plain");
+    run("verified", &["--verify"]);
+    durability("verified");
+    run("verified", &["--verify"]);
+    durability("pages");
+    run("pages", &[]);
+}
+
+#[test]
+fn where_nothing_was_promised_nothing_is_known() {
+    let folder = folder();
+    let check = |arguments: &[&str]| {
+        let said = drivelab(folder.path(), &[&["durability"], arguments].concat());
+        assert_eq!(said.code, 4, "{said:?}");
+        assert!(said.out.contains("nothing was promised"), "{said:?}");
+        assert!(!said.out.contains("every promise was kept"), "{said:?}");
+    };
+    let drive = "drive:generic-10k";
+    check(&[drive, "--size", "0", "--runtime", "100ms"]);
+    check(&[drive, "--runtime", "0"]);
+    check(&["pages", "--size", "64k", "--runtime", "0"]);
+    check(&["none", "--size", "0", "--runtime", "100ms"]);
+    assert!(!folder.path().join("none").exists());
+    check(&["pages", "--verify"]);
+    let json = drivelab(folder.path(), &["durability", drive, "--runtime", "0", "--json"]);
+    assert_eq!((json.code, &json.json()["promises"]), (4, &serde_json::json!(0)));
+}
+
+#[test]
+fn a_drive_is_not_asked_for_more_than_it_holds() {
+    let folder = folder();
+    for size in ["1T", "9223372036854775808", "18446744073709551615"] {
+        let arguments = ["durability", "drive:generic-10k", "--size", size, "--runtime", "100ms"];
+        drivelab(folder.path(), &arguments).failed(2, &["generic-10k", "holds", "--size"]);
+    }
+}
+
+#[test]
+fn a_ledger_takes_no_other_files_place() {
+    let folder = folder();
+    let letters = folder.path().join("letters");
+    std::fs::write(&letters, "of a lifetime").unwrap();
+    let write = ["durability", "pages", "--size", "64k", "--runtime", "50ms", "--ledger"];
+    let with = |ledger: &str| drivelab(folder.path(), &[&write[..], &[ledger]].concat());
+    with("letters").failed(2, &["letters", "no ledger", "--ledger"]);
+    assert_eq!(std::fs::read(&letters).unwrap(), b"of a lifetime");
+    with("pages").failed(2, &["pages", "--ledger"]);
+    assert_eq!(with("l").code, 0);
+    std::fs::hard_link(folder.path().join("pages"), folder.path().join("other")).unwrap();
+    with("other").failed(2, &["other", "--ledger"]);
+    assert_eq!(with("l").code, 0, "a ledger of ours is begun anew");
+    let listen = ["durability", "--listen", "127.0.0.1:0", "--ledger", "letters"];
+    drivelab(folder.path(), &listen).failed(2, &["letters", "no ledger"]);
+}
+
+#[test]
+fn ledgers_that_claim_too_much_are_refused_by_name() {
+    let folder = folder();
+    let arguments = ["durability", "pages", "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
+    assert_eq!(drivelab(folder.path(), &arguments).code, 0);
+    let check = |text: &str, words: &[&str]| {
+        std::fs::write(folder.path().join("claim"), text).unwrap();
+        let verify = ["durability", "pages", "--verify", "--ledger", "claim"];
+        drivelab(folder.path(), &verify).failed(2, words);
+    };
+    let pages = u64::MAX;
+    check(&format!("drivelab-durability 1 7 {pages}\n"), &["claim", "pages", "line 1"]);
+    check(&format!("drivelab-durability 1 7 4\nkept {} 1 1\n", 4), &["claim", "page 4", "line 2"]);
+    let endless = "7".repeat(1 << 20);
+    check(&format!("drivelab-durability 1 7 4{endless}\n"), &["no ledger"]);
+    check(&format!("drivelab-durability 1 7 4\nkept 1 1 {endless}\n"), &["claim", "line 2"]);
+    check("drivelab-durability 1 7 4\nkept one 1 1\nbegun 1 1 1\n", &["claim", "line 2"]);
+}
+
+fn interrupt(child: &Child) {
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+}
+
+#[test]
+fn writing_ends_when_it_is_interrupted_and_keeps_what_it_has() {
+    let folder = folder();
+    let arguments = ["durability", "pages", "--size", "64k", "--runtime", "20s", "--ledger", "l"];
+    let child = begin(folder.path(), &arguments);
+    let ledger = folder.path().join("l");
+    while !std::fs::read_to_string(&ledger).is_ok_and(|text| text.contains("kept")) {
+        std::thread::yield_now();
+    }
+    interrupt(&child);
+    let said = said(child.wait_with_output().unwrap());
+    assert!(said.code == 130 && said.out.contains("pages promised"), "{said:?}");
+    let verify = ["durability", "pages", "--verify", "--ledger", "l"];
+    assert_eq!(drivelab(folder.path(), &verify).code, 0);
+}
+
+#[test]
+fn waiting_for_a_keeper_ends_when_it_is_interrupted() {
+    let folder = folder();
+    // Takes the connection and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let arguments = ["durability", "pages", "--size", "64k", "--server", &address];
+    let child = begin(folder.path(), &arguments);
+    let (mut stream, _) = silent.accept().unwrap();
+    let mut head = [0; 20];
+    std::io::Read::read_exact(&mut stream, &mut head).unwrap();
+    interrupt(&child);
+    let ended = said(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 130, "{ended:?}");
+}
+
+#[test]
+fn waiting_for_a_ledger_ends_when_it_is_interrupted() {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let folder = folder();
+    let ledger = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&ledger).status().unwrap().success());
+    std::fs::write(folder.path().join("pages"), "").unwrap();
+    let verify = ["durability", "pages", "--verify", "--ledger", "fifo"];
+    let child = begin(folder.path(), &verify);
+    let mut options = std::fs::OpenOptions::new();
+    // Refused (ENXIO) until somebody reads.
+    let nonblock = 0o4000;
+    let writer = loop {
+        if let Ok(writer) = options.write(true).custom_flags(nonblock).open(&ledger) {
+            break writer;
+        }
+        std::thread::yield_now();
+    };
+    interrupt(&child);
+    let ended = said(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 130, "{ended:?}");
+    drop(writer);
+}
+
+#[test]
+fn who_cannot_see_all_processes_is_told() {
+    use std::os::unix::process::CommandExt as _;
+    let folder = folder();
+    let arguments = ["durability", "none/pages", "--allow-destructive", "none/pages"];
+    let mut command = crate::common::command(folder.path(), &arguments);
+    // A user without rights, where we have the right to become one.
+    let root =
+        std::os::unix::fs::MetadataExt::uid(&Path::new("/proc/self").metadata().unwrap()) == 0;
+    if root {
+        use std::os::unix::fs::PermissionsExt as _;
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        command.uid(65534);
+    }
+    let said = said(command.output().unwrap());
+    assert!(said.err.contains("seen only as root"), "{said:?}");
 }

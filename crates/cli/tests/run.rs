@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{command, drivelab, file, folder, said};
+use crate::common::{begin, command, drivelab, file, folder, said};
 
 #[test]
 fn a_file_is_laid_out_measured_and_reported_as_the_contract_says() {
@@ -227,4 +227,53 @@ fn a_run_in_which_every_request_fails_is_no_success() {
         assert_eq!(failed.code, 3, "{failed:?}");
         assert!(failed.out.contains("16 of 16 requests failed"), "{failed:?}");
     }
+}
+
+#[test]
+fn runs_that_begin_at_once_lay_one_file_out_together() {
+    let folder = folder();
+    let arguments =
+        ["run", "data", "--size", "16M", "--direct=0", "--rw", "randwrite", "--number-ios", "10"];
+    let children: Vec<_> = (0..8).map(|_| begin(folder.path(), &arguments)).collect();
+    for child in children {
+        let said = said(child.wait_with_output().unwrap());
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names, ["data"]);
+}
+
+#[test]
+fn what_a_killed_layout_left_is_laid_out_anew_and_a_file_of_others_is_not() {
+    let folder = folder();
+    let arguments = ["run", "data", "--size", "1M", "--direct=0", "--number-ios", "10"];
+    assert_eq!(drivelab(folder.path(), &arguments).code, 0);
+    let (data, begun) = (folder.path().join("data"), folder.path().join("data.unfinished"));
+    let whole = std::fs::read(&data).unwrap();
+    std::fs::remove_file(&data).unwrap();
+    std::fs::write(&begun, &whole[..300_000]).unwrap();
+    assert_eq!(drivelab(folder.path(), &arguments).code, 0);
+    assert_eq!(data.metadata().unwrap().len(), 1 << 20);
+    assert!(!begun.exists());
+    std::fs::remove_file(&data).unwrap();
+    std::fs::write(&begun, "a poem").unwrap();
+    drivelab(folder.path(), &arguments).failed(2, &["data.unfinished", "did not write"]);
+    assert_eq!(std::fs::read(&begun).unwrap(), b"a poem");
+}
+
+#[test]
+fn a_file_of_ours_that_was_trimmed_is_still_ours() {
+    let folder = folder();
+    let trim = ["run", "data", "--size", "1M", "--direct=0", "--rw", "trim", "--bs", "4k"];
+    let arguments = [&trim[..], &["--number-ios", "256"]].concat();
+    for _ in 0..2 {
+        let said = drivelab(folder.path(), &arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    // What somebody else put there since is not.
+    let path = folder.path().join("data");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"a poem", 700_000).unwrap();
+    drivelab(folder.path(), &arguments).failed(2, &["drivelab did not write"]);
 }

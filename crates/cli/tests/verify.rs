@@ -150,3 +150,38 @@ fn what_was_never_promised_is_not_called_good() {
     check("data", "randtrim", &["writes no data"]);
     check("drive:generic-5400", "randwrite", &["holds no data", "drivelab serve"]);
 }
+
+/// Waits until the account in `state` has an entry: writes are under way.
+fn wait_for_writes(child: &mut std::process::Child, state: &Path) {
+    while !fs::read(state).is_ok_and(|state| state.iter().skip(8192).any(|byte| *byte > 0)) {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "{ended:?}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_file_whose_writes_are_kept_account_of_has_no_second_writer() {
+    let folder = folder();
+    let fixed = ["run", "data", "--size", "1M", "--direct=0", "--ioengine", "psync"];
+    let writes = [&fixed[..], &["--rw", "randwrite"]].concat();
+    let verified = [&writes[..], &["--verify"]].concat();
+    let mut first = begin(folder.path(), &[&verified[..], &["--runtime", "600s"]].concat());
+    wait_for_writes(&mut first, &folder.path().join("data.verify-state"));
+    let process = format!("process {}", first.id());
+    let other = ["--number-ios", "10", "--verify-state", "other.verify-state"];
+    let words = ["data is not written", &process, "(drivelab)"];
+    drivelab(folder.path(), &[&verified[..], &other].concat()).failed(2, &words);
+    drivelab(folder.path(), &[&writes[..], &["--number-ios", "10"]].concat()).failed(2, &words);
+    let pages = ["durability", "data", "--size", "64k", "--runtime", "10ms"];
+    drivelab(folder.path(), &pages).failed(2, &words);
+    let verify = ["run", "data", "--verify-only"];
+    drivelab(folder.path(), &verify).failed(2, &["is still being written", &process]);
+    // Reading takes nothing away from anybody.
+    let reads = [&fixed[..], &["--number-ios", "10"]].concat();
+    assert_eq!(drivelab(folder.path(), &reads).code, 0);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(drivelab(folder.path(), &verify).code, 0);
+    assert_eq!(write(folder.path(), &["--number-ios", "10"]).code, 0);
+}

@@ -10,6 +10,7 @@ pub mod device;
 pub mod dispatch;
 pub mod histogram;
 pub mod jobfile;
+pub mod label;
 pub mod matrix;
 pub mod plan;
 mod polling;

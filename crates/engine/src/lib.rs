@@ -27,13 +27,15 @@ pub mod verify;
 mod virtual_target;
 
 pub use file::{FileJob, Null, Psync};
-pub use guard::{GuardError, Membership, Use};
+pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use host::{host, memory, page_size};
 pub use ioengine::{IoEngine, IoEngineError};
 pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
-pub use open::{LayoutError, OpenError, open_for_writing};
+pub use open::{
+    LayoutError, OpenError, Room, make_room, may_be_opened_for_writing, open_for_writing,
+};
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
 pub use threads::{Cursor, Moved, Threads, simulate_threads};

@@ -14,7 +14,7 @@ use crate::ioengine::{self, IoEngine, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError, Loaded};
 use crate::marks::{self, Course, Place};
-use crate::open::{self, Ask, OpenError, Opened};
+use crate::open::{self, Ask, OpenError, Opened, Writers};
 use crate::verify::{State, StateError};
 use crate::{host, uring};
 
@@ -261,6 +261,7 @@ impl<'a> Ready<'a> {
             direct: plan.direct,
             polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
+            writers: if plan.verify_state.is_some() { Writers::One } else { Writers::Several },
             allow_destructive: &plan.allow_destructive,
             seed: *seed,
         };

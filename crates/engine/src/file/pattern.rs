@@ -1,18 +1,13 @@
 //! What is written: random bytes that no drive can compress or deduplicate, and that we recognise.
 //!
-//! Every 512-byte sector begins with a signature and a number of its own. The signature tells a
-//! file that holds nothing but our data, which may be overwritten, from one that holds somebody
-//! else's (see [`crate::guard`]). It lies in the data and not in the file's attributes, so it
-//! survives copying and works on any file system, and data written over ours by anybody takes it
-//! away. Eight bytes of 512 compress; the rest does not.
+//! Every 512-byte sector begins with a signature ([`drivelab_core::label`]) and a number of its
+//! own. The signature tells a file that holds nothing but our data, which may be overwritten, from
+//! one that holds somebody else's (see [`crate::guard`]). Eight bytes of 512 compress; the rest
+//! does not.
 
 use drivelab_core::Rng;
+use drivelab_core::label::{self, SECTOR};
 
-use crate::verify;
-
-const SECTOR: usize = 512;
-/// Chosen once at random; no meaning.
-const SIGNATURE: [u8; 8] = [0xD5, 0x1B, 0x9E, 0x27, 0xC4, 0x83, 0x6A, 0xF0];
 /// 2^64 over the golden ratio: multiples of it look random and repeat only after 2^64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -22,7 +17,7 @@ pub(crate) fn fill(buffer: &mut [u8], rng: &mut Rng) {
         word.copy_from_slice(&rng.bits().to_le_bytes()[..word.len()]);
     }
     for sector in buffer.chunks_exact_mut(SECTOR) {
-        sector[..8].copy_from_slice(&SIGNATURE);
+        label::sign(sector);
     }
 }
 
@@ -35,11 +30,6 @@ pub(crate) fn renew(buffer: &mut [u8], written: &mut u64) {
         *written += 1;
         sector[8..16].copy_from_slice(&written.wrapping_mul(GOLDEN).to_le_bytes());
     }
-}
-
-/// Whether this sector was written by us.
-pub(crate) fn is_ours(sector: &[u8]) -> bool {
-    sector.starts_with(&SIGNATURE) || verify::is_ours(sector)
 }
 
 #[cfg(test)]
@@ -56,17 +46,11 @@ mod tests {
         assert_eq!(written, 64);
         let mut seen: Vec<&[u8]> =
             buffer.chunks(SECTOR).chain(before.chunks(SECTOR)).map(|s| &s[..16]).collect();
-        assert!(seen.iter().all(|sector| is_ours(sector)));
+        assert!(seen.iter().all(|sector| sector[..8] == buffer[..8]));
+        assert!(buffer.chunks(SECTOR).all(label::is_ours));
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 128);
-    }
-
-    #[test]
-    fn other_data_is_not_ours() {
-        assert!(!is_ours(&[0; SECTOR]));
-        assert!(!is_ours(b"-- a database dump"));
-        assert!(!is_ours(b""));
     }
 
     #[test]

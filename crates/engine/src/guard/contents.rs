@@ -1,52 +1,148 @@
 //! Tells our own files from those of others.
 //!
-//! That drivelab made a file is seen from the file itself: every sector we write begins with a
-//! signature (see `file::pattern`), and sectors spread over the whole file, its first and its last
-//! among them, must all have it. Whoever puts other data there takes the signature away, which a
-//! name, an attribute or a header alone would not notice.
+//! That drivelab made a file is seen from the file itself: every sector we write bears a mark (see
+//! [`drivelab_core::label`]), and sectors spread over the whole file, its first and its last among
+//! them, must all have it. Whoever puts other data there takes the mark away, which a name, an
+//! attribute or a header alone would not notice.
+//!
+//! Zeros are nobody's: a fresh disk image and a preallocated log are full of them. They are ours
+//! only in a file of which every other sector bears our mark, as after a trim; and in a file of
+//! nothing but zeros only where an attribute says that we laid it out, as long as it is.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::Rng;
-
-use crate::file::pattern;
+use drivelab_core::label::{self, SECTOR};
+use rustix::fs::{SeekFrom, XattrFlags, fgetxattr, fsetxattr, seek};
 
 /// Sectors looked at: other data that fills a tenth of a file escapes them in 0.15 % of files
 /// (0.9^62), and on a slow disk they take half a second.
 const SAMPLES: u64 = 64;
-const SECTOR: usize = 512;
+/// Read at once where every sector is looked at.
+const CHUNK: usize = 1 << 20;
+/// Holds the length of a file that we laid out.
+const ATTRIBUTE: &str = "user.drivelab";
 
-/// Whether sectors all over `file`, which is `length` bytes long, are all of our making.
+/// Notes on `file` that we laid it out, `length` bytes long.
+///
+/// File systems without attributes lose nothing but the knowledge that zeros may be ours.
+pub(crate) fn note_laid_out(file: &File, length: u64) {
+    let _ = fsetxattr(file, ATTRIBUTE, length.to_string().as_bytes(), XattrFlags::empty());
+}
+
+fn is_laid_out(file: &File, length: u64) -> bool {
+    let mut value = [0_u8; 20];
+    let found = fgetxattr(file, ATTRIBUTE, &mut value[..]).unwrap_or(0);
+    value[..found] == *length.to_string().as_bytes()
+}
+
+/// What sectors were seen.
+#[derive(Debug, Default)]
+struct Seen {
+    marked: bool,
+    zeros: bool,
+    foreign: bool,
+}
+
+impl Seen {
+    fn look(&mut self, sector: &[u8]) {
+        let whole = sector.len() == SECTOR;
+        if label::is_ours(sector) || (!whole && label::is_beginning(sector)) {
+            self.marked |= whole;
+        } else if sector.iter().all(|byte| *byte == 0) {
+            self.zeros = true;
+        } else {
+            self.foreign = true;
+        }
+    }
+}
+
+/// Whether nothing in `file`, which is `length` bytes long, is of anybody else's making.
 ///
 /// # Errors
-/// The file cannot be read.
-pub(crate) fn holds_only_ours(file: &File, length: u64) -> io::Result<bool> {
-    let sectors = length / SECTOR as u64;
-    if sectors == 0 {
+/// The file cannot be read, or `stopped` said so meanwhile ([`io::ErrorKind::Interrupted`]).
+pub(crate) fn holds_only_ours(
+    file: &File,
+    length: u64,
+    stopped: &dyn Fn() -> bool,
+) -> io::Result<bool> {
+    let mut seen = sampled(file, length)?;
+    if seen.foreign || !(seen.marked || seen.zeros) {
         return Ok(false);
     }
+    if !seen.zeros {
+        return Ok(true);
+    }
+    let laid_out = is_laid_out(file, length);
+    if !seen.marked && !laid_out {
+        return Ok(false);
+    }
+    look_at_all(file, length, &mut seen, stopped)?;
+    Ok(!seen.foreign)
+}
+
+fn sampled(file: &File, length: u64) -> io::Result<Seen> {
+    let mut seen = Seen::default();
+    let sectors = length / SECTOR as u64;
     let mut sector = [0_u8; SECTOR];
     let mut rng = Rng::new(length);
-    for sample in 0..SAMPLES {
+    for sample in 0..if sectors == 0 { 0 } else { SAMPLES } {
         let number = match sample {
             0 => 0,
             1 => sectors - 1,
             _ => rng.below(sectors),
         };
         file.read_exact_at(&mut sector, number * SECTOR as u64)?;
-        if !pattern::is_ours(&sector) {
-            return Ok(false);
-        }
+        seen.look(&sector);
     }
-    Ok(true)
+    let rest = usize::try_from(length % SECTOR as u64).expect("less than a sector");
+    file.read_exact_at(&mut sector[..rest], sectors * SECTOR as u64)?;
+    if rest > 0 {
+        seen.look(&sector[..rest]);
+    }
+    Ok(seen)
+}
+
+/// Looks at every sector that is no hole, until one is foreign.
+fn look_at_all(
+    file: &File,
+    length: u64,
+    seen: &mut Seen,
+    stopped: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK];
+    let mut at = 0;
+    while at < length && !seen.foreign {
+        if stopped() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        // Holes are zeros. Behind the last data there is none (ENXIO); where a file system knows
+        // of no holes, everything is data.
+        let data = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data / SECTOR as u64 * SECTOR as u64,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(_) => at,
+        };
+        at = at.max(data);
+        let room = usize::try_from(length - at).unwrap_or(CHUNK).min(CHUNK);
+        file.read_exact_at(&mut chunk[..room], at)?;
+        chunk[..room].chunks(SECTOR).for_each(|sector| seen.look(sector));
+        at += room as u64;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+
     use super::*;
+    use crate::file::pattern;
     use crate::testing::Scratch;
+
+    const LENGTH: usize = 1 << 20;
 
     fn ours(length: usize) -> Vec<u8> {
         let mut data = vec![0; length];
@@ -54,11 +150,18 @@ mod tests {
         data
     }
 
-    fn check(data: &[u8], expected: bool) {
+    fn is_ours(data: &[u8], noted: Option<u64>) -> bool {
         let scratch = Scratch::new("guard");
         let path = scratch.file("data", data);
-        let file = File::open(path).unwrap();
-        assert_eq!(holds_only_ours(&file, data.len() as u64).unwrap(), expected);
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        if let Some(length) = noted {
+            note_laid_out(&file, length);
+        }
+        holds_only_ours(&file, data.len() as u64, &|| false).unwrap()
+    }
+
+    fn check(data: &[u8], expected: bool) {
+        assert_eq!(is_ours(data, None), expected);
     }
 
     #[test]
@@ -66,18 +169,46 @@ mod tests {
         check(b"", false);
         check(b"short", false);
         check(&[0; 8192], false);
-        check(&ours(1 << 20), true);
+        check(&ours(LENGTH), true);
+        check(&ours(LENGTH)[..LENGTH - 100], true);
+    }
+
+    fn changed(from: usize, to: usize, byte: u8) -> Vec<u8> {
+        let mut data = ours(LENGTH);
+        data[from..to].fill(byte);
+        data
     }
 
     #[test]
     fn other_data_at_either_end_or_over_a_good_part_is_noticed() {
-        let changed = |from: usize, to: usize| {
-            let mut data = ours(1 << 20);
-            data[from..to].fill(b'x');
-            data
-        };
-        check(&changed(0, 512), false);
-        check(&changed((1 << 20) - 512, 1 << 20), false);
-        check(&changed(1 << 18, 1 << 19), false);
+        check(&changed(0, 512, b'x'), false);
+        check(&changed(LENGTH - 512, LENGTH, b'x'), false);
+        check(&changed(1 << 18, 1 << 19, b'x'), false);
+        check(&[&ours(LENGTH)[..], b"one line more"].concat(), false);
+    }
+
+    #[test]
+    fn zeros_are_ours_among_our_own_data_only() {
+        check(&changed(0, LENGTH / 2, 0), true);
+        check(&changed(1, LENGTH, 0), false);
+        // Where there are zeros no sector escapes.
+        let mut data = changed(0, LENGTH / 2, 0);
+        data[LENGTH / 4 + 77] = b'x';
+        check(&data, false);
+    }
+
+    #[test]
+    fn a_file_of_zeros_is_ours_where_we_noted_that_we_made_it() {
+        let zeros = vec![0; LENGTH];
+        if !is_ours(&zeros, Some(LENGTH as u64)) {
+            // A file system that keeps no attributes: nothing more can be known of zeros.
+            return;
+        }
+        assert!(!is_ours(&zeros, None));
+        // Somebody made another file of it.
+        assert!(!is_ours(&zeros, Some(LENGTH as u64 / 2)));
+        let mut data = zeros.clone();
+        data[LENGTH / 4 + 77] = b'x';
+        assert!(!is_ours(&data, Some(LENGTH as u64)));
     }
 }

@@ -4,11 +4,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::error::{GuardError, Use};
 use super::signature::{self, Extent, Membership};
 use super::tree::{self, Device, Number};
 use super::users;
+
+/// How often one who has a device open is looked for again before it counts: udev reads a device
+/// for some milliseconds whenever somebody who wrote it closes it, as the run before ours did.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Opens the block device at `path`, which is open for reading as `file`, for writing, to nobody
 /// else's use while it stays open.
@@ -43,7 +49,8 @@ pub(crate) fn claim(path: &Path, file: &File, allowed: &[PathBuf]) -> Result<Fil
     let claimed = open.map_err(|source| match source.raw_os_error() {
         Some(libc::EBUSY) => {
             let numbers: Vec<Number> = touched.iter().map(|device| device.number).collect();
-            let (held, by) = users::opener(&numbers).unzip();
+            // We have it open ourselves, once, to look at it.
+            let (held, by) = users::opener(&numbers, 1).unzip();
             let held = touched.iter().find(|device| Some(device.number) == held);
             refuse(held.unwrap_or(&device), Use::Exclusive { by })
         }
@@ -53,7 +60,22 @@ pub(crate) fn claim(path: &Path, file: &File, allowed: &[PathBuf]) -> Result<Fil
     if numbered(&claimed).map_err(unknown)? != device.number {
         return Err(unknown(io::Error::other("another device took its place meanwhile")));
     }
+    // A virtual machine on a raw disk or a database on a raw device does not claim it.
+    if let Some((number, by)) = lasting_opener(&touched) {
+        let held = touched.iter().find(|device| device.number == number);
+        return Err(refuse(held.unwrap_or(&device), Use::Open { by }));
+    }
     Ok(claimed)
+}
+
+/// A process other than ours that has one of `devices` open and does not soon close it.
+fn lasting_opener(devices: &[Device]) -> Option<(Number, String)> {
+    let numbers: Vec<Number> = devices.iter().map(|device| device.number).collect();
+    for _ in 0..LOOKS {
+        users::opener(&numbers, usize::MAX)?;
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    users::opener(&numbers, usize::MAX)
 }
 
 /// What the device called `path` is, where the name does not tell.

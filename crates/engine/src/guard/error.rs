@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::signature::Membership;
+use super::users;
 
 /// Why a target is not written. It was not opened for writing.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,15 @@ pub enum GuardError {
         #[source]
         source: std::io::Error,
     },
+    /// Another process keeps account of what is written to it, or we would and another writes it.
+    #[error("{} is not written: {} has it locked", .path.display(),
+        .by.as_deref().unwrap_or("another process"))]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// Which process, where that can be seen.
+        by: Option<String>,
+    },
     /// A file with data that drivelab did not put there.
     #[error("{} holds data that drivelab did not write, and this workload would destroy it",
         .path.display())]
@@ -82,6 +92,11 @@ pub enum Use {
         /// Of what.
         kind: Membership,
     },
+    /// A process has it open, though not to itself.
+    Open {
+        /// Which one.
+        by: String,
+    },
     /// A process or the kernel has it to itself.
     Exclusive {
         /// A process that has it open, where that can be seen.
@@ -100,6 +115,7 @@ impl fmt::Display for Use {
             Self::Holder { name } => write!(f, "is held by {name}"),
             Self::Loop { name } => write!(f, "is what {name} reads and writes"),
             Self::Member { kind } => write!(f, "is a member of {kind}"),
+            Self::Open { by } => write!(f, "is open in {by}"),
             Self::Exclusive { by: Some(by) } => write!(f, "is open exclusively; {by} has it open"),
             Self::Exclusive { by: None } => {
                 write!(f, "is open exclusively, by the kernel or by a process that cannot be seen")
@@ -121,6 +137,11 @@ impl GuardError {
             }
             Self::InUse { device, by, .. } => remedy(device, by),
             Self::Unknown { .. } => "run it as root, with /proc and /sys mounted".into(),
+            Self::Locked { .. } => {
+                "wait until that ends, or name another file: a verified run, and `durability`, \
+                     are the only writers of theirs"
+                    .into()
+            }
             Self::SomebodysData { .. } => {
                 "name a file that does not exist yet, with `--size`, or add `--overwrite` if its \
                  contents may go"
@@ -153,11 +174,18 @@ fn remedy(device: &str, by: &Use) -> String {
             "if the volume is no longer needed, `wipefs --all --types {} {device}` takes it off",
             kind.wipefs
         ),
-        Use::Exclusive { by: Some(_) } => "end what has it open, and try again".into(),
+        Use::Open { .. } | Use::Exclusive { by: Some(_) } => {
+            "end what has it open, and try again".into()
+        }
         Use::Exclusive { by: None } => {
             format!(
                 "`lsblk {device}` shows what is built on it; it may serve a file system that \
-                     is mounted out of sight, or hold another's journal"
+                     is mounted out of sight, or hold another's journal{}",
+                if users::sees_all_processes() {
+                    ""
+                } else {
+                    "; processes of other users are seen only as root"
+                }
             )
         }
     }

@@ -50,7 +50,8 @@ fn processes() -> io::Result<Vec<String>> {
     Ok(std::iter::once("self".into()).chain(numbers).collect())
 }
 
-fn named(process: &str) -> String {
+/// A process, for people.
+pub(super) fn named(process: &str) -> String {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     format!("process {process} ({})", name.trim())
 }
@@ -177,20 +178,34 @@ pub(crate) fn of_file(meta: &Metadata) -> io::Result<Option<Use>> {
     Ok(find_mount(inside)?.map(|((), by)| by))
 }
 
-/// A process that has one of `numbers` open: the kernel does not tell which one has it exclusively.
-pub(super) fn opener(numbers: &[Number]) -> Option<(Number, String)> {
+/// Whether the open files of every process can be seen: those of other users only by root.
+pub fn sees_all_processes() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A process that has one of `numbers` open, exclusively or not; the first `own` times that we have
+/// it open ourselves do not count. Processes of other users are seen only as root.
+pub(super) fn opener(numbers: &[Number], own: usize) -> Option<(Number, String)> {
     let open = |process: &String| -> Vec<Number> {
         let entries = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-        let found = entries.filter_map(|entry| number_of(&entry.path()));
+        let found = entries.filter_map(|entry| number_of_open(&entry.path()));
         found.filter(|number| numbers.contains(number)).collect()
     };
-    let own = std::process::id().to_string();
+    let ourselves = std::process::id().to_string();
     let find = |process: String| {
-        // We have the first open ourselves, once, to look at it.
-        let looking = usize::from(process == own);
-        Some((*open(&process).get(looking)?, named(&process)))
+        let spared = if process == ourselves { own } else { 0 };
+        Some((*open(&process).get(spared)?, named(&process)))
     };
     processes().ok()?.into_iter().skip(1).find_map(find)
+}
+
+/// The number of the block device that a process has open as this link in its `/proc/PID/fd`. What
+/// a file system on the network or in user space answers is not waited for.
+fn number_of_open(link: &Path) -> Option<Number> {
+    use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
+    let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
+    let kind = FileType::from_raw_mode(found.stx_mode.into());
+    (kind == FileType::BlockDevice).then_some((found.stx_rdev_major, found.stx_rdev_minor))
 }
 
 #[cfg(test)]

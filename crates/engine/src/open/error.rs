@@ -31,6 +31,16 @@ pub enum OpenError {
         /// The path.
         path: PathBuf,
     },
+    /// A device that has less room than was asked for.
+    #[error("{} holds {held}, and `--size` asks for {size}", .path.display())]
+    TooSmall {
+        /// The device.
+        path: PathBuf,
+        /// What was asked for.
+        size: Bytes,
+        /// What it holds.
+        held: Bytes,
+    },
     /// The file system keeps its files in memory.
     #[error("{} lies on {file_system}, in memory: there is no disk to reach past the page cache",
         .path.display())]
@@ -103,6 +113,7 @@ impl OpenError {
                 "remove it and add `--size 1G`: `rm {0} && drivelab run {0} --size 1G`",
                 path.display()
             ),
+            Self::TooSmall { held, .. } => format!("give at most `--size {held}`"),
             Self::InMemory { .. } => {
                 "give a file on a disk, or `--direct=0` to measure memory knowingly".into()
             }

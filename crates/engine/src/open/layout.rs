@@ -1,17 +1,32 @@
 //! Making a file that there is something to read in.
+//!
+//! It is written as `NAME.unfinished`, locked, and gets its name when it is whole: nobody ever
+//! opens half of it, and of several runs that begin at once one lays it out and the others wait.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Seek as _, SeekFrom, Write};
+use std::ops::Range;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use drivelab_core::Rng;
+use drivelab_core::label::SECTOR;
 use drivelab_core::units::{Bytes, Span};
 
 use crate::file::pattern;
+use crate::guard;
 use crate::load::{Control, Phase, Progress};
 
 /// Written at once: large enough for any disk, small enough to stop soon.
 const CHUNK: usize = 1 << 20;
+const PAGE: usize = 4096;
+/// How often a run that waits for another to lay the file out looks whether it is to stop.
+const LOOK_ROUND: Duration = Duration::from_millis(50);
+/// Bytes of a file's name at most, on any file system of Linux.
+const NAME_MAX: usize = 255;
 
 /// Why a file could not be laid out. Nothing of it is left.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +50,13 @@ pub enum LayoutError {
         /// The file.
         path: PathBuf,
     },
+    /// The name under which a file is laid out is taken.
+    #[error("{} holds data that drivelab did not write, and would be laid out under that name",
+        .path.display())]
+    SomebodysData {
+        /// The file that is in the way.
+        path: PathBuf,
+    },
     /// The system refused.
     #[error("cannot write {}", .path.display())]
     System {
@@ -51,27 +73,103 @@ impl LayoutError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Full { .. } => Some("make room, or ask for less with `--size`".into()),
+            Self::SomebodysData { .. } => Some("move it away, or name another target".into()),
             Self::Stopped { .. } | Self::System { .. } => None,
         }
     }
 }
 
-/// A file that is removed unless it was finished.
-struct Unfinished<'a> {
-    path: &'a Path,
-    finished: bool,
+/// A file that is removed unless it was finished, and nobody else's while it is open.
+struct Unfinished {
+    file: File,
+    path: PathBuf,
+    keep: bool,
 }
 
-impl Drop for Unfinished<'_> {
+impl Drop for Unfinished {
     fn drop(&mut self) {
-        if !self.finished {
+        if !self.keep {
             // The error that led here is the one to report.
-            let _ = fs::remove_file(self.path);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Makes a file of `size` bytes of our random data, really written and on the disk.
+impl Unfinished {
+    /// The unfinished file of the target at `target`, once nobody else is at work on it.
+    fn of(target: &Path, control: &Control<'_>) -> Result<Self, LayoutError> {
+        let path = name_of(target);
+        let system = |source| LayoutError::System { path: target.into(), source };
+        loop {
+            // Neither waits for the other end of a pipe nor follows a link to somewhere else.
+            let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+            let mut options = OpenOptions::new();
+            let options = options.read(true).write(true).create(true).truncate(false);
+            let file = options.custom_flags(flags).open(&path).map_err(system)?;
+            lock(&file, target, control)?;
+            let own = file.metadata().map_err(system)?;
+            let there = fs::symlink_metadata(&path);
+            if there.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino())) {
+                return Ok(Self { file, path, keep: false });
+            }
+            // Whoever had it locked has finished it, or given it up.
+        }
+    }
+
+    /// Empties what a process left that was killed; refuses what is none of ours.
+    fn empty(&mut self) -> Result<(), LayoutError> {
+        let system = |source| LayoutError::System { path: self.path.clone(), source };
+        let meta = self.file.metadata().map_err(system)?;
+        let ours = meta.len() == 0
+            || guard::holds_only_ours(&self.file, meta.len(), &|| false).map_err(system)?;
+        if !meta.is_file() || !ours {
+            self.keep = true;
+            return Err(LayoutError::SomebodysData { path: self.path.clone() });
+        }
+        self.file.set_len(0).map_err(system)
+    }
+
+    /// Gives it its name, unless that is taken.
+    fn finish(mut self, target: &Path) -> Result<(), LayoutError> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        let system = |source| LayoutError::System { path: target.into(), source };
+        match renameat_with(CWD, &self.path, CWD, target, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            // A file system that cannot promise it; that the name is free was looked at before.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+                fs::rename(&self.path, target).map_err(system)?;
+            }
+            Err(error) => return Err(system(error.into())),
+        }
+        self.keep = true;
+        // A file whose name is lost with the power is lost.
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+}
+
+/// Waits until nobody else is at work on `file`; where a file system has no locks, for nobody.
+fn lock(file: &File, target: &Path, control: &Control<'_>) -> Result<(), LayoutError> {
+    while let Err(TryLockError::WouldBlock) = file.try_lock() {
+        if control.stopped() {
+            return Err(LayoutError::Stopped { path: target.into() });
+        }
+        std::thread::sleep(LOOK_ROUND);
+    }
+    Ok(())
+}
+
+/// What the file at `target` is called until it is finished.
+fn name_of(target: &Path) -> PathBuf {
+    const ENDING: &[u8] = b".unfinished";
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    let kept = &name[..name.len().min(NAME_MAX - ENDING.len())];
+    target.with_file_name(OsString::from_vec([kept, ENDING].concat()))
+}
+
+/// Makes a file of `size` bytes of our random data, really written and on the disk; false where
+/// another process made it meanwhile.
 ///
 /// A sparse file would be quicker and useless: reading its holes never reaches the disk.
 ///
@@ -82,19 +180,49 @@ pub(super) fn lay_out(
     size: Bytes,
     seed: u64,
     control: &Control<'_>,
+) -> Result<bool, LayoutError> {
+    let mut unfinished = Unfinished::of(path, control)?;
+    unfinished.empty()?;
+    if path.symlink_metadata().is_ok() {
+        return if path.exists() {
+            Ok(false)
+        } else {
+            let source = io::Error::other("it is a symbolic link to nothing");
+            Err(LayoutError::System { path: path.into(), source })
+        };
+    }
+    fill(&unfinished.file, path, 0..size.get(), seed, control)?;
+    unfinished.finish(path)?;
+    Ok(true)
+}
+
+/// Writes our random data to `range` of `file`, from the sector on that it begins in, and brings it
+/// to the disk; the file becomes longer where the range ends behind it, and never shorter.
+///
+/// # Errors
+/// As [`LayoutError`]; what was written stays.
+pub(super) fn fill(
+    mut file: &File,
+    path: &Path,
+    range: Range<u64>,
+    seed: u64,
+    control: &Control<'_>,
 ) -> Result<(), LayoutError> {
     let system = |source| LayoutError::System { path: path.into(), source };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(system)?;
-    let mut unfinished = Unfinished { path, finished: false };
-    let free = free_bytes(&file).map_err(system)?;
-    if free < size {
+    let size = Bytes::new(range.end);
+    let from = range.start / SECTOR as u64 * SECTOR as u64;
+    let length = file.metadata().map_err(system)?.len();
+    if free_bytes(file).map_err(system)?.get() < range.end.saturating_sub(length.max(from)) {
         let source = io::Error::from_raw_os_error(libc::ENOSPC);
         let path = path.to_owned();
         return Err(LayoutError::Full { path, size, written: Bytes::ZERO, source });
     }
-    write_all(&mut file, path, size, seed, control)?;
+    file.seek(SeekFrom::Start(from)).map_err(system)?;
+    write_all(&mut file, path, from..range.end, seed, control)?;
     file.sync_all().map_err(|source| full_or_system(path, size, size, source))?;
-    unfinished.finished = true;
+    if range.start == 0 && length <= range.end {
+        guard::note_laid_out(file, range.end);
+    }
     Ok(())
 }
 
@@ -107,19 +235,24 @@ fn free_bytes(file: &File) -> io::Result<Bytes> {
 fn write_all(
     file: &mut impl Write,
     path: &Path,
-    size: Bytes,
+    range: Range<u64>,
     seed: u64,
     control: &Control<'_>,
 ) -> Result<(), LayoutError> {
-    let mut chunk = vec![0; CHUNK];
-    pattern::fill(&mut chunk, &mut Rng::for_part(seed, 4));
+    let size = Bytes::new(range.end - range.start);
+    // A served drive takes a request from memory that begins within a page in parts that begin and
+    // end within sectors, and refuses those.
+    let mut memory = vec![0; CHUNK + PAGE];
+    let begin = memory.as_ptr().align_offset(PAGE);
+    let chunk = &mut memory[begin..begin + CHUNK];
+    pattern::fill(chunk, &mut Rng::for_part(seed, 4));
     let (mut sectors, mut written) = (0, 0);
     while written < size.get() {
         if control.stopped() {
             return Err(LayoutError::Stopped { path: path.into() });
         }
         let left = usize::try_from(size.get() - written).unwrap_or(CHUNK).min(CHUNK);
-        pattern::renew(&mut chunk, &mut sectors);
+        pattern::renew(chunk, &mut sectors);
         file.write_all(&chunk[..left])
             .map_err(|source| full_or_system(path, size, Bytes::new(written), source))?;
         written += left as u64;
@@ -156,6 +289,7 @@ mod tests {
     fn lay_out_with(stop: bool, path: &Path, size: Bytes) -> Result<(), LayoutError> {
         let stop = AtomicBool::new(stop);
         lay_out(path, size, 1, &Control { stop: &stop, progress: &|_| {} })
+            .map(|made| assert!(made))
     }
 
     #[test]
@@ -169,7 +303,7 @@ mod tests {
         assert_eq!(meta.len(), size.get());
         assert!(meta.blocks() * 512 >= size.get(), "{} blocks", meta.blocks());
         let file = File::open(&path).unwrap();
-        assert!(holds_only_ours(&file, size.get()).unwrap());
+        assert!(holds_only_ours(&file, size.get(), &|| false).unwrap());
     }
 
     #[test]
@@ -181,7 +315,27 @@ mod tests {
         assert!(!path.exists());
         let huge = lay_out_with(false, &path, Bytes::new(1 << 60)).unwrap_err();
         assert!(matches!(huge, LayoutError::Full { .. }), "{huge}");
-        assert!(!path.exists());
+        assert!(!path.exists() && !name_of(&path).exists());
+    }
+
+    #[test]
+    fn a_name_that_leads_nowhere_is_refused() {
+        let scratch = Scratch::new("layout");
+        let path = scratch.path("link");
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        let error = lay_out_with(false, &path, Bytes::mib(1)).unwrap_err();
+        assert!(matches!(error, LayoutError::System { .. }), "{error}");
+        assert!(!name_of(&path).exists() && !scratch.path("nowhere").exists());
+    }
+
+    #[test]
+    fn the_unfinished_file_has_a_name_of_its_own_and_a_short_one() {
+        let check =
+            |target: &str, name: &str| assert_eq!(name_of(Path::new(target)), Path::new(name));
+        check("data", "data.unfinished");
+        check("/mnt/data.img", "/mnt/data.img.unfinished");
+        let long = "n".repeat(255);
+        check(&long, &format!("{}.unfinished", "n".repeat(244)));
     }
 
     /// Takes some bytes, then answers as a full disk does.
@@ -208,7 +362,7 @@ mod tests {
         let control = Control { stop: &stop, progress: &|_| {} };
         let path = Path::new("full");
         let mut disk = Filling(5 << 19);
-        let error = write_all(&mut disk, path, Bytes::mib(8), 1, &control).unwrap_err();
+        let error = write_all(&mut disk, path, 0..8 << 20, 1, &control).unwrap_err();
         let expected = "no space for a file of 8M at full (it took 2M of it)";
         assert_eq!(error.to_string(), expected);
     }

@@ -11,7 +11,7 @@ mod writing;
 pub use error::OpenError;
 pub(crate) use file_system::FileSystem;
 pub use layout::LayoutError;
-pub use writing::open_for_writing;
+pub use writing::{Room, make_room, may_be_opened_for_writing, open_for_writing};
 
 use std::fs::{File, FileType};
 use std::io::{self, Seek as _, SeekFrom};
@@ -37,9 +37,19 @@ pub(crate) struct Ask<'a> {
     /// Completions are to be looked for.
     pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
+    pub(crate) writers: Writers,
     /// Block devices that may be written, by the names the user repeated.
     pub(crate) allow_destructive: &'a [PathBuf],
     pub(crate) seed: u64,
+}
+
+/// Who may write a file while it is open for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writers {
+    /// All who keep no account of what they write.
+    Several,
+    /// Only whoever opens it: account is kept of what is written.
+    One,
 }
 
 /// An open target and what is known about it.
@@ -75,7 +85,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         return Err(OpenError::Empty { path: ask.path.into() });
     }
     if ask.workload.rw.writes() && !laid_out && !device {
-        guard_contents(ask, &file, capacity)?;
+        guard_contents(ask, &file, capacity, control)?;
     }
     let file_system =
         if device { FileSystem::NONE } else { FileSystem::of(&file).map_err(system("stat"))? };
@@ -143,8 +153,7 @@ fn lay_out_if_missing(ask: Ask<'_>, control: &Control<'_>) -> Result<bool, OpenE
             if size.get() == 0 {
                 return Err(OpenError::Empty { path });
             }
-            layout::lay_out(ask.path, size, ask.seed, control)?;
-            return Ok(true);
+            return Ok(layout::lay_out(ask.path, size, ask.seed, control)?);
         }
         Err(source) => return Err(OpenError::System { operation: "stat", path, source }),
     };
@@ -172,7 +181,11 @@ fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
 /// Opens it; for writing only what may be written.
 fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
     if ask.workload.rw.writes() {
-        return open_for_writing(ask.path, ask.allow_destructive);
+        let file = open_for_writing(ask.path, ask.allow_destructive)?;
+        if ask.writers == Writers::One {
+            writing::alone(ask.path, &file)?;
+        }
+        return Ok(file);
     }
     let (operation, path) = ("open", ask.path.to_owned());
     File::open(ask.path).map_err(|source| OpenError::System { operation, path, source })
@@ -188,12 +201,17 @@ fn length(mut file: &File) -> io::Result<Bytes> {
     Ok(Bytes::new(length))
 }
 
-fn guard_contents(ask: Ask<'_>, file: &File, capacity: Bytes) -> Result<(), OpenError> {
+fn guard_contents(
+    ask: Ask<'_>,
+    file: &File,
+    capacity: Bytes,
+    control: &Control<'_>,
+) -> Result<(), OpenError> {
     let path = ask.path.to_owned();
     if ask.allow_overwrite {
         return Ok(());
     }
-    match guard::holds_only_ours(file, capacity.get()) {
+    match guard::holds_only_ours(file, capacity.get(), &|| control.stopped()) {
         Ok(true) => Ok(()),
         Ok(false) => Err(GuardError::SomebodysData { path }.into()),
         Err(source) => Err(OpenError::System { operation: "read", path, source }),

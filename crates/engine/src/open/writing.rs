@@ -5,17 +5,38 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{OpenError, has_blocks};
-use crate::guard::{self, GuardError};
+use drivelab_core::units::Bytes;
+
+use super::{OpenError, has_blocks, layout, length};
+use crate::guard::{self, GuardError, Held};
+use crate::load::Control;
 
 /// Opens a file, or a block device whose name is among `allow_destructive`, to be read and written.
 ///
-/// A device stays ours while it is open. Whether the contents of a file may go is for the caller to
-/// know.
+/// A device stays ours while it is open; of a file all others that keep account of what they write
+/// stay away. Whether the contents of a file may go is for the caller to know.
 ///
 /// # Errors
 /// It cannot be opened, somebody uses it, or its name was not repeated.
 pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, OpenError> {
+    let file = open_guarded(path, allow_destructive)?;
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    // A device was claimed when it was opened.
+    let lock = if regular { guard::share(&file) } else { Ok(()) };
+    lock.map_err(|held| locked(path, held))?;
+    Ok(file)
+}
+
+/// Refuses what [`open_for_writing`] would refuse, but for other writers of the file: whoever opens
+/// it next sees to those.
+///
+/// # Errors
+/// As there.
+pub fn may_be_opened_for_writing(path: &Path) -> Result<(), OpenError> {
+    open_guarded(path, &[]).map(drop)
+}
+
+fn open_guarded(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, OpenError> {
     let system =
         |operation| move |source| OpenError::System { operation, path: path.into(), source };
     // Before it is opened: to open a pipe is to wait for its other end.
@@ -42,4 +63,73 @@ pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<Fi
         return Err(OpenError::System { operation: "open", path: path.into(), source });
     }
     Ok(file)
+}
+
+/// Keeps every other writer away from a `file` that was opened for writing, while it is open.
+///
+/// # Errors
+/// Another writes it.
+pub(super) fn alone(path: &Path, file: &File) -> Result<(), OpenError> {
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    // A device was claimed when it was opened.
+    let lock = if regular { guard::alone(file) } else { Ok(()) };
+    lock.map_err(|held| locked(path, held))
+}
+
+fn locked(path: &Path, Held { by }: Held) -> OpenError {
+    GuardError::Locked { path: path.into(), by }.into()
+}
+
+/// A target for pages that somebody keeps account of.
+#[derive(Debug, Clone, Copy)]
+pub struct Room<'a> {
+    /// A file, which is made where there is none, or a block device.
+    pub path: &'a Path,
+    /// Bytes from its beginning that are to be written; of a device at most as many as it has.
+    pub size: Bytes,
+    /// A device must have room for all of them.
+    pub exactly: bool,
+    /// A file's data may go, whoever wrote them.
+    pub allow_overwrite: bool,
+    /// Block devices that may be written, by the names the user repeated.
+    pub allow_destructive: &'a [PathBuf],
+    /// Seed of what a file is filled with.
+    pub seed: u64,
+}
+
+/// Opens the target for one writer alone, with every block of it written; gives how many bytes may
+/// be written from its beginning. A file becomes as long as it must be and never shorter, and what
+/// it holds behind those bytes is left as it is.
+///
+/// # Errors
+/// It cannot be opened, somebody uses it, it holds somebody's data, or there is no room.
+pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes), OpenError> {
+    let Room { path, size, seed, .. } = room;
+    let missing = std::fs::metadata(path).is_err_and(|it| it.kind() == io::ErrorKind::NotFound);
+    if missing {
+        layout::lay_out(path, size, seed, control)?;
+    }
+    let file = open_for_writing(path, room.allow_destructive)?;
+    alone(path, &file)?;
+    let system =
+        |operation| move |source| OpenError::System { operation, path: path.into(), source };
+    let held = length(&file).map_err(system("find the size of"))?;
+    if !file.metadata().map_err(system("stat"))?.is_file() {
+        if room.exactly && size > held {
+            return Err(OpenError::TooSmall { path: path.into(), size, held });
+        }
+        return Ok((file, size.min(held)));
+    }
+    let ours = held.get() == 0
+        || guard::holds_only_ours(&file, held.get(), &|| control.stopped())
+            .map_err(system("read"))?;
+    if !ours && !room.allow_overwrite {
+        return Err(GuardError::SomebodysData { path: path.into() }.into());
+    }
+    // What is ours has been written already; of others nothing stays where pages will be.
+    let from = if ours { held.get().min(size.get()) } else { 0 };
+    if from < size.get() {
+        layout::fill(&file, path, from..size.get(), seed, control)?;
+    }
+    Ok((file, size))
 }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
+use drivelab_core::label::{self, SECTOR, Sector};
 use drivelab_core::record::{Fault, FaultExample, Verification};
 use rustix::fs::Advice;
 
-use super::label::{self, SECTOR, Sector};
 use super::state::{Entry, State};
 
 /// Blocks read at once: a megabyte, or one block where that is larger.
@@ -36,7 +36,7 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
     let block = usize::try_from(header.block_bytes).map_err(io::Error::other)?;
     let at_once = (CHUNK / header.block_bytes).max(1);
     let mut found = Verification::default();
-    let durable = durable(state, promise)?;
+    let durable = Durable::read(state, promise)?;
     // Read past the page cache, as a served drive is, a buffer that begins within a page is cut
     // into requests that begin and end within sectors.
     let room = usize::try_from(at_once).map_err(io::Error::other)? * block;
@@ -53,7 +53,7 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
         for (number, entry) in entries.iter().enumerate() {
             let (from, to) = (number * block, (number + 1) * block);
             let bytes = (to <= there).then(|| &data[from..to]);
-            let floor = floor(*entry, durable);
+            let floor = floor(*entry, durable.of(header.writer(first + number as u64)));
             let place = from_byte + from as u64;
             judge(&mut found, header.run, (place, floor), bytes);
         }
@@ -62,14 +62,26 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
     Ok(found)
 }
 
-/// Every acknowledged write up to this one must be there.
-fn durable(state: &State, promise: Promise) -> io::Result<u64> {
-    if promise == Promise::Acknowledged {
-        return Ok(u64::MAX);
+/// Up to which of its acknowledged writes each job promises that they are there.
+struct Durable {
+    /// By job; empty where every one is promised.
+    flushed: Vec<u64>,
+}
+
+impl Durable {
+    fn read(state: &State, promise: Promise) -> io::Result<Self> {
+        let jobs = if promise == Promise::Acknowledged { 0 } else { state.header.jobs };
+        let flushed = (0..jobs).map(|job| state.durable(job)).collect::<io::Result<_>>()?;
+        Ok(Self { flushed })
     }
-    // Each job flushes its own writes; the least of what any of them flushed holds for all.
-    let flushed = (0..state.header.jobs).map(|job| state.durable(job));
-    flushed.reduce(|least, job| Ok(least?.min(job?))).unwrap_or(Ok(0))
+
+    /// Each job flushes its own writes. Where nobody knows whose a block is, the least of what any
+    /// of them flushed holds for all.
+    fn of(&self, job: Option<u32>) -> u64 {
+        let own = job.and_then(|job| self.flushed.get(job as usize));
+        let least = || self.flushed.iter().min();
+        own.or_else(least).copied().unwrap_or(u64::MAX)
+    }
 }
 
 /// The write that a block must hold, or a later one; 0 where nothing was promised.
@@ -123,7 +135,9 @@ fn census(run: u64, (place, floor): (u64, u64), bytes: &[u8]) -> Census {
                 census.good += usize::from(enough);
                 census.stale += usize::from(!enough);
             }
-            Sector::Intact(_) | Sector::Foreign => census.lost += 1,
+            Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => {
+                census.lost += 1;
+            }
         }
     }
     census

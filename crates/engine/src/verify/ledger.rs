@@ -2,9 +2,9 @@
 
 use std::io;
 
+use drivelab_core::label::{self, Label, SECTOR};
 use drivelab_core::request::{Op, Request, RequestId};
 
-use super::label::{self, Label, SECTOR};
 use super::state::Books;
 
 /// A write or flush that the target has not answered yet.
@@ -29,12 +29,32 @@ pub(crate) struct Ledger {
     /// Every write up to this one was flushed.
     durable: u64,
     pending: Vec<Pending>,
+    /// What flushes under way will promise of blocks that were written again since.
+    covered: Vec<Covered>,
+}
+
+/// As many blocks are remembered that are rewritten while flushes are under way: more than come by
+/// in the time of one. Of others the flush promises less than it could, never more.
+const COVERED_MAX: usize = 4096;
+
+/// A block that was written again while a flush of its older content was under way.
+#[derive(Debug, Clone, Copy)]
+struct Covered {
+    block: u64,
+    /// The older content, which the entry of the block no longer tells.
+    generation: u64,
 }
 
 impl Ledger {
     /// An account for a job with at most `iodepth` requests outstanding.
     pub(crate) fn new(books: Books, iodepth: u32) -> Self {
-        Self { books, generation: 0, durable: 0, pending: Vec::with_capacity(iodepth as usize) }
+        Self {
+            books,
+            generation: 0,
+            durable: 0,
+            pending: Vec::with_capacity(iodepth as usize),
+            covered: Vec::with_capacity(COVERED_MAX),
+        }
     }
 
     /// Whether `request` may be handed over now. Of two writes to one block at the same time nobody
@@ -82,9 +102,10 @@ impl Ledger {
             return Ok(());
         }
         if it.op == Op::Flush {
-            self.durable = self.durable.max(it.generation);
-            return state.set_durable(self.books.job, self.durable);
+            return self.flushed(it.generation);
         }
+        let under_way = self.pending.iter().filter(|it| it.op == Op::Flush);
+        let promising = under_way.map(|it| it.generation).max().unwrap_or(0);
         let of = |sector: u64| {
             (sector * SECTOR as u64 - state.header.offset_bytes) / state.header.block_bytes
         };
@@ -92,6 +113,9 @@ impl Ledger {
             let mut entry = state.entry(number)?;
             if entry.acknowledged <= self.durable {
                 entry.durable = entry.acknowledged;
+            } else if entry.acknowledged <= promising && self.covered.len() < COVERED_MAX {
+                let generation = entry.acknowledged;
+                self.covered.push(Covered { block: number, generation });
             }
             entry.acknowledged = it.generation;
             if it.fua {
@@ -100,5 +124,21 @@ impl Ledger {
             state.write(number, entry)?;
         }
         Ok(())
+    }
+
+    /// A flush of every write up to `generation` was answered.
+    fn flushed(&mut self, generation: u64) -> io::Result<()> {
+        let state = &self.books.state;
+        for covered in self.covered.iter().filter(|it| it.generation <= generation) {
+            let mut entry = state.entry(covered.block)?;
+            if entry.durable < covered.generation {
+                entry.durable = covered.generation;
+                state.write(covered.block, entry)?;
+            }
+        }
+        let flushing = self.pending.iter().any(|it| it.op == Op::Flush);
+        self.covered.retain(|it| flushing && it.generation > generation);
+        self.durable = self.durable.max(generation);
+        state.set_durable(self.books.job, self.durable)
     }
 }

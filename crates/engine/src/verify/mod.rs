@@ -7,7 +7,6 @@
 //! was killed or the power went.
 
 mod check;
-mod label;
 mod ledger;
 mod state;
 #[cfg(test)]
@@ -15,7 +14,6 @@ mod tests;
 
 pub use check::Promise;
 use check::check;
-pub(crate) use label::is_ours;
 pub(crate) use ledger::Ledger;
 pub use state::{Books, State, StateError, StateHeader};
 
@@ -24,6 +22,8 @@ use std::io;
 use std::path::Path;
 
 use drivelab_core::record::Verification;
+
+use crate::guard::{self, Held};
 
 /// Checks what a verified run wrote to `target` against the account it kept in `state`.
 ///
@@ -34,6 +34,10 @@ pub fn verify(target: &Path, state: &Path, promise: Promise) -> Result<Verificat
     let system =
         |operation| move |source| StateError::Target { operation, path: target.into(), source };
     let file = File::open(target).map_err(system("open"))?;
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    if let Err(Held { by }) = if regular { guard::share(&file) } else { Ok(()) } {
+        return Err(StateError::BeingWritten { target: target.into(), by });
+    }
     check(&file, &account, promise).map_err(|source| match source.kind() {
         // Only the account's own entries are found damaged so.
         io::ErrorKind::InvalidData => {

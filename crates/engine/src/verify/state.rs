@@ -14,9 +14,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use drivelab_core::Rng;
-use drivelab_core::units::Bytes;
+use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::workload::Workload;
 use serde::{Deserialize, Serialize};
+
+use crate::jobs::share;
 
 const SCHEMA: &str = "drivelab.verify-state/2";
 const PAGE: u64 = 4096;
@@ -26,6 +28,10 @@ const ENTRY: u64 = 16;
 const ENTRY_LEN: usize = 16;
 /// As many jobs as one page has room for.
 const JOBS_MAX: u32 = 256;
+/// The kernel reads and writes less than this at once (`man 2 read`).
+const BLOCK_MAX: u64 = 1 << 31;
+/// The end of the longest file (`off_t`).
+const END_MAX: u64 = i64::MAX as u64;
 
 /// What a state file is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +49,45 @@ pub struct StateHeader {
     pub blocks: u64,
     /// Jobs that wrote them.
     pub jobs: u32,
+    /// Bytes of the part that each job wrote, one behind the other; 0 where that is not known, as
+    /// in accounts of earlier versions.
+    #[serde(default)]
+    pub part_bytes: u64,
+}
+
+impl StateHeader {
+    /// What in it no run of ours can have written: an account is believed, and memory is set aside
+    /// for its blocks.
+    fn impossible(&self) -> Option<String> {
+        let Self { offset_bytes, block_bytes, blocks, jobs, .. } = *self;
+        let end = blocks.checked_mul(block_bytes).and_then(|size| size.checked_add(offset_bytes));
+        if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
+            Some(format!("its blocks of {block_bytes} bytes are no whole sectors"))
+        } else if block_bytes > BLOCK_MAX {
+            Some(format!("its blocks of {block_bytes} bytes are larger than any request"))
+        } else if end.is_none_or(|end| end > END_MAX) {
+            Some(format!("its {blocks} blocks of {block_bytes} bytes end behind any file"))
+        } else if jobs == 0 || jobs > JOBS_MAX {
+            Some(format!("it tells of {jobs} jobs"))
+        } else {
+            None
+        }
+    }
+
+    /// The job that writes the block of this number; `None` where that is not known.
+    pub(super) fn writer(&self, block: u64) -> Option<u32> {
+        let job = (block * self.block_bytes).checked_div(self.part_bytes)?;
+        // What is left over behind the last part belongs to nobody.
+        u32::try_from(job).ok().filter(|job| *job < self.jobs)
+    }
+}
+
+/// Bytes of the region that each of `numjobs` jobs takes.
+fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
+    if numjobs == 1 {
+        return 0;
+    }
+    share(workload, capacity, 0, numjobs).size.map_or(0, Bytes::get)
 }
 
 /// Why there is no account.
@@ -72,6 +117,15 @@ pub enum StateError {
         about: String,
         /// What was to be checked.
         target: String,
+    },
+    /// A verified run writes the target at this moment.
+    #[error("{} is still being written: {} keeps account of it", .target.display(),
+        .by.as_deref().unwrap_or("another process"))]
+    BeingWritten {
+        /// The target.
+        target: PathBuf,
+        /// Which process, where that can be seen.
+        by: Option<String>,
     },
     /// More jobs than there is room for.
     #[error("a verified run has at most {JOBS_MAX} jobs, not {numjobs}")]
@@ -163,22 +217,15 @@ impl State {
             block_bytes,
             blocks: size / block_bytes,
             jobs: numjobs,
+            part_bytes: part_of(workload, capacity, numjobs),
         };
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(system("make"))?;
-        let mut text = serde_json::to_vec(&header).expect("plain data is always JSON");
-        let sum = sum(text.iter().copied().map(u64::from));
-        text.extend_from_slice(format!("\n{sum:016x}").as_bytes());
-        text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
-        let begin = || {
-            file.set_len(2 * PAGE + header.blocks * ENTRY)?;
-            file.write_all_at(&text, 0)?;
-            file.sync_all()
-        };
-        begin().map_err(system("write"))?;
+        begin(&file, &header).map_err(system("write"))?;
+        sync_folder(path);
         Ok(Self { file, header })
     }
 
@@ -205,9 +252,12 @@ impl State {
         }
         let header: StateHeader =
             serde_json::from_slice(text).map_err(|_| damaged("its first page is no account"))?;
+        if let Some(what) = header.impossible() {
+            return Err(damaged(&what));
+        }
         let length = file.metadata().map_err(system("stat"))?.len();
         let whole = header.blocks.checked_mul(ENTRY).and_then(|bytes| bytes.checked_add(2 * PAGE));
-        if header.block_bytes == 0 || whole != Some(length) {
+        if whole != Some(length) {
             return Err(damaged(&format!(
                 "it is {length} bytes long and should be {}",
                 whole.unwrap_or_default()
@@ -266,6 +316,23 @@ impl State {
         let bytes = both(of_job(job), [generation, 0]);
         self.file.write_all_at(&bytes, PAGE + u64::from(job) * ENTRY)
     }
+}
+
+/// Writes the first page of an account and makes room for its entries.
+fn begin(file: &File, header: &StateHeader) -> io::Result<()> {
+    let mut text = serde_json::to_vec(header).expect("plain data is always JSON");
+    let sum = sum(text.iter().copied().map(u64::from));
+    text.extend_from_slice(format!("\n{sum:016x}").as_bytes());
+    text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
+    file.set_len(2 * PAGE + header.blocks * ENTRY)?;
+    file.write_all_at(&text, 0)?;
+    file.sync_all()
+}
+
+/// Brings the name of a new file to the disk, as far as its folder lets itself be synced.
+fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
 }
 
 /// What a job's entry is checked as: no block has so high a number.
@@ -356,5 +423,32 @@ mod tests {
         let letter = scratch.file("letter", b"dear");
         assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));
         assert_eq!(std::fs::read(letter).unwrap(), b"dear");
+    }
+
+    #[test]
+    fn accounts_of_impossible_blocks_are_refused() {
+        let scratch = Scratch::new("state");
+        let check = |block_bytes: u64, offset_bytes: u64, blocks: u64| {
+            let header = StateHeader {
+                schema: SCHEMA.into(),
+                target: "disk".into(),
+                run: 1,
+                offset_bytes,
+                block_bytes,
+                blocks,
+                jobs: 1,
+                part_bytes: 0,
+            };
+            let file = File::create(scratch.path("state")).unwrap();
+            begin(&file, &header).unwrap();
+            let error = State::open(&scratch.path("state")).unwrap_err();
+            assert!(matches!(error, StateError::Damaged { .. }), "{error}");
+        };
+        check(1 << 60, 0, 1);
+        check(u64::MAX, 0, 1);
+        check(0, 0, 1);
+        check(511, 0, 1);
+        check(4096, u64::MAX - 4096, 4);
+        check(1 << 31, u64::MAX - 1, 1);
     }
 }

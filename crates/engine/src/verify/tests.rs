@@ -42,13 +42,18 @@ struct Disk {
 
 impl Disk {
     fn new() -> Self {
+        Self::of_jobs(1)
+    }
+
+    fn of_jobs(numjobs: u32) -> Self {
         let scratch = Scratch::new("verify");
         let path = scratch.file("disk", &vec![0; BLOCK * 16]);
         let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
         let workload = WorkloadOptions::default().check().unwrap();
         let capacity = Bytes::new(BLOCKS * BLOCK as u64);
         let of = (&workload, capacity);
-        let state = State::create(&scratch.path("state"), Path::new("disk"), of, (1, 1)).unwrap();
+        let state = State::create(&scratch.path("state"), Path::new("disk"), of, (1, numjobs));
+        let state = state.unwrap();
         let state = Arc::new(state);
         let ledger = Ledger::new(Books { state: state.clone(), job: 0 }, 8);
         Self { file, state, ledger, requests: 0, _scratch: scratch }
@@ -185,4 +190,47 @@ fn two_writes_to_one_block_wait_for_one_another() {
     assert!(disk.ledger.ready(&write(2, 4)));
     // A write that failed promised nothing.
     assert_eq!(disk.verify(Promise::Acknowledged).promised, 0);
+}
+
+/// Two jobs with half of the blocks each, of which only the second flushes.
+#[test]
+fn what_one_job_flushed_is_promised_whatever_another_did() {
+    let mut disk = Disk::of_jobs(2);
+    let mut other = Ledger::new(Books { state: disk.state.clone(), job: 1 }, 8);
+    std::mem::swap(&mut disk.ledger, &mut other);
+    for block in BLOCKS / 2..BLOCKS {
+        disk.write(block, Fate::Arrives);
+    }
+    disk.flush();
+    std::mem::swap(&mut disk.ledger, &mut other);
+    disk.write(2, Fate::Dropped);
+    let at = (BLOCKS - 1) * BLOCK as u64;
+    disk.file.write_all_at(&[0; BLOCK], at).unwrap();
+    disk.check(Promise::Flushed, &[(Fault::Lost, BLOCKS - 1)]);
+}
+
+#[test]
+fn what_a_flush_under_way_covers_stays_promised_when_its_block_is_rewritten() {
+    let mut disk = Disk::new();
+    disk.write(3, Fate::Arrives);
+    let flush = Request::flush(1000);
+    disk.ledger.flush(&flush);
+    // The cache has the second write, and the flush promises the first.
+    disk.write(3, Fate::Dropped);
+    disk.write(3, Fate::Dropped);
+    disk.ledger.done(flush.id, true).unwrap();
+    disk.check(Promise::Flushed, &[]);
+    disk.file.write_all_at(&[0; BLOCK], 3 * BLOCK as u64).unwrap();
+    disk.check(Promise::Flushed, &[(Fault::Lost, 3)]);
+}
+
+#[test]
+fn a_flush_that_failed_promises_nothing() {
+    let mut disk = Disk::new();
+    disk.write(3, Fate::Dropped);
+    let flush = Request::flush(1000);
+    disk.ledger.flush(&flush);
+    disk.write(3, Fate::Dropped);
+    disk.ledger.done(flush.id, false).unwrap();
+    disk.check(Promise::Flushed, &[]);
 }

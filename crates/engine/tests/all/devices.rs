@@ -431,3 +431,37 @@ fn a_run_has_the_device_to_itself() {
     assert!(errors.iter().all(|error| *error == Err(Some(libc::EBUSY))), "{errors:?}");
     claim().unwrap();
 }
+
+/// A process that has `device` open as `redirection` says, and not to itself.
+fn opener(device: &str, redirection: &str) -> Child {
+    let script = format!("exec 3{redirection}{device} && echo open && read line");
+    let mut child = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 5];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+    assert_eq!(&said, b"open\n");
+    child
+}
+
+#[test]
+fn a_device_that_somebody_has_open_is_refused_exclusively_or_not() {
+    let Some(disk) = Loop::new(true) else { return };
+    let (whole, part) = (disk.device.clone(), disk.part());
+    for (target, opened) in [(&whole, &whole), (&whole, &part), (&part, &whole), (&part, &part)] {
+        for redirection in ["<", "<>"] {
+            let mut child = opener(&opened.display().to_string(), redirection);
+            let process = format!("process {} (sh)", child.id());
+            let is_it = |by: &Use| by.to_string().contains(&process);
+            check_refused(&disk, target, opened, is_it);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+    check_written(&disk, &part);
+    // Last, since it takes the table of partitions away.
+    check_written(&disk, &whole);
+}

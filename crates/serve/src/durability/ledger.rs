@@ -1,13 +1,21 @@
 //! What was promised, kept where the power cut does not reach.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
 use drivelab_core::{Span, Time};
 
-use super::Written;
+use super::{PAGE_BYTES, Written};
+
+/// The longest line that is listened to: the head of a ledger and its notes are a few numbers, and
+/// a file or whoever connects could hold anything.
+pub(super) const LINE_MAX: u64 = 1024;
+/// The page behind the end of the longest file (`off_t`).
+const PAGES_MAX: u64 = i64::MAX as u64 / PAGE_BYTES as u64;
+/// Pages that are kept in memory while they are verified: 256 GiB of them, in one GiB.
+const NOTED_MAX: usize = 1 << 24;
 
 /// One line: what may be in a page from now on, or what must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,18 +95,32 @@ impl Ledger {
     /// # Errors
     /// It cannot be read, or is none.
     pub fn read(path: &Path) -> io::Result<Self> {
-        let mut lines = BufReader::new(File::open(path)?).lines();
+        let mut lines = Lines { text: BufReader::new(File::open(path)?), number: 0 };
         // Bytes that are no text are no ledger either.
         let head = lines.next().and_then(Result::ok).unwrap_or_default();
-        let mut ledger = Self::from_head(&head).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "this is no ledger of `durability`")
-        })?;
-        for line in lines {
-            if let Some(note) = Note::from_line(&line?) {
-                ledger.add(note);
+        let mut ledger = Self::from_head(&head).ok_or_else(|| invalid(NO_LEDGER.into()))?;
+        ledger.check_pages().map_err(|what| invalid(format!("line 1: {what}")))?;
+        while let Some(line) = lines.next() {
+            let wrong = |what: &str| invalid(format!("line {}: {what}", lines.number));
+            let note = Note::from_line(&line?).ok_or_else(|| wrong("this is no note"))?;
+            if note.page >= ledger.pages {
+                let what = format!("page {} is none of its {} pages", note.page, ledger.pages);
+                return Err(wrong(&what));
+            }
+            ledger.add(note);
+            if ledger.promises.len() > NOTED_MAX {
+                return Err(wrong(&format!("it tells of more than {NOTED_MAX} pages")));
             }
         }
         Ok(ledger)
+    }
+
+    /// Refuses pages that no file has room for.
+    pub(super) fn check_pages(&self) -> Result<(), String> {
+        if self.pages > PAGES_MAX {
+            return Err(format!("{} pages are more than any file holds", self.pages));
+        }
+        Ok(())
     }
 
     /// The first line of its file.
@@ -145,14 +167,77 @@ pub struct Kept {
 }
 
 impl Ledger {
-    /// Begins its file.
+    /// Begins its file, which is on the disk when this returns. An earlier ledger may be there and
+    /// nothing else.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be made, another keeps its ledger there, or it is no ledger.
     pub fn keep_in(&self, path: &Path) -> io::Result<Kept> {
-        let mut file = File::create(path)?;
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        if file.metadata()?.is_file() {
+            if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
+                let what = "another drivelab keeps a ledger in it at this moment";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            }
+            may_be_replaced(&file)?;
+            file.set_len(0)?;
+            file.seek(SeekFrom::Start(0))?;
+        }
         file.write_all(self.head().as_bytes())?;
+        // A pipe or `/dev/null` has nothing to sync.
+        let _ = file.sync_all();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         Ok(Kept { file })
+    }
+}
+
+/// Refuses to begin a ledger in a file that holds anything but an earlier one.
+pub fn may_be_replaced(file: &File) -> io::Result<()> {
+    let mut lines = Lines { text: BufReader::new(file), number: 0 };
+    let head = lines.next().transpose().unwrap_or_else(|_| Some(String::new()));
+    match head {
+        Some(head) if Ledger::from_head(&head).is_none() => {
+            Err(invalid(format!("{NO_LEDGER}, and would be written over")))
+        }
+        None if file.metadata()?.len() > 0 => {
+            Err(invalid(format!("{NO_LEDGER}, and would be written over")))
+        }
+        _ => Ok(()),
+    }
+}
+
+const NO_LEDGER: &str = "this is no ledger of `durability`";
+
+fn invalid(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// The lines of a ledger, none longer than they may be.
+struct Lines<R> {
+    text: BufReader<R>,
+    /// The line that was read last, from 1.
+    number: u64,
+}
+
+impl<R: io::Read> Lines<R> {
+    /// The next whole line. Where a machine lost its power, a file may end in the middle of one, or
+    /// in zeros.
+    fn next(&mut self) -> Option<io::Result<String>> {
+        self.number += 1;
+        let mut line = Vec::new();
+        if let Err(error) = self.text.by_ref().take(LINE_MAX).read_until(b'\n', &mut line) {
+            return Some(Err(error));
+        }
+        if line.pop_if(|byte| *byte == b'\n').is_some() {
+            let what = |_| invalid(format!("line {}: this is no text", self.number));
+            return Some(String::from_utf8(line).map_err(what));
+        }
+        let cut_off = (line.len() as u64) < LINE_MAX || line.iter().all(|byte| *byte == 0);
+        let number = self.number;
+        (!cut_off)
+            .then(|| Err(invalid(format!("line {number}: it is longer than {LINE_MAX} bytes"))))
     }
 }
 

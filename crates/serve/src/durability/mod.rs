@@ -10,9 +10,12 @@ mod place;
 mod remote;
 mod verdict;
 
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use drivelab_core::{Rng, Span, Time};
 
-pub use ledger::{Kept, Ledger, Note, Notes};
+pub use ledger::{Kept, Ledger, Note, Notes, may_be_replaced};
 pub use page::{Found, PAGE_BYTES};
 pub use place::{ModelledPlace, Place, PlaceError, RealFile};
 pub use remote::{Remote, keep_for_others};
@@ -21,7 +24,7 @@ pub use verdict::{Verdict, verify};
 use page::Stamp;
 
 /// How much was promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Written {
     /// Pages promised, that is written and synced.
     pub promised: u64,
@@ -31,46 +34,73 @@ pub struct Written {
 
 /// What is written.
 #[derive(Debug, Clone, Copy)]
-pub struct Writing {
+pub struct Writing<'a> {
     /// Tells the pages of one run from those of another.
     pub run: u64,
     /// How many pages there are.
     pub pages: u64,
     /// When to stop.
     pub until: Time,
+    /// Stops it before that.
+    pub stop: &'a AtomicBool,
+}
+
+/// Why no more is written.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was time.
+    Time,
+    /// The user stopped it.
+    Stopped,
+    /// The drive went away, or refused.
+    Place(PlaceError),
+    /// The promises cannot be kept account of any more.
+    Notes(io::Error),
 }
 
 /// Writes and syncs random pages until the time is over or the drive goes away, and notes before
-/// each what may be there from now on, and after each what must be. With what was done comes why it
-/// ended before its time, if it did.
-///
-/// # Errors
-/// The notes cannot be kept.
+/// each what may be there from now on, and after each what must be.
 pub fn write(
     place: &mut dyn Place,
     notes: &mut dyn Notes,
-    writing: Writing,
-) -> std::io::Result<(Written, Option<PlaceError>)> {
+    writing: Writing<'_>,
+) -> (Written, Ended) {
     let mut rng = Rng::new(writing.run);
     let began = place.now();
-    let (mut promised, mut ended) = (0, None);
+    let until = began + writing.until.since(Time::ZERO);
+    let mut promised = 0;
+    let mut ended = Ended::Time;
     for sequence in 1.. {
-        if place.now() >= began + writing.until.since(Time::ZERO) {
+        if place.now() >= until || writing.pages == 0 {
             break;
         }
-        let page = rng.below(writing.pages);
-        let bytes = page::fill(Stamp { run: writing.run, page, sequence });
-        notes.note(Note { page, sequence, promised: false, at: place.now() })?;
-        if let Err(error) = place.write(page, &bytes).and_then(|()| place.sync()) {
-            ended = Some(error);
+        if writing.stop.load(Ordering::Relaxed) {
+            ended = Ended::Stopped;
             break;
         }
-        notes.note(Note { page, sequence, promised: true, at: place.now() })?;
+        let stamp = Stamp { run: writing.run, page: rng.below(writing.pages), sequence };
+        if let Err(why) = promise(place, notes, stamp) {
+            ended = why;
+            break;
+        }
         promised += 1;
     }
     let took = place.now().since(began);
-    notes.close()?;
-    Ok((Written { promised, took }, ended))
+    if let Err(error) = notes.close()
+        && matches!(ended, Ended::Time | Ended::Stopped)
+    {
+        ended = Ended::Notes(error);
+    }
+    (Written { promised, took }, ended)
+}
+
+/// Writes and syncs one page, noted before and after.
+fn promise(place: &mut dyn Place, notes: &mut dyn Notes, stamp: Stamp) -> Result<(), Ended> {
+    let Stamp { page, sequence, .. } = stamp;
+    let note = |promised, at| Note { page, sequence, promised, at };
+    notes.note(note(false, place.now())).map_err(Ended::Notes)?;
+    place.write(page, &page::fill(stamp)).and_then(|()| place.sync()).map_err(Ended::Place)?;
+    notes.note(note(true, place.now())).map_err(Ended::Notes)
 }
 
 impl Written {

@@ -1,11 +1,12 @@
-//! A page of numbered sectors, each of which says what it is.
+//! A page of labelled sectors, each of which says what it is.
+
+use drivelab_core::Rng;
+use drivelab_core::label::{self, Label, SECTOR, Sector};
 
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
-
-/// What each page is made of.
-pub(super) const SECTOR: usize = 512;
-const MAGIC: [u8; 8] = *b"dl-page1";
+/// Sectors in a page.
+const SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
 /// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,104 +19,67 @@ pub(super) struct Stamp {
 /// What was found in the place of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing but zeros, or a page of an earlier run.
+    /// Nothing of this run.
     Blank,
     /// A whole page, from this write.
     Whole {
         /// The number of the write.
         sequence: u64,
     },
-    /// Sectors of several writes, or sectors that are damaged.
-    Torn,
+    /// Whole sectors of several writes.
+    Torn {
+        /// The oldest of them; 0 where a sector holds nothing of this run.
+        oldest: u64,
+        /// The newest of them.
+        newest: u64,
+    },
+    /// A sector that is not as any write left it.
+    Damaged,
     /// Sectors that belong to another page.
     Misdirected,
 }
 
 /// The bytes of a page.
 pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(PAGE_BYTES);
-    for index in 0..PAGE_BYTES / SECTOR {
-        let mut sector = [0; SECTOR];
-        sector[..8].copy_from_slice(&MAGIC);
-        for (place, number) in
-            [stamp.run, stamp.page, stamp.sequence, index as u64].into_iter().enumerate()
-        {
-            sector[8 + 8 * place..16 + 8 * place].copy_from_slice(&number.to_le_bytes());
-        }
+    let Stamp { run, page, sequence } = stamp;
+    let mut bytes = vec![0; PAGE_BYTES];
+    for (place, sector) in (page * SECTORS..).zip(bytes.chunks_exact_mut(SECTOR)) {
         // Data that no compression makes smaller and no other page has.
-        let seed = checksum(&sector[..40]);
-        for (place, word) in sector[40..SECTOR - 8].chunks_exact_mut(8).enumerate() {
-            let number = (seed ^ place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            word.copy_from_slice(&number.to_le_bytes());
+        let mut rng = Rng::for_part(run ^ sequence.rotate_left(32), place);
+        for word in sector.chunks_exact_mut(8) {
+            word.copy_from_slice(&rng.bits().to_le_bytes());
         }
-        let sum = checksum(&sector[..SECTOR - 8]);
-        sector[SECTOR - 8..].copy_from_slice(&sum.to_le_bytes());
-        bytes.extend_from_slice(&sector);
+        label::put(sector, Label { place, generation: sequence, run });
     }
     bytes
 }
 
 /// What `bytes` are, found in the place of `page` of this run.
 pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> Found {
-    let mut found: Option<Option<u64>> = None;
-    let mut mixed = false;
-    for (index, sector) in bytes.chunks_exact(SECTOR).enumerate() {
-        let sequence = match read(sector) {
-            Sector::Blank => None,
-            Sector::Damaged => return Found::Torn,
-            Sector::Whole(stamp, _) if stamp.run != run => None,
-            Sector::Whole(stamp, place) if stamp.page != page || place != index as u64 => {
+    let (mut oldest, mut newest) = (u64::MAX, 0);
+    let mut damaged = false;
+    for (place, sector) in (page * SECTORS..).zip(bytes.chunks_exact(SECTOR)) {
+        let sequence = match label::read(sector) {
+            Sector::Intact(label) if label.run == run && label.place != place => {
                 return Found::Misdirected;
             }
-            Sector::Whole(stamp, _) => Some(stamp.sequence),
+            Sector::Intact(label) if label.run == run => label.generation,
+            Sector::Damaged => {
+                damaged = true;
+                continue;
+            }
+            // What was there before: zeros, an earlier run's, on a device anybody's.
+            Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => 0,
         };
-        mixed |= found.is_some_and(|before| before != sequence);
-        found = Some(sequence);
+        oldest = oldest.min(sequence);
+        newest = newest.max(sequence);
     }
-    match found.flatten() {
-        _ if mixed => Found::Torn,
-        None => Found::Blank,
-        Some(sequence) => Found::Whole { sequence },
+    match newest {
+        _ if damaged => Found::Damaged,
+        0 => Found::Blank,
+        sequence if oldest == newest => Found::Whole { sequence },
+        _ => Found::Torn { oldest, newest },
     }
-}
-
-/// Whether a sector, or what there is of one at the end of a file, is ours or zeros.
-pub(super) fn may_go(sector: &[u8]) -> bool {
-    let zeros = || sector.iter().all(|byte| *byte == 0);
-    zeros() || (sector.len() == SECTOR && matches!(read(sector), Sector::Whole(..)))
-}
-
-enum Sector {
-    Blank,
-    Whole(Stamp, u64),
-    Damaged,
-}
-
-fn read(sector: &[u8]) -> Sector {
-    if sector.iter().all(|byte| *byte == 0) {
-        return Sector::Blank;
-    }
-    let number = |place: usize| {
-        u64::from_le_bytes(sector[place..place + 8].try_into().expect("eight bytes"))
-    };
-    let right = sector[..8] == MAGIC && number(SECTOR - 8) == checksum(&sector[..SECTOR - 8]);
-    if !right {
-        return Sector::Damaged;
-    }
-    let stamp = Stamp { run: number(8), page: number(16), sequence: number(24) };
-    Sector::Whole(stamp, number(32))
-}
-
-/// FNV-1a of 64 bits (Fowler, Noll and Vo), eight bytes at a time and folded: a slip of any bit
-/// changes it, and more is not needed against accidents.
-fn checksum(bytes: &[u8]) -> u64 {
-    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
-    for word in bytes.chunks_exact(8) {
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-        sum = (sum ^ word).wrapping_mul(0x0100_0000_01b3);
-        sum ^= sum >> 29;
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -133,20 +97,27 @@ mod tests {
         check(&page, 4, Found::Whole { sequence: 7 });
         check(&page, 5, Found::Misdirected);
         check(&vec![0; PAGE_BYTES], 4, Found::Blank);
+        check(&vec![7; PAGE_BYTES], 4, Found::Blank);
         check(&fill(Stamp { run: 8, ..STAMP }), 4, Found::Blank);
         let newer = fill(Stamp { sequence: 8, ..STAMP });
-        check(&[&page[..512], &newer[512..]].concat(), 4, Found::Torn);
-        check(&[&page[..PAGE_BYTES - 512], &[0; 512]].concat(), 4, Found::Torn);
+        let torn = |oldest, newest| Found::Torn { oldest, newest };
+        check(&[&page[..512], &newer[512..]].concat(), 4, torn(7, 8));
+        check(&[&page[..PAGE_BYTES - 512], &[0; 512]].concat(), 4, torn(0, 7));
         check(&[&page[512..], &page[..512]].concat(), 4, Found::Misdirected);
     }
 
     #[test]
     fn a_slip_of_any_bit_is_seen() {
         let page = fill(STAMP);
-        for bit in (0..SECTOR * 8).step_by(7) {
-            let mut slipped = page.clone();
-            slipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(examine(&slipped, 9, 4), Found::Torn, "{bit}");
+        for bit in 0..512 * 8 {
+            let mut bytes = page.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(examine(&bytes, 9, 4), Found::Damaged, "bit {bit}");
         }
+    }
+
+    #[test]
+    fn every_sector_of_a_page_is_ours() {
+        assert!(fill(STAMP).chunks(SECTOR).all(label::is_ours));
     }
 }

@@ -1,15 +1,18 @@
 //! Where pages are written: a real file, or a modelled drive in virtual time.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
+use drivelab_core::label::SECTOR;
 use drivelab_core::{Device, Lba, Op, Sectors, Span, Time};
 
-use super::page::{self, PAGE_BYTES};
+use super::page::PAGE_BYTES;
 use crate::drive::{Command, Done, ServedDrive};
 use crate::store::{Choose, Data, Survival};
+
+const PAGE_SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
 /// The drive is gone, or something else is wrong with it.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +20,9 @@ pub enum PlaceError {
     /// The power was cut.
     #[error("the power was cut")]
     PowerCut,
+    /// The user stopped it.
+    #[error("it was stopped")]
+    Stopped,
     /// The system refused.
     #[error("{operation} failed")]
     Io {
@@ -38,6 +44,9 @@ pub trait Place {
     fn sync(&mut self) -> Result<(), PlaceError>;
     /// Reads a page.
     fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError>;
+    /// The first page from `page` on that may hold more than zeros, so that verifying takes as long
+    /// as there is data, whatever the size.
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError>;
 }
 
 /// A file on a real file system.
@@ -51,39 +60,6 @@ impl RealFile {
     /// Pages in an open file or block device.
     pub fn new(file: File) -> Self {
         Self { file, began: Instant::now() }
-    }
-
-    /// Whether everything in it is ours or zeros, so that nobody's data is lost if it is written.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn holds_only_ours(&mut self) -> io::Result<bool> {
-        let mut bytes = vec![0; PAGE_BYTES];
-        let mut at = 0;
-        loop {
-            let count = self.file.read_at(&mut bytes, at)?;
-            let sectors = bytes[..count].chunks(page::SECTOR);
-            if count == 0 || !sectors.into_iter().all(page::may_go) {
-                return Ok(count == 0);
-            }
-            at += count as u64;
-        }
-    }
-
-    /// Makes a file as long as `pages`; a block device has the length it has, and the pages that
-    /// fit are given back.
-    ///
-    /// # Errors
-    /// The system refuses, or not a single page fits.
-    pub fn resize(&mut self, pages: u64) -> io::Result<u64> {
-        if self.file.metadata()?.file_type().is_block_device() {
-            let fit = self.file.seek(SeekFrom::End(0))? / PAGE_BYTES as u64;
-            return Ok(pages.min(fit));
-        }
-        self.file.set_len(pages * PAGE_BYTES as u64)?;
-        // The length itself must not be what is lost.
-        self.file.sync_all()?;
-        Ok(pages)
     }
 }
 
@@ -122,6 +98,19 @@ impl Place for RealFile {
         }
         Ok(())
     }
+
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+        let failed = |source| PlaceError::Io { operation: "finding data", source };
+        match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(offset(page))) {
+            Ok(data) => Ok(Some(data / PAGE_BYTES as u64)),
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            // A device, or a file system that knows of no holes.
+            Err(_) => {
+                let end = self.file.seek(SeekFrom::End(0)).map_err(failed)?;
+                Ok((offset(page) < end).then_some(page))
+            }
+        }
+    }
 }
 
 /// A modelled drive in virtual time, whose power goes at a moment set in advance.
@@ -130,12 +119,14 @@ pub struct ModelledPlace<D> {
     drive: ServedDrive<D>,
     now: Time,
     power_goes: Option<Time>,
+    /// The pages that hold data, in order, since the power was cut.
+    data: Vec<u64>,
 }
 
 impl<D: Device> ModelledPlace<D> {
     /// A drive whose power goes at `power_goes`.
     pub fn new(drive: ServedDrive<D>, power_goes: Time) -> Self {
-        Self { drive, now: Time::ZERO, power_goes: Some(power_goes) }
+        Self { drive, now: Time::ZERO, power_goes: Some(power_goes), data: Vec::new() }
     }
 
     /// Pages that fit.
@@ -149,13 +140,25 @@ impl<D: Device> ModelledPlace<D> {
     /// The medium failed.
     pub fn cut(&mut self, choose: &mut dyn Choose) -> io::Result<Survival> {
         self.power_goes = None;
-        self.drive.cut(self.now, choose)
+        let survival = self.drive.cut(self.now, choose)?;
+        let extents = self.drive.store().extents(Lba::ZERO, self.drive.capacity(), usize::MAX)?;
+        let (mut at, mut data) = (0, Vec::new());
+        for extent in extents {
+            let end = at + extent.sectors.get();
+            let pages =
+                if extent.hole { 0..0 } else { at / PAGE_SECTORS..end.div_ceil(PAGE_SECTORS) };
+            data.extend(pages);
+            at = end;
+        }
+        data.dedup();
+        self.data = data;
+        Ok(survival)
     }
 
     fn carry_out(&mut self, op: Op, page: u64, data: Option<Data>) -> Result<(), PlaceError> {
         let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
         let flush = op == Op::Flush;
-        let count = if flush { 0 } else { PAGE_BYTES as u64 / 512 };
+        let count = if flush { 0 } else { PAGE_SECTORS };
         let (lba, sectors) = (Lba::new(page * count), Sectors::new(count));
         let command = Command { token: 0, op, lba, sectors, fua: false, data };
         let mut done: Vec<Done> = Vec::new();
@@ -194,6 +197,11 @@ impl<D: Device> Place for ModelledPlace<D> {
 
     fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
         let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
-        self.drive.read(Lba::new(page * (PAGE_BYTES as u64 / 512)), bytes).map_err(failed)
+        self.drive.read(Lba::new(page * PAGE_SECTORS), bytes).map_err(failed)
+    }
+
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+        let next = self.data.partition_point(|it| *it < page);
+        Ok(self.data.get(next).copied())
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::ledger::{Ledger, Note, Notes};
+use super::ledger::{LINE_MAX, Ledger, Note, Notes};
 
 /// Notes kept by another machine.
 #[derive(Debug)]
@@ -46,10 +46,6 @@ impl Notes for Remote {
     }
 }
 
-/// The longest line that is listened to: the head of a ledger and its notes are a few numbers, and
-/// whoever connects could send anything.
-const LINE_MAX: u64 = 1024;
-
 /// How often a keeper that hears nothing looks whether it is to stop.
 const LOOK_ROUND: Duration = Duration::from_millis(100);
 
@@ -63,6 +59,7 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
     let mut lines = Lines { stream: BufReader::new(stream), line: Vec::new() };
     let head = lines.next(stop).unwrap_or_default();
     let ledger = Ledger::from_head(&head)
+        .filter(|ledger| ledger.check_pages().is_ok())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no writer of pages"))?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;

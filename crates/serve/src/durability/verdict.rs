@@ -1,5 +1,7 @@
 //! What became of the promises.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use drivelab_core::Span;
 use serde::Serialize;
 
@@ -16,7 +18,7 @@ pub struct Verdict {
     pub survived: u64,
     /// Those that hold something older.
     pub lost: u64,
-    /// Those that hold a mixture, though nothing was being written to them.
+    /// Those of which a part is damaged or older than what was promised.
     pub torn: u64,
     /// Pages, promised or not, that hold what belongs elsewhere.
     pub misdirected: u64,
@@ -33,14 +35,23 @@ impl Verdict {
     }
 }
 
-/// Looks at every page again.
+/// Looks at every page again that was written or that holds data.
 ///
 /// # Errors
-/// The place cannot be read.
-pub fn verify(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, PlaceError> {
+/// The place cannot be read, or `stop` was set meanwhile ([`PlaceError::Stopped`]).
+pub fn verify(
+    place: &mut dyn Place,
+    ledger: &Ledger,
+    stop: &AtomicBool,
+) -> Result<Verdict, PlaceError> {
     let mut verdict = Verdict::default();
     let mut bytes = vec![0; PAGE_BYTES];
-    for number in 0..ledger.pages {
+    let mut next = 0;
+    while let Some(number) = to_look_at(place, ledger, next)? {
+        if stop.load(Ordering::Relaxed) {
+            return Err(PlaceError::Stopped);
+        }
+        next = number + 1;
         place.read(number, &mut bytes)?;
         let found = page::examine(&bytes, ledger.run, number);
         match ledger.promises.get(&number) {
@@ -52,18 +63,37 @@ pub fn verify(place: &mut dyn Place, ledger: &Ledger) -> Result<Verdict, PlaceEr
     Ok(verdict)
 }
 
+/// The first page from `next` on that was written, or holds what may belong elsewhere.
+fn to_look_at(
+    place: &mut dyn Place,
+    ledger: &Ledger,
+    next: u64,
+) -> Result<Option<u64>, PlaceError> {
+    let noted = ledger.promises.range(next..).next().map(|(page, _)| *page);
+    let data = place.data_from(next)?.filter(|page| *page < ledger.pages);
+    Ok(noted.into_iter().chain(data).min())
+}
+
 impl Verdict {
     fn count(&mut self, found: Found, promise: &Promise, ledger: &Ledger) {
         let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
-        let overwriting = promise.begun > newest_kept;
+        // A write that the ledger does not know of was begun after its end was lost.
+        let newest = match found {
+            Found::Whole { sequence } | Found::Torn { newest: sequence, .. } => sequence,
+            Found::Blank | Found::Damaged | Found::Misdirected => 0,
+        };
+        let overwriting = promise.begun.max(newest) > newest_kept;
         self.promised += u64::from(promise.kept.is_some());
         let broken = match found {
             Found::Misdirected => Some(&mut self.misdirected),
-            Found::Torn if !overwriting => Some(&mut self.torn),
+            // Where nothing was promised, nothing is missing.
+            _ if promise.kept.is_none() => None,
+            // A write in flight excuses sectors that hold it, and no others.
+            Found::Torn { oldest, .. } if oldest >= newest_kept => None,
+            // No write leaves a sector that is half of it.
+            Found::Torn { .. } | Found::Damaged => Some(&mut self.torn),
             Found::Whole { sequence } if sequence >= newest_kept => None,
-            Found::Whole { .. } => Some(&mut self.lost),
-            Found::Blank if promise.kept.is_some() => Some(&mut self.lost),
-            Found::Blank | Found::Torn => None,
+            Found::Whole { .. } | Found::Blank => Some(&mut self.lost),
         };
         match (broken, promise.kept) {
             (Some(count), kept) => {
@@ -81,6 +111,7 @@ impl Verdict {
 mod tests {
     use drivelab_core::Time;
 
+    use super::super::ledger::Note;
     use super::*;
 
     #[test]
@@ -97,12 +128,82 @@ mod tests {
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
         check(Found::Blank, 5, 5, [0, 1, 0, 0, 0]);
-        check(Found::Torn, 5, 5, [0, 0, 1, 0, 0]);
+        let torn = |oldest, newest| Found::Torn { oldest, newest };
+        check(torn(4, 5), 5, 5, [0, 0, 1, 0, 0]);
+        check(Found::Damaged, 5, 5, [0, 0, 1, 0, 0]);
         check(Found::Misdirected, 5, 5, [0, 0, 0, 1, 0]);
-        check(Found::Torn, 5, 6, [0, 0, 0, 0, 1]);
+        check(torn(5, 6), 5, 6, [0, 0, 0, 0, 1]);
+        check(Found::Damaged, 0, 6, [0, 0, 0, 0, 1]);
         check(whole(6), 5, 6, [0, 0, 0, 0, 1]);
         // A write in flight does not excuse the loss of what was promised before it.
         check(whole(4), 5, 6, [0, 1, 0, 0, 0]);
         check(Found::Blank, 0, 3, [0, 0, 0, 0, 1]);
+    }
+
+    /// A page that is still there.
+    struct Page(Vec<u8>);
+
+    impl Place for Page {
+        fn now(&self) -> Time {
+            Time::ZERO
+        }
+
+        fn write(&mut self, _: u64, _: &[u8]) -> Result<(), PlaceError> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<(), PlaceError> {
+            Ok(())
+        }
+
+        fn read(&mut self, _: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+            bytes.copy_from_slice(&self.0);
+            Ok(())
+        }
+
+        fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+            Ok((page == 0).then_some(0))
+        }
+    }
+
+    /// What becomes of a page that was kept as write 5 where its first sectors are of write
+    /// `first` and the others of write `rest`, while `begun` was under way; 0 is no write.
+    fn mixture(first: u64, rest: u64, begun: u64) -> Verdict {
+        let of = |sequence| match sequence {
+            0 => vec![0; PAGE_BYTES],
+            _ => page::fill(page::Stamp { run: 1, page: 0, sequence }),
+        };
+        let bytes = [&of(first)[..1024], &of(rest)[1024..]].concat();
+        let mut ledger = Ledger::new(1, 1);
+        ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
+        ledger.add(Note { page: 0, sequence: begun, promised: false, at: Time::ZERO });
+        verify(&mut Page(bytes), &ledger, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn a_write_in_flight_excuses_nothing_older_than_the_newest_promise() {
+        let check = |first, rest, begun, [torn, unknown]: [u64; 2]| {
+            let verdict = mixture(first, rest, begun);
+            let found = [verdict.torn, verdict.unknown];
+            assert_eq!(found, [torn, unknown], "{first} {rest} {begun}: {verdict:?}");
+        };
+        check(6, 5, 6, [0, 1]);
+        check(5, 6, 6, [0, 1]);
+        check(6, 4, 6, [1, 0]);
+        check(3, 6, 6, [1, 0]);
+        check(6, 0, 6, [1, 0]);
+        check(5, 4, 5, [1, 0]);
+        // The end of the ledger was lost: write 7 is proof of itself.
+        check(7, 5, 5, [0, 1]);
+    }
+
+    #[test]
+    fn a_damaged_sector_is_no_part_of_a_write_in_flight() {
+        let mut bytes = page::fill(page::Stamp { run: 1, page: 0, sequence: 6 });
+        bytes[700] ^= 1;
+        let mut ledger = Ledger::new(1, 1);
+        ledger.add(Note { page: 0, sequence: 5, promised: true, at: Time::ZERO });
+        ledger.add(Note { page: 0, sequence: 6, promised: false, at: Time::ZERO });
+        assert_eq!(verify(&mut Page(bytes), &ledger, &AtomicBool::new(false)).unwrap().torn, 1);
     }
 }

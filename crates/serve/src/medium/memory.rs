@@ -46,6 +46,30 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// The extents of a range in which most pages were never written: found from those that were.
+    fn few_extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> Vec<Extent> {
+        let (from, end) = (lba.get(), (lba + sectors).get());
+        let within = |page: &u64| page * PAGE < end && (page + 1) * PAGE > from;
+        let mut pages: Vec<u64> = self.pages.keys().copied().filter(within).collect();
+        pages.sort_unstable();
+        let (mut extents, mut at) = (Vec::new(), from);
+        let mut push = |end: u64, hole| {
+            if end > at {
+                push_extent(&mut extents, Extent { sectors: Sectors::new(end - at), hole });
+                at = end;
+            }
+        };
+        for page in pages {
+            push((page * PAGE).max(from), true);
+            push(((page + 1) * PAGE).min(end), false);
+        }
+        push(end, true);
+        extents.truncate(limit);
+        extents
+    }
+}
+
 impl Medium for Memory {
     fn capacity(&self) -> Sectors {
         self.capacity
@@ -100,6 +124,9 @@ impl Medium for Memory {
 
     fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
         let mut extents = Vec::new();
+        if sectors.get() / PAGE > 2 * self.pages.len() as u64 {
+            return Ok(self.few_extents(lba, sectors, limit));
+        }
         for (page, _, length) in Self::pieces(lba, sectors.get()) {
             let sectors = Sectors::new((length / SECTOR) as u64);
             let hole = !self.pages.contains_key(&page);

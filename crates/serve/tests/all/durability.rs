@@ -1,12 +1,14 @@
 //! The check of promises on modelled drives in virtual time.
 
+use std::sync::atomic::AtomicBool;
+
 use drivelab_core::{Bytes, Sectors, Span, Time};
 use drivelab_model::Drive;
 use drivelab_model::profile::Profile;
 use drivelab_model::spec::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
-    Ledger, ModelledPlace, PlaceError, Verdict, Writing, Written, verify, write,
+    Ended, Ledger, ModelledPlace, Place, PlaceError, Verdict, Writing, Written, verify, write,
 };
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
@@ -29,12 +31,13 @@ fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (Written, Verdict) 
     let power_goes = Time::ZERO + Span::from_ms(500 + seed * 37);
     let mut place = ModelledPlace::new(served, power_goes);
     let mut ledger = Ledger::new(seed, 256);
-    let writing = Writing { run: seed, pages: 256, until: Time::MAX };
-    let (written, ended) = write(&mut place, &mut ledger, writing).unwrap();
-    assert!(matches!(ended, Some(PlaceError::PowerCut)), "{ended:?}");
+    let stop = AtomicBool::new(false);
+    let writing = Writing { run: seed, pages: 256, until: Time::MAX, stop: &stop };
+    let (written, ended) = write(&mut place, &mut ledger, writing);
+    assert!(matches!(ended, Ended::Place(PlaceError::PowerCut)), "{ended:?}");
     assert_eq!(ledger.written().promised, written.promised);
     place.cut(&mut Dice::new(seed)).unwrap();
-    (written, verify(&mut place, &ledger).unwrap())
+    (written, verify(&mut place, &ledger, &stop).unwrap())
 }
 
 #[test]
@@ -67,4 +70,66 @@ fn misdirected_writes_are_told_apart_from_lost_ones() {
     let verdicts: Vec<Verdict> = (0..10).map(|seed| outcome("", Some(fault), seed).1).collect();
     assert!(verdicts.iter().all(|verdict| !verdict.is_kept()), "{verdicts:?}");
     assert!(verdicts.iter().any(|verdict| verdict.misdirected > 0), "{verdicts:?}");
+}
+
+/// Counts what is read.
+struct Counting<P>(P, u64);
+
+impl<P: Place> Place for Counting<P> {
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError> {
+        self.0.write(page, bytes)
+    }
+
+    fn sync(&mut self) -> Result<(), PlaceError> {
+        self.0.sync()
+    }
+
+    fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
+        self.1 += 1;
+        self.0.read(page, bytes)
+    }
+
+    fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
+        self.0.data_from(page)
+    }
+}
+
+#[test]
+fn verifying_takes_as_long_as_there_is_data_whatever_the_size() {
+    use drivelab_core::Device as _;
+    let device = drive("");
+    let medium = Box::new(Memory::new(device.capacity(), Bytes::mib(512)));
+    let served = ServedDrive::new(device, Store::new(medium, Sectors::new(1)), 1);
+    let mut place = ModelledPlace::new(served, Time::ZERO + Span::from_ms(500));
+    let pages = place.pages();
+    assert!(pages > 10_000_000, "a terabyte");
+    let mut ledger = Ledger::new(1, pages);
+    let stop = AtomicBool::new(false);
+    let writing = Writing { run: 1, pages, until: Time::MAX, stop: &stop };
+    let (written, _) = write(&mut place, &mut ledger, writing);
+    place.cut(&mut Dice::new(1)).unwrap();
+    let mut place = Counting(place, 0);
+    let verdict = verify(&mut place, &ledger, &stop).unwrap();
+    assert!(verdict.is_kept() && verdict.promised > 10, "{verdict:?}");
+    // A page of the store's memory is two of ours, and one write may have been under way.
+    assert!(place.1 <= 2 * (written.promised + 1), "{} reads for {written:?}", place.1);
+}
+
+#[test]
+fn writing_stops_before_the_next_page() {
+    use drivelab_core::Device as _;
+    let device = drive("");
+    let medium = Box::new(Memory::new(device.capacity(), Bytes::mib(64)));
+    let served = ServedDrive::new(device, Store::new(medium, Sectors::new(1)), 1);
+    let mut place = ModelledPlace::new(served, Time::MAX);
+    let mut ledger = Ledger::new(1, 256);
+    let stop = AtomicBool::new(true);
+    let writing = Writing { run: 1, pages: 256, until: Time::MAX, stop: &stop };
+    let (written, ended) = write(&mut place, &mut ledger, writing);
+    assert!(matches!(ended, Ended::Stopped), "{ended:?}");
+    assert_eq!(written.promised, 0);
 }

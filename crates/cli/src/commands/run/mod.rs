@@ -152,6 +152,7 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     let RunArgs { overwrite, allow_destructive, .. } = arguments;
+    measure::warn_of_unseen(&allow_destructive, ui);
     if let Some(file) = arguments.job {
         let target = arguments.target;
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);

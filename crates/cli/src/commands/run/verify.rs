@@ -73,6 +73,9 @@ impl VerifyArgs {
             StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
                 Failure::bad_request(error).hint("name the right one with `--verify-state`")
             }
+            StateError::BeingWritten { .. } => {
+                Failure::bad_request(error).hint("wait until that ends")
+            }
             StateError::Damaged { .. } => {
                 let hint = "take a copy of it that is whole, or write with `--verify` once more";
                 Failure::bad_request(error).hint(hint)

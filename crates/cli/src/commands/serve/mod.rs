@@ -187,7 +187,7 @@ impl Nature {
 fn image_is_free(path: &Path) -> Result<(), Failure> {
     output::refuse_device(path)?;
     if path.exists() {
-        measure::open_for_writing(path, &[])?;
+        measure::refuse_used(path)?;
     }
     Ok(())
 }

@@ -1,0 +1,166 @@
+//! The mark of drivelab in every 512-byte sector that it writes.
+//!
+//! One format for all that write: runs, verified runs and `durability`. The mark lies in the data
+//! and not in a name or a header, so it survives copying, works on any file system, and disappears
+//! where anybody writes data over ours. [`is_ours`] is the one answer to "may this be
+//! overwritten?".
+//!
+//! A sector whose content is checked later carries a [`Label`]:
+//!
+//! | bytes | |
+//! |---|---|
+//! | 0..8 | signature |
+//! | 8..16 | place: sectors from the beginning of the target |
+//! | 16..24 | generation: the number of the write, from 1 |
+//! | 24..32 | run |
+//! | 32..40 | checksum of the other 504 bytes |
+//! | 40..512 | data |
+//!
+//! A sector of a plain run carries only a signature, since a checksum would be paid for in each
+//! measured write.
+
+mod page;
+
+/// Bytes of a sector: the smallest unit that drives write whole or not at all.
+pub const SECTOR: usize = 512;
+
+/// Of labelled sectors; chosen once at random, no meaning.
+const LABELLED: [u8; 8] = [0x8E, 0x45, 0xF1, 0x3B, 0xA7, 0x60, 0xD2, 0x1C];
+/// Of sectors without a label; chosen once at random, no meaning.
+const PLAIN: [u8; 8] = [0xD5, 0x1B, 0x9E, 0x27, 0xC4, 0x83, 0x6A, 0xF0];
+/// 2^64 over the golden ratio, odd: multiplying by it loses nothing.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// A sector whose signature is off by no more bits than this is labelled and damaged. By chance so
+/// near lies one sector of random data in 10^9.
+const DAMAGED_BITS: u32 = 8;
+
+/// Which write a sector came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// Where it belongs, in sectors from the beginning of the target.
+    pub place: u64,
+    /// The number of the write, from 1.
+    pub generation: u64,
+    /// What tells the run from every other.
+    pub run: u64,
+}
+
+/// What a sector turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sector {
+    /// Labelled, and as it was written.
+    Intact(Label),
+    /// Labelled, and changed since.
+    Damaged,
+    /// Written without a label by a plain run.
+    Plain,
+    /// Nothing but zeros: never written, trimmed, or written by anybody.
+    Zeros,
+    /// Written by somebody else.
+    Foreign,
+}
+
+/// Labels a sector that holds its data already.
+#[inline]
+pub fn put(sector: &mut [u8], label: Label) {
+    sector[..8].copy_from_slice(&LABELLED);
+    sector[8..16].copy_from_slice(&label.place.to_le_bytes());
+    sector[16..24].copy_from_slice(&label.generation.to_le_bytes());
+    sector[24..32].copy_from_slice(&label.run.to_le_bytes());
+    let sum = checksum(sector);
+    sector[32..40].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Signs a sector whose content nobody checks later.
+#[inline]
+pub fn sign(sector: &mut [u8]) {
+    sector[..8].copy_from_slice(&PLAIN);
+}
+
+/// Reads a whole sector.
+pub fn read(sector: &[u8]) -> Sector {
+    if sector.iter().all(|byte| *byte == 0) {
+        return Sector::Zeros;
+    }
+    if sector.starts_with(&PLAIN) {
+        return Sector::Plain;
+    }
+    if page::is_marked(sector) {
+        return page::read(sector).map_or(Sector::Damaged, Sector::Intact);
+    }
+    if (word(sector, 0) ^ u64::from_le_bytes(LABELLED)).count_ones() > DAMAGED_BITS {
+        return Sector::Foreign;
+    }
+    if word(sector, 32) != checksum(sector) || !sector.starts_with(&LABELLED) {
+        return Sector::Damaged;
+    }
+    let [place, generation, run] = [8, 16, 24].map(|at| word(sector, at));
+    Sector::Intact(Label { place, generation, run })
+}
+
+/// Whether drivelab wrote this sector. Zeros prove nothing, and neither does a part of a sector.
+pub fn is_ours(sector: &[u8]) -> bool {
+    let signed = sector.starts_with(&LABELLED) || sector.starts_with(&PLAIN);
+    sector.len() == SECTOR && (signed || page::read(sector).is_some())
+}
+
+/// Whether a part of a sector, which a file may end in, is the beginning of one of ours.
+pub fn is_beginning(part: &[u8]) -> bool {
+    let length = part.len().min(LABELLED.len());
+    length > 0 && [LABELLED, PLAIN].iter().any(|signature| signature[..length] == part[..length])
+}
+
+fn word(sector: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(sector[at..at + 8].try_into().expect("eight bytes of a sector"))
+}
+
+/// Over everything but the checksum itself. Each step is one to one in the sum so far, so no change
+/// within one word of eight bytes ever goes unnoticed, and others with a chance of 2^-64.
+#[inline]
+fn checksum(sector: &[u8]) -> u64 {
+    let mut sum = GOLDEN;
+    for (number, word) in sector.chunks_exact(8).enumerate() {
+        if number != 4 {
+            let word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
+            sum = (sum ^ word).wrapping_mul(GOLDEN).rotate_left(29);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LABEL: Label = Label { place: 4711, generation: 3, run: 9 };
+
+    #[test]
+    fn a_label_is_read_back_and_any_flipped_bit_is_damage() {
+        let mut sector = [0x5A_u8; SECTOR];
+        put(&mut sector, LABEL);
+        assert_eq!(read(&sector), Sector::Intact(LABEL));
+        for bit in 0..SECTOR * 8 {
+            sector[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read(&sector), Sector::Damaged, "bit {bit}");
+            sector[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn only_what_drivelab_wrote_is_ours() {
+        let check = |sector: &[u8], kind: Sector, ours: bool| {
+            assert_eq!((read(sector), is_ours(sector)), (kind, ours));
+        };
+        check(&[0; SECTOR], Sector::Zeros, false);
+        check(&[0xFF; SECTOR], Sector::Foreign, false);
+        let mut sector = [0x5A_u8; SECTOR];
+        check(&sector, Sector::Foreign, false);
+        sign(&mut sector);
+        check(&sector, Sector::Plain, true);
+        assert!(!is_ours(&sector[..SECTOR - 1]));
+        put(&mut sector, LABEL);
+        check(&sector, Sector::Intact(LABEL), true);
+        assert!(!is_ours(b"-- a database dump"));
+        assert!(!is_ours(b""));
+    }
+}
