@@ -58,6 +58,14 @@ pub struct Settings {
     pub spin: Spin,
 }
 
+impl Settings {
+    /// Of a drive that is reached by nobody yet, without real-time scheduling.
+    pub fn new(export: Export) -> Self {
+        let (nbd, fuse, control) = (None, None, None);
+        Self { nbd, fuse, control, export, real_time: false, spin: Spin::Auto }
+    }
+}
+
 /// Lateness of which a run is void, with and without real-time scheduling: what an otherwise idle
 /// machine of two cores keeps.
 const BOUND_FIFO: Span = Span::from_us(150);

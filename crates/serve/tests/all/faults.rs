@@ -136,6 +136,22 @@ fn what_a_fault_did_is_logged_and_a_removed_one_does_nothing() {
 }
 
 #[test]
+fn strikes_are_counted_and_not_told_one_by_one() {
+    let stall = r#"{"kind": "stall", "duration_ms": 1}"#;
+    for fault in [r#"{"kind": "read-error"}"#, r#"{"kind": "latent-error"}"#, stall] {
+        let mut bench = Bench::with(fault, 1);
+        for _ in 0..20_000 {
+            bench.ask(Op::Read, 0, 1, 0);
+        }
+        let told = bench.drive.take_incidents();
+        assert!(told.len() <= 20, "{} lines for {fault}", told.len());
+        assert!(told.iter().any(|incident| incident.what.contains("10000 strikes")), "{told:?}");
+        let (_, _, strikes) = bench.drive.faults().next().unwrap();
+        assert_eq!(strikes, 20_000);
+    }
+}
+
+#[test]
 fn a_cut_tears_a_physical_sector_once() {
     for seed in 1..20 {
         let mut bench = Bench::with(r#"{"kind": "torn"}"#, seed);

@@ -154,6 +154,57 @@ fn a_client_that_takes_no_answers_is_not_heard_and_hinders_nobody() {
 }
 
 #[test]
+fn a_control_client_that_sends_on_while_its_answer_is_pending_is_not_heard() {
+    let running = Running::start("chatter");
+    let mut chatter = UnixStream::connect(&running.control).unwrap();
+    let body = r#"{"when": {"writes": 1000000}}"#;
+    let length = body.len();
+    write!(chatter, "POST /power-cut HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+    chatter.set_nonblocking(true).unwrap();
+    let more = [b'x'; 64 << 10];
+    let (mut sent, mut refused) = (0, 0);
+    while refused < 3 {
+        if let Ok(count) = chatter.write(&more) {
+            sent += count;
+        } else {
+            // Time for the server to take what it will: a full round trip of another client.
+            check_serves(&mut running.client(), 2);
+            refused += 1;
+        }
+        // What the kernel keeps for a socket, and no more.
+        assert!(sent < 4 << 20, "the server takes bytes without end");
+    }
+    running.stop();
+}
+
+#[test]
+fn through_a_socket_file_any_host_may_be_named() {
+    let running = Running::start("host");
+    let mut stream = UnixStream::connect(&running.control).unwrap();
+    let head = "GET /stats HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    running.stop();
+}
+
+#[test]
+fn the_statistics_begin_anew_when_they_are_reset() {
+    let running = Running::start("reset");
+    check_serves(&mut running.client(), 5);
+    let json = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let before = json(running.ask("POST", "/stats/reset", ""));
+    assert_eq!(before["ios"], 2, "the answer is what had been counted: {before}");
+    let after = json(running.ask("GET", "/stats", ""));
+    assert_eq!(after["ios"], 0, "{after}");
+    assert!(after["lateness_ns"]["max"].is_null(), "{after}");
+    assert!(after["since_ns"].as_u64() > before["since_ns"].as_u64(), "{after}");
+    check_serves(&mut running.client(), 6);
+    assert_eq!(running.stop().stats.ios, 2);
+}
+
+#[test]
 fn garbage_ends_its_own_connection_only() {
     let running = Running::start("garbage");
     let mut other = running.client();

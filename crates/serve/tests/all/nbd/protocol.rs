@@ -64,8 +64,31 @@ fn the_greeting_and_the_oldest_way_in_are_those_of_the_description() {
     assert_eq!(ended, Ok(0));
     assert_eq!(&out[..18], b"NBDMAGICIHAVEOPT\x00\x03");
     assert_eq!(&out[18..26], &BYTES.to_be_bytes());
-    // Has flags, flush, FUA, rotational, trim, write zeroes, DF, several connections.
-    assert_eq!(&out[26..], &(1_u16 | 4 | 8 | 16 | 32 | 64 | 128 | 256).to_be_bytes());
+    // Has flags, flush, FUA, rotational, trim, write zeroes, several connections.
+    assert_eq!(&out[26..], &(1_u16 | 4 | 8 | 16 | 32 | 64 | 256).to_be_bytes());
+}
+
+/// `NBD_FLAG_SEND_DF`.
+const SEND_DF: u16 = 128;
+
+#[test]
+fn df_is_offered_where_structured_replies_were_agreed_upon_and_nowhere_else() {
+    let info_flags = |options: &[Vec<u8>]| {
+        let (out, _) = converse([&hello(options)[..]]);
+        // NBD_INFO_EXPORT is the first NBD_REP_INFO: its flags follow type and size.
+        let magic = 0x0003_e889_0455_65a9_u64.to_be_bytes();
+        let replies = out.windows(8).enumerate().filter(|(_, window)| *window == magic);
+        let info = replies.map(|(at, _)| &out[at..]).find(|reply| reply[12..16] == [0, 0, 0, 3]);
+        u16::from_be_bytes(info.unwrap()[30..32].try_into().unwrap())
+    };
+    for way in [INFO, GO] {
+        assert_eq!(info_flags(&[go(way)]) & SEND_DF, 0);
+        assert_eq!(info_flags(&[option(STRUCTURED_REPLY, b""), go(way)]) & SEND_DF, SEND_DF);
+    }
+    let old = [option(STRUCTURED_REPLY, b""), option(EXPORT_NAME, b"")];
+    let (out, _) = converse([&hello(&old)[..]]);
+    let flags = u16::from_be_bytes(out[out.len() - 2..].try_into().unwrap());
+    assert_eq!(flags & SEND_DF, SEND_DF);
 }
 
 #[test]
