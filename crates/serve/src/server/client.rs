@@ -14,6 +14,9 @@ pub(super) const PATIENCE: Span = Span::from_secs(10);
 /// Read from one client at a time before the others get their turn.
 const TURN: usize = 256 << 10;
 
+/// The most of a control request that is kept: the longest head and body, and some to spare.
+const LONGEST_HTTP: usize = 80 << 10;
+
 /// What a connection speaks.
 #[derive(Debug)]
 pub(super) enum Protocol {
@@ -58,16 +61,22 @@ impl Client {
         idle && now >= self.opened + PATIENCE
     }
 
+    /// How many more bytes it takes from the client now.
+    fn appetite(&self) -> usize {
+        match &self.protocol {
+            Protocol::Nbd(session) => session.appetite(),
+            // One request is all that is heard; its answer may be long in coming.
+            Protocol::Http { answered: true, .. } => 0,
+            Protocol::Http { input, .. } => LONGEST_HTTP.saturating_sub(input.len()),
+        }
+    }
+
     /// Takes what the client sent; says whether it is still there.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
-        let wanted = match &self.protocol {
-            Protocol::Nbd(session) => session.appetite().min(TURN),
-            Protocol::Http { .. } => TURN,
-        };
+        let wanted = self.appetite().min(TURN).min(buffer.len());
         if wanted == 0 {
             return Ok(true);
         }
-        let wanted = wanted.min(buffer.len());
         let count = match self.stream.read(&mut buffer[..wanted]) {
             Ok(0) => return Ok(false),
             Ok(count) => count,
@@ -106,10 +115,11 @@ impl Client {
 
     /// What the loop is to wait for: input, output.
     pub(super) fn wants(&self) -> (bool, bool) {
-        match &self.protocol {
-            Protocol::Nbd(session) => (session.appetite() > 0, !session.output().is_empty()),
-            Protocol::Http { output, sent, .. } => (true, output.len() > *sent),
-        }
+        let sends = match &self.protocol {
+            Protocol::Nbd(session) => !session.output().is_empty(),
+            Protocol::Http { output, sent, .. } => output.len() > *sent,
+        };
+        (self.appetite() > 0, sends)
     }
 
     /// The control request, once it is whole; a bad one is answered here.

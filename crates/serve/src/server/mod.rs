@@ -6,7 +6,6 @@ mod block;
 mod client;
 mod endpoint;
 mod error;
-mod job;
 mod jobs;
 mod realtime;
 mod sockets;
@@ -23,22 +22,21 @@ use rustix::event::epoll;
 pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
 pub use error::ServeError;
-pub use realtime::{LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
+pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
 pub use stats::{Stats, Stopped, Summary};
 
 use crate::control::Response;
 use crate::drive::{Done, PowerCut};
-use crate::fault::Incident;
+use crate::fault::{Incident, Listed};
 use crate::fuse::Mounted;
 use crate::nbd::Export;
-use crate::table::Table;
 #[cfg(feature = "ublk")]
 use block::Block;
 use client::Client;
 use endpoint::Listener;
-use job::Job;
+use jobs::Desk;
 #[cfg(feature = "ublk")]
-pub(crate) use job::Task;
+pub(crate) use jobs::Task;
 use realtime::{Clock, Lateness, Vigil, Wakefulness};
 
 /// How a drive is served.
@@ -56,20 +54,18 @@ pub struct Settings {
     pub real_time: bool,
     /// How long before a deadline the loop stops sleeping and spins.
     pub spin: Spin,
+    /// What lateness voids a run.
+    pub lateness: LatenessBound,
 }
 
 impl Settings {
     /// Of a drive that is reached by nobody yet, without real-time scheduling.
     pub fn new(export: Export) -> Self {
         let (nbd, fuse, control) = (None, None, None);
-        Self { nbd, fuse, control, export, real_time: false, spin: Spin::Auto }
+        let lateness = LatenessBound::OfTypicalRead(Span::ZERO);
+        Self { nbd, fuse, control, export, real_time: false, spin: Spin::Auto, lateness }
     }
 }
-
-/// Lateness of which a run is void, with and without real-time scheduling: what an otherwise idle
-/// machine of two cores keeps.
-const BOUND_FIFO: Span = Span::from_us(150);
-const BOUND_NORMAL: Span = Span::from_us(500);
 
 /// Clients at once; further ones are turned away.
 const MOST_CLIENTS: usize = 256;
@@ -105,9 +101,11 @@ pub struct Server<B> {
     /// Clients whose state changed in this turn.
     touched: Vec<usize>,
     generation: u64,
-    jobs: Table<Job>,
+    desk: Desk,
     done: Vec<Done>,
     lateness: Lateness,
+    /// Since when it is counted.
+    since: Time,
     scheduling: Scheduling,
     ios: u64,
     in_flight_max: usize,
@@ -148,7 +146,7 @@ impl<B: Backend> Server<B> {
         } else {
             Scheduling::Normal("real-time scheduling was not asked for".to_owned())
         };
-        let bound = if scheduling == Scheduling::Fifo { BOUND_FIFO } else { BOUND_NORMAL };
+        let lateness = Lateness::new(settings.lateness, scheduling == Scheduling::Fifo);
         let (nbd, control) = (bind(settings.nbd.as_ref())?, bind(settings.control.as_ref())?);
         let fuse = mount(settings.fuse.as_deref(), drive.capacity().bytes())?;
         let server = Self {
@@ -166,9 +164,10 @@ impl<B: Backend> Server<B> {
             clients: Vec::new(),
             touched: Vec::new(),
             generation: 0,
-            jobs: Table::default(),
+            desk: Desk::default(),
             done: Vec::new(),
-            lateness: Lateness::new(bound),
+            lateness,
+            since: Time::ZERO,
             scheduling,
             ios: 0,
             in_flight_max: 0,
@@ -331,7 +330,10 @@ impl<B: Backend> Server<B> {
             in_flight_max: self.in_flight_max,
             lateness_ns: self.lateness.quantiles(),
             lateness_bound_ns: self.lateness.bound().ns(),
+            lateness_bound_from: self.lateness.bound_from(),
+            late: self.lateness.late(),
             valid: self.lateness.is_valid(),
+            since_ns: self.since.ns(),
             pending_bytes: self.drive.pending().get(),
             clients: self.clients.iter().flatten().count(),
             keeps_awake: self.wakefulness.is_permitted(),
@@ -340,13 +342,25 @@ impl<B: Backend> Server<B> {
         }
     }
 
+    /// Counts anew from `now` on; gives what was counted until then.
+    fn reset_stats(&mut self, now: Time) -> Stats {
+        let stats = self.stats();
+        self.lateness.reset();
+        (self.ios, self.in_flight_max, self.since) = (0, self.drive.in_flight(), now);
+        stats
+    }
+
+    fn list_faults(&mut self) -> Vec<Listed> {
+        self.drive.modelled().map(|drive| drive.list_faults()).unwrap_or_default()
+    }
+
     /// An orderly end: everything that was acknowledged, and what was on its way, is written.
     fn stop(mut self) -> io::Result<Summary> {
         #[cfg(feature = "ublk")]
         self.unplug()?;
-        let stats = self.stats();
+        let (stats, faults) = (self.stats(), self.list_faults());
         self.drive.power_off()?;
-        Ok(Summary { stopped: Stopped::Asked, stats })
+        Ok(Summary { stopped: Stopped::Asked, stats, faults })
     }
 
     fn cut_power(mut self, now: Time, report: &mut dyn FnMut(Incident)) -> io::Result<Summary> {
@@ -360,8 +374,8 @@ impl<B: Backend> Server<B> {
             // The answer fits any socket buffer; a client that has gone does not want it.
             let _ = client.send();
         }
-        let seed = cutting.cut.seed();
-        Ok(Summary { stopped: Stopped::PowerCut { survival, at: now, seed }, stats })
+        let (seed, faults) = (cutting.cut.seed(), self.list_faults());
+        Ok(Summary { stopped: Stopped::PowerCut { survival, at: now, seed }, stats, faults })
     }
 
     /// The client in `place`, if it is still the one of that generation.

@@ -6,8 +6,9 @@ use drivelab_core::Time;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::client::{Client, Protocol};
+use super::endpoint::Stream;
 use super::{Backend, Cutting, FIRST_CLIENT, MOST_CLIENTS, Modelled, Server};
-use crate::control::{self, Action, HttpRequest, Response};
+use crate::control::{self, Action, HttpRequest, Response, Via};
 use crate::drive::PowerCut;
 use crate::nbd::{Limits, Session};
 
@@ -102,9 +103,14 @@ impl<B: Backend> Server<B> {
     /// Answers a control request.
     fn control(&mut self, place: usize, generation: u64, request: &HttpRequest) {
         let now = self.clock.now();
-        let response = match control::route(now, request) {
+        let via = match self.client(place, generation).map(|client| &client.stream) {
+            Some(Stream::Unix(_)) => Via::SocketFile,
+            Some(Stream::Tcp(_)) | None => Via::Port,
+        };
+        let response = match control::route(now, via, request) {
             Err(response) => response,
             Ok(Action::Stats) => Response::ok(&self.stats()),
+            Ok(Action::ResetStats) => Response::ok(&self.reset_stats(now)),
             Ok(Action::PowerCut(_)) if self.cut.is_some() => {
                 Response::error(409, "a power cut has been asked for already")
             }
@@ -184,6 +190,6 @@ fn carry_out(drive: &mut dyn Modelled, now: Time, action: Action) -> Result<Resp
         },
         Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
         Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
-        Action::Stats => unreachable!("the caller answers it"),
+        Action::Stats | Action::ResetStats => unreachable!("the caller answers it"),
     })
 }

@@ -4,6 +4,7 @@ use drivelab_core::Time;
 use serde::Serialize;
 
 use super::realtime::LatenessNs;
+use crate::fault::Listed;
 use crate::store::Survival;
 
 /// The answer to `GET /stats`.
@@ -15,10 +16,16 @@ pub struct Stats {
     pub in_flight_max: usize,
     /// How late answers left, against when the model said they were due.
     pub lateness_ns: LatenessNs,
-    /// What the 99th percentile of lateness must not exceed.
+    /// What an answer may be late.
     pub lateness_bound_ns: u64,
-    /// Whether the run counts.
+    /// Where the bound comes from: `option`, `drive` or `host`.
+    pub lateness_bound_from: &'static str,
+    /// Answers that were later.
+    pub late: u64,
+    /// Whether the run counts: at most one answer in a hundred was later, or one alone.
     pub valid: bool,
+    /// Since when all of this was counted, from the server's beginning.
+    pub since_ns: u64,
     /// Acknowledged data that is not durable, in bytes.
     pub pending_bytes: u64,
     /// Connections that are open.
@@ -48,10 +55,12 @@ pub enum Stopped {
 }
 
 /// The end of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Summary {
     /// Why it ended.
     pub stopped: Stopped,
     /// What it did until then.
     pub stats: Stats,
+    /// The faults that were in force, with their strikes.
+    pub faults: Vec<Listed>,
 }

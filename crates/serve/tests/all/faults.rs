@@ -130,7 +130,7 @@ fn what_a_fault_did_is_logged_and_a_removed_one_does_nothing() {
         [
             "0s fault 1: added {\"kind\":\"read-error\",\"probability\":1.0}",
             "0s fault 1: read-error strikes Read at 0+1",
-            "0s fault 1: removed",
+            "0s fault 1: removed, 1 strikes",
         ]
     );
 }

@@ -32,16 +32,14 @@ impl Running {
         let (nbd, control) = (path("nbd"), path("control"));
         let settings = Settings {
             nbd: Some(Endpoint::Unix(nbd.clone())),
-            fuse: None,
             control: Some(Endpoint::Unix(control.clone())),
-            export: Export {
+            spin: Spin::Fixed(Span::ZERO),
+            ..Settings::new(Export {
                 name: "drive".into(),
                 bytes: CAPACITY.get(),
                 rotational: false,
                 sector_bytes: 512,
-            },
-            real_time: false,
-            spin: Spin::Fixed(Span::ZERO),
+            })
         };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -166,6 +164,7 @@ fn a_control_client_that_sends_on_while_its_answer_is_pending_is_not_heard() {
     while refused < 3 {
         if let Ok(count) = chatter.write(&more) {
             sent += count;
+            refused = 0;
         } else {
             // Time for the server to take what it will: a full round trip of another client.
             check_serves(&mut running.client(), 2);
