@@ -1,6 +1,6 @@
 //! `serve`: what it refuses, and why.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -134,7 +134,9 @@ fn a_drive_that_somebody_has_open_is_not_taken_away_without_a_word() {
         assert!(words.contains(word), "`{word}` is missing: {words}");
     }
     drop(open);
-    assert_eq!(server.wait().unwrap().code(), Some(0), "nothing was left to write back");
+    // Whether the kernel was done by then is not in our hands; what is said of it must be true.
+    let lost = words.contains("may be lost");
+    assert_eq!(server.wait().unwrap().code(), Some(if lost { 130 } else { 0 }), "{words}");
 }
 
 #[test]

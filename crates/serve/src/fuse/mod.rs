@@ -4,8 +4,10 @@
 //! user's choosing. Read straight from `/dev/fuse`, because answers leave in another order than
 //! requests come.
 
+mod holders;
 mod message;
 mod mount;
+mod mounts;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,6 +20,7 @@ use drivelab_core::Bytes;
 use message::{Incoming, MOST_BYTES, Parsed, opened};
 use mount::Mount;
 
+pub(crate) use holders::Holders;
 pub(crate) use message::Asked;
 
 /// What one message of the kernel needs at most.
@@ -37,7 +40,7 @@ pub(crate) struct Mounted {
     open: BTreeMap<u64, u32>,
     handles: u64,
     /// Unmounts when dropped; after the device, so that requests on their way fail at once.
-    _mount: Mount,
+    mount: Mount,
 }
 
 impl Mounted {
@@ -49,7 +52,17 @@ impl Mounted {
         let (device, mount) = Mount::new(path)?;
         rustix::io::ioctl_fionbio(&device, true)?;
         let (answer, open) = (Vec::new(), BTreeMap::new());
-        Ok(Self { device: device.into(), bytes, answer, open, handles: 0, _mount: mount })
+        Ok(Self { device: device.into(), bytes, answer, open, handles: 0, mount })
+    }
+
+    /// Whether somebody has it open.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Who has it open, as far as the system tells.
+    pub(crate) fn holders(&self) -> Holders {
+        Holders::of(self.mount.path(), self.open.values().copied())
     }
 
     /// What becomes readable when the kernel asks for something.

@@ -40,8 +40,8 @@ mod reply {
 const INFO_EXPORT: u16 = 0;
 const INFO_BLOCK_SIZE: u16 = 3;
 
-/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES` and `CAN_MULTI_CONN`: all
-/// connections see one drive, so a flush on one covers what completed on all.
+/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES` and `CAN_MULTI_CONN`:
+/// all connections see one drive, so a flush on one covers what completed on all.
 const TRANSMISSION_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 256;
 const ROTATIONAL: u16 = 16;
 /// Must be clear where structured replies were not agreed upon: only those can be kept whole.

@@ -34,22 +34,28 @@ pub(super) struct Client {
     pub(super) opened: Time,
     /// When the answers that are in the output were due.
     pub(super) due: Vec<Time>,
+    /// Bytes went either way since this was last looked at, and when they last did.
+    pub(super) moved: bool,
+    pub(super) progress: Time,
     /// What the loop waits for on it: input, output.
     pub(super) interest: (bool, bool),
 }
 
 impl Client {
     pub(super) fn nbd(stream: Stream, generation: u64, now: Time, session: Session) -> Self {
-        let protocol = Protocol::Nbd(Box::new(session));
-        let (due, interest) = (Vec::new(), (false, false));
-        Self { stream, generation, protocol, opened: now, due, interest }
+        Self::new(stream, generation, now, Protocol::Nbd(Box::new(session)))
     }
 
     pub(super) fn http(stream: Stream, generation: u64, now: Time) -> Self {
         let (input, output) = (Vec::new(), Vec::new());
         let protocol = Protocol::Http { input, output, sent: 0, answered: false };
-        let (due, interest) = (Vec::new(), (false, false));
-        Self { stream, generation, protocol, opened: now, due, interest }
+        Self::new(stream, generation, now, protocol)
+    }
+
+    fn new(stream: Stream, generation: u64, now: Time, protocol: Protocol) -> Self {
+        let (due, interest, moved) = (Vec::new(), (false, false), false);
+        let (opened, progress) = (now, now);
+        Self { stream, generation, protocol, opened, due, moved, progress, interest }
     }
 
     /// Whether it has been here for long without having asked for anything.
@@ -83,6 +89,7 @@ impl Client {
             Err(error) if is_passing(&error) => return Ok(true),
             Err(error) => return Err(error),
         };
+        self.moved = true;
         match &mut self.protocol {
             Protocol::Nbd(session) => session.feed(&buffer[..count]),
             Protocol::Http { input, .. } => input.extend_from_slice(&buffer[..count]),
@@ -106,6 +113,7 @@ impl Client {
                 Err(error) if is_passing(&error) => return Ok(()),
                 Err(error) => return Err(error),
             };
+            self.moved = true;
             match &mut self.protocol {
                 Protocol::Nbd(session) => session.sent(count),
                 Protocol::Http { sent, .. } => *sent += count,

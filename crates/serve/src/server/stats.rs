@@ -3,6 +3,7 @@
 use drivelab_core::Time;
 use serde::Serialize;
 
+use super::farewell::TakenAway;
 use super::realtime::LatenessNs;
 use crate::fault::Listed;
 use crate::store::Survival;
@@ -30,6 +31,8 @@ pub struct Stats {
     pub pending_bytes: u64,
     /// Connections that are open.
     pub clients: usize,
+    /// Bytes of requests and replies that are kept for them.
+    pub clients_bytes: usize,
     /// Whether the host's processors are kept from sleeping while requests come.
     pub keeps_awake: bool,
     /// How long before a deadline the loop now wakes up and spins.
@@ -63,4 +66,6 @@ pub struct Summary {
     pub stats: Stats,
     /// The faults that were in force, with their strikes.
     pub faults: Vec<Listed>,
+    /// The drive's file was open when it was unmounted.
+    pub taken_away: Option<TakenAway>,
 }

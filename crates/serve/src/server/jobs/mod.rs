@@ -119,13 +119,13 @@ impl<B: Backend> Server<B> {
         request: &nbd::Request,
         done: &Done,
     ) -> io::Result<()> {
-        let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) else {
+        let place_of = self.clients.get_mut(place).and_then(Option::as_mut);
+        let client = place_of.filter(|client| client.generation == generation);
+        let Some(client) = client else {
+            self.memory.forget(nbd::weight(request));
             return Ok(());
         };
         let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
-        if client.generation != generation {
-            return Ok(());
-        }
         match done.result {
             Err(error) => session.reply_error(request, wire_error(error)),
             Ok(()) if request.kind == Kind::Read => {

@@ -27,6 +27,10 @@ struct Running {
 
 impl Running {
     fn start(test: &str) -> Self {
+        Self::start_with(test, Bytes::mib(256))
+    }
+
+    fn start_with(test: &str, client_memory: Bytes) -> Self {
         let folder = std::env::temp_dir();
         let path = |what| folder.join(format!("drivelab-{}-{test}-{what}", std::process::id()));
         let (nbd, control) = (path("nbd"), path("control"));
@@ -34,6 +38,7 @@ impl Running {
             nbd: Some(Endpoint::Unix(nbd.clone())),
             control: Some(Endpoint::Unix(control.clone())),
             spin: Spin::Fixed(Span::ZERO),
+            client_memory,
             ..Settings::new(Export {
                 name: "drive".into(),
                 bytes: CAPACITY.get(),
@@ -201,6 +206,38 @@ fn the_statistics_begin_anew_when_they_are_reset() {
     assert!(after["since_ns"].as_u64() > before["since_ns"].as_u64(), "{after}");
     check_serves(&mut running.client(), 6);
     assert_eq!(running.stop().stats.ios, 2);
+}
+
+#[test]
+fn what_all_clients_hold_is_bounded_and_a_small_one_is_served_all_the_same() {
+    let memory = Bytes::mib(8);
+    let running = Running::start_with("memory", memory);
+    // Each asks for megabytes and takes no answer.
+    let greedy: Vec<UnixStream> = (0..40)
+        .map(|_| {
+            let mut stream = running.client();
+            stream.set_nonblocking(true).unwrap();
+            let asked = request(READ, 0, 1, 0, 2 << 20).repeat(20);
+            let _ = stream.write(&asked).unwrap();
+            stream
+        })
+        .collect();
+    let mut polite = running.client();
+    for byte in 0..50 {
+        check_serves(&mut polite, byte);
+    }
+    let stats: serde_json::Value = serde_json::from_str(&running.ask("GET", "/stats", "")).unwrap();
+    let held = stats["clients_bytes"].as_u64().unwrap();
+    // 41 clients with 256 KiB of their own.
+    assert!(held <= memory.get() + 41 * (256 << 10), "{held}");
+    assert!(held > 4 << 20, "they were served as far as there was room: {held}");
+    drop(greedy);
+    // What they held is there for others.
+    polite.write_all(&request(READ, 0, 9, 0, 4 << 20)).unwrap();
+    let mut reply = vec![0; 16 + (4 << 20)];
+    polite.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[8..16], 9_u64.to_be_bytes());
+    running.stop();
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn block_status_is_told_once_it_was_agreed_upon() {
 fn what_one_connection_has_under_way_is_bounded() {
     let export =
         Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
-    let limits = Limits { requests: 4, bytes: 1 << 20 };
+    let limits = Limits { requests: 4, bytes: 1 << 20, own: 1 << 20 };
     let mut session = Session::new(export, limits);
     let greeting = session.output().len();
     session.sent(greeting);
@@ -198,6 +198,42 @@ fn what_one_connection_has_under_way_is_bounded() {
     session.reply_read(&taken[2]);
     assert!(matches!(session.next_request(), Ok(Some(Request { cookie: 4, .. }))));
     assert_eq!(session.in_flight(), 4);
+}
+
+#[test]
+fn a_large_request_is_taken_once_memory_was_lent_for_it() {
+    let export =
+        Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
+    const HEADER: usize = 28;
+    let limits = Limits { own: 64 << 10, ..Limits::default() };
+    for (kind, payload) in [(READ, 0), (WRITE, 512 << 10)] {
+        let mut session = Session::new(export.clone(), limits);
+        session.feed(&hello(&[go(GO)]));
+        assert_eq!(session.next_request(), Ok(None));
+        let greeting = session.output().len();
+        session.sent(greeting);
+        session.feed(&request(kind, 0, 1, 0, 512 << 10));
+        assert_eq!(session.next_request(), Ok(None));
+        let short = session.shortage();
+        assert!(short >= (448 << 10) && short < 512 << 10, "{short}");
+        assert_eq!(session.appetite(), 0, "nothing more is read before it is funded");
+        session.lend(short);
+        assert_eq!((session.shortage(), session.surplus()), (0, 0));
+        if payload > 0 {
+            assert!(session.appetite() >= payload);
+            session.feed(&vec![7; payload]);
+        }
+        let request = session.next_request().unwrap().unwrap();
+        assert_eq!(session.surplus(), HEADER, "the data is used");
+        answer(&mut session, &request);
+        let count = session.output().len();
+        session.sent(count);
+        assert_eq!((session.surplus(), session.held()), (short - HEADER, 0));
+        assert_eq!(session.surplus(), 0, "it is given back once");
+        // What is small needs no loan.
+        session.feed(&super::wire::request(READ, 0, 2, 0, 4096));
+        assert!(session.next_request().unwrap().is_some());
+    }
 }
 
 /// Bytes of which some are messages.
