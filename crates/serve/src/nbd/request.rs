@@ -100,12 +100,13 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
 }
 
 /// What the request at the front of the input needs: bytes of its message, and of memory beside it
-/// once it is taken. `None` while its header is not there, or if it will be refused.
-pub(super) fn cost(input: &[u8]) -> Option<(usize, usize)> {
+/// once it is taken. `None` while its header is not there.
+pub(super) fn cost(input: &[u8], export: &Export, agreed: Agreed) -> Option<(usize, usize)> {
     let header = Header::read(input)?;
     let length = usize::try_from(header.length.min(MOST_BYTES)).ok()?;
+    let refused = header.magic != REQUEST_MAGIC || header.refusal(export, agreed).is_some();
     match header.kind {
-        _ if header.magic != REQUEST_MAGIC => None,
+        _ if refused && header.kind != command::WRITE => Some((HEADER, 0)),
         command::WRITE => Some((HEADER + length, 0)),
         command::READ => Some((HEADER, length)),
         command::WRITE_ZEROES => Some((HEADER, length.min(ZERO_PIECE))),

@@ -101,7 +101,7 @@ impl Session {
     /// What it holds and the next request, with its data, needs.
     fn claim(&self) -> usize {
         let next = match self.phase {
-            Phase::Transmission(_) => request::cost(self.input.peek()),
+            Phase::Transmission(agreed) => request::cost(self.input.peek(), &self.export, agreed),
             Phase::Handshake(_) => None,
         };
         let (message, weight) = next.unwrap_or((0, 0));

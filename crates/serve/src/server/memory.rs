@@ -22,6 +22,8 @@ pub(super) struct Memory {
     orphans: usize,
     /// Some client waits for a loan.
     unfunded: bool,
+    /// Something may have been given back since it was last shared out.
+    returned: bool,
     /// Where the next round of loans begins, so that none is always the last.
     begins: usize,
 }
@@ -39,6 +41,7 @@ impl Memory {
     /// A request of a client that has gone is done.
     pub(super) fn forget(&mut self, bytes: usize) {
         self.orphans -= bytes;
+        self.returned = true;
     }
 }
 
@@ -86,15 +89,22 @@ impl<B: Backend> Server<B> {
         true
     }
 
-    /// Has those try again that wait for a loan.
-    pub(super) fn retry_unfunded(&mut self) {
-        if !std::mem::take(&mut self.memory.unfunded) || self.clients.is_empty() {
-            return;
+    /// Notes that a client which had a loan has taken or sent something.
+    pub(super) fn note_return(&mut self, place: usize) {
+        let client = self.clients[place].as_mut().and_then(session);
+        self.memory.returned |= client.is_some_and(|session| session.lent() > 0);
+    }
+
+    /// Lends to those who wait what was given back meanwhile; gives one who can go on.
+    pub(super) fn fund_next(&mut self) -> Option<usize> {
+        if !self.memory.unfunded || !std::mem::take(&mut self.memory.returned) {
+            return None;
         }
-        let count = self.clients.len();
+        self.memory.unfunded = false;
+        let count = self.clients.len().max(1);
         self.memory.begins = (self.memory.begins + 1) % count;
         let mut free = self.free_memory();
-        for step in 0..count {
+        for step in 0..self.clients.len() {
             let place = (self.memory.begins + step) % count;
             let Some(session) = self.clients[place].as_mut().and_then(session) else { continue };
             let short = session.shortage();
@@ -109,6 +119,7 @@ impl<B: Backend> Server<B> {
             session.lend(short);
             self.touched.push(place);
         }
+        self.touched.pop()
     }
 
     /// Ends a connection; what it asked for is still done.
@@ -119,6 +130,7 @@ impl<B: Backend> Server<B> {
             Protocol::Http { .. } => None,
         }) {
             self.memory.orphans += session.in_flight_bytes();
+            self.memory.returned = true;
         }
     }
 

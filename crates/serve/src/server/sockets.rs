@@ -182,8 +182,7 @@ impl<B: Backend> Server<B> {
 
     /// Sends what is to be sent, and waits for what each client may do next.
     pub(super) fn settle_touched(&mut self) -> io::Result<()> {
-        self.retry_unfunded();
-        while let Some(place) = self.touched.pop() {
+        while let Some(place) = self.touched.pop().or_else(|| self.fund_next()) {
             let Some(client) = self.clients[place].as_mut() else { continue };
             if client.send().is_err() || client.is_finished() {
                 self.hang_up(place);
@@ -196,6 +195,7 @@ impl<B: Backend> Server<B> {
                 }
                 self.vigil.answered(now);
             }
+            self.note_return(place);
             // Room that was made may let requests through that came earlier.
             self.hear(place)?;
             self.watch(place)?;

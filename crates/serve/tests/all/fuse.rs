@@ -130,9 +130,9 @@ fn every_size_and_alignment_is_answered_as_by_a_file() {
 
 #[test]
 fn neighbours_within_a_sector_do_not_overwrite_each_other() {
-    let Some(running) = Running::start("neighbours") else { return };
     const WRITERS: usize = 8;
     const PIECE: usize = 100;
+    let Some(running) = Running::start("neighbours") else { return };
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let file = running.open(OFlags::empty());

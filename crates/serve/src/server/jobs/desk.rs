@@ -56,7 +56,7 @@ impl Desk {
     }
 
     /// The next command of a job, after one is done.
-    pub(super) fn next(&mut self, token: u64, found: Option<Sector>) -> Option<Command> {
+    pub(super) fn next(&mut self, token: u64, found: Option<&Sector>) -> Option<Command> {
         self.jobs.get_mut(token).next(token, found)
     }
 
@@ -113,10 +113,12 @@ mod tests {
             let mut answers = Vec::new();
             self.drive.advance(self.now, &mut answers).unwrap();
             for done in answers {
-                let mut found = None;
-                if self.desk.reads_edge(done.token) {
-                    self.drive.read(done.lba, found.insert([0; 512])).unwrap();
+                let mut sector = [0; 512];
+                let reads_edge = self.desk.reads_edge(done.token);
+                if reads_edge {
+                    self.drive.read(done.lba, &mut sector).unwrap();
                 }
+                let found = reads_edge.then_some(&sector);
                 if let Some(next) = self.desk.next(done.token, found) {
                     self.drive.submit(self.now, next).unwrap();
                     continue;

@@ -157,7 +157,7 @@ impl Job {
 
     /// The next command after one is done, if there is another; `found` is the sector of an edge
     /// that was read.
-    pub(super) fn next(&mut self, token: u64, found: Option<Sector>) -> Option<Command> {
+    pub(super) fn next(&mut self, token: u64, found: Option<&Sector>) -> Option<Command> {
         let count = self.edges().len();
         self.step = match self.step {
             Step::ReadEdge(edge) => {
@@ -165,7 +165,7 @@ impl Job {
                 if self.task != Task::Write {
                     return Some(self.write_edge(token, edge, found));
                 }
-                self.put_back(edge, &found);
+                self.put_back(edge, found);
                 if edge + 1 < count { Step::ReadEdge(edge + 1) } else { Step::Body }
             }
             Step::WriteEdge(edge) if edge + 1 < count => Step::ReadEdge(edge + 1),
@@ -196,11 +196,12 @@ impl Job {
         into[part.end..].copy_from_slice(&found[part.end..]);
     }
 
-    fn write_edge(&mut self, token: u64, edge: usize, mut found: Sector) -> Command {
+    fn write_edge(&mut self, token: u64, edge: usize, found: &Sector) -> Command {
         self.step = Step::WriteEdge(edge);
-        found[self.part(edge)].fill(0);
+        let mut sector_data = Box::new(*found);
+        sector_data[self.part(edge)].fill(0);
         let sector = self.edges()[edge];
-        let data = Some(Data::Bytes(Box::new(found)));
+        let data = Some(Data::Bytes(sector_data));
         self.of(token, Op::Write, sector..sector + 1, data)
     }
 

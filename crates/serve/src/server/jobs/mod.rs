@@ -87,11 +87,12 @@ impl<B: Backend> Server<B> {
     /// A command is done: the next of its job, or the answer.
     pub(super) fn finish(&mut self, now: Time, done: Done) -> io::Result<()> {
         if done.result.is_ok() {
-            let mut found = None;
-            if self.desk.reads_edge(done.token) {
-                let sector = found.insert([0; 512]);
-                self.drive.take_read(&done, sector)?;
+            let mut sector = [0; 512];
+            let reads_edge = self.desk.reads_edge(done.token);
+            if reads_edge {
+                self.drive.take_read(&done, &mut sector)?;
             }
+            let found = reads_edge.then_some(&sector);
             if let Some(next) = self.desk.next(done.token, found) {
                 return self.submit(now, next);
             }

@@ -164,7 +164,7 @@ fn a_control_client_that_sends_on_while_its_answer_is_pending_is_not_heard() {
     let length = body.len();
     write!(chatter, "POST /power-cut HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
     chatter.set_nonblocking(true).unwrap();
-    let more = [b'x'; 64 << 10];
+    let more = vec![b'x'; 64 << 10];
     let (mut sent, mut refused) = (0, 0);
     while refused < 3 {
         if let Ok(count) = chatter.write(&more) {

@@ -202,9 +202,9 @@ fn what_one_connection_has_under_way_is_bounded() {
 
 #[test]
 fn a_large_request_is_taken_once_memory_was_lent_for_it() {
+    const HEADER: usize = 28;
     let export =
         Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
-    const HEADER: usize = 28;
     let limits = Limits { own: 64 << 10, ..Limits::default() };
     for (kind, payload) in [(READ, 0), (WRITE, 512 << 10)] {
         let mut session = Session::new(export.clone(), limits);
@@ -215,7 +215,7 @@ fn a_large_request_is_taken_once_memory_was_lent_for_it() {
         session.feed(&request(kind, 0, 1, 0, 512 << 10));
         assert_eq!(session.next_request(), Ok(None));
         let short = session.shortage();
-        assert!(short >= (448 << 10) && short < 512 << 10, "{short}");
+        assert!((448 << 10..512 << 10).contains(&short), "{short}");
         assert_eq!(session.appetite(), 0, "nothing more is read before it is funded");
         session.lend(short);
         assert_eq!((session.shortage(), session.surplus()), (0, 0));
