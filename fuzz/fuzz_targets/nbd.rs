@@ -41,6 +41,10 @@ impl Server {
         loop {
             match self.session.next_request() {
                 Err(_) => return false,
+                Ok(None) if self.session.shortage() > 0 => {
+                    self.session.lend(self.session.shortage());
+                    assert_eq!(self.session.shortage(), 0);
+                }
                 Ok(None) if self.late.is_empty() => return true,
                 Ok(None) => {
                     let request = self.late.remove(0);
@@ -58,13 +62,14 @@ impl Server {
             }
             assert!(self.session.output().len() <= 32 << 10);
             self.session.sent(self.session.output().len().div_ceil(2));
+            assert!(self.session.surplus() <= 64 << 20);
         }
     }
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let export = Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 512 };
-    let limits = Limits { requests: REQUESTS, bytes: 16 << 10 };
+    let limits = Limits { requests: REQUESTS, bytes: 16 << 10, own: 1 << 10 };
     let mut server = Server { session: Session::new(export, limits), late: Vec::new() };
     // The first byte says in pieces of which size the rest arrives, the second what is given: the
     // flags alone, a whole handshake, or also the magic in front of each request.

@@ -1,8 +1,11 @@
 //! `serve`: what it refuses, and why.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command};
 
-use crate::common::{begin, drivelab, file, folder};
+use crate::common::{begin, command, drivelab, file, folder};
 
 #[test]
 fn a_drive_faster_than_this_host_wakes_up_is_refused_with_the_floor() {
@@ -71,6 +74,149 @@ fn what_another_server_has_is_not_taken_from_it() {
         &["serve", "null", "--size", "2M", "--nbd", "unix:sock", "--image", "image"],
     )
     .failed(2, &["holds 1048576 bytes", "another image"]);
+}
+
+/// A server that is ready, and the rest of what it says; `None` where this host has no FUSE.
+#[expect(clippy::print_stderr, reason = "what is left out is said")]
+fn serve_file(folder: &Path, more: &[&str]) -> Option<(Child, impl BufRead + use<>)> {
+    let arguments = ["serve", "null", "--size", "1M", "--fuse", "drive", "--control", "unix:c"];
+    let mut server = begin(folder, &[&arguments[..], more].concat());
+    let mut said = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    if line.starts_with("serving null") {
+        while !line.contains("control") {
+            said.read_line(&mut line).unwrap();
+        }
+        return Some((server, said));
+    }
+    eprintln!("LEFT OUT: this host does not let us mount: {line}");
+    server.wait().unwrap();
+    None
+}
+
+fn signal(name: &str, server: &Child) {
+    let kill = format!("kill -{name} {}", server.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+}
+
+#[test]
+fn what_a_killed_server_left_mounted_is_cleared_by_the_next() {
+    let folder = folder();
+    let Some((mut first, _)) = serve_file(folder.path(), &[]) else { return };
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let dead = std::fs::metadata(folder.path().join("drive")).unwrap_err();
+    assert_eq!(dead.kind(), std::io::ErrorKind::NotConnected);
+    let (mut second, _) = serve_file(folder.path(), &[]).expect("it was possible before");
+    let size = std::fs::metadata(folder.path().join("drive")).unwrap().len();
+    assert_eq!(size, 1 << 20);
+    // The drive of a living server is not buried under another.
+    let third = ["serve", "null", "--size", "1M", "--fuse", "drive"];
+    drivelab(folder.path(), &third).failed(3, &["cannot mount", "another server", "another place"]);
+    signal("TERM", &second);
+    assert!(second.wait().unwrap().success());
+    assert!(!std::fs::metadata(folder.path().join("drive")).is_ok_and(|meta| meta.len() > 0));
+}
+
+#[test]
+fn a_drive_that_somebody_has_open_is_not_taken_away_without_a_word() {
+    let folder = folder();
+    let Some((mut server, mut said)) = serve_file(folder.path(), &["--grace", "50ms"]) else {
+        return;
+    };
+    let open = std::fs::File::open(folder.path().join("drive")).unwrap();
+    signal("INT", &server);
+    let mut words = String::new();
+    said.read_to_string(&mut words).unwrap();
+    let here = format!("({})", std::process::id());
+    for word in ["still open", &here, "taken away", "Ctrl-C"] {
+        assert!(words.contains(word), "`{word}` is missing: {words}");
+    }
+    drop(open);
+    // Whether the kernel was done by then is not in our hands; what is said of it must be true.
+    let lost = words.contains("may be lost");
+    assert_eq!(server.wait().unwrap().code(), Some(if lost { 130 } else { 0 }), "{words}");
+}
+
+#[test]
+fn a_server_ends_at_once_when_what_it_waited_for_is_closed() {
+    let folder = folder();
+    // Without the closing it would wait for an hour.
+    let Some((mut server, mut said)) = serve_file(folder.path(), &["--grace", "1h"]) else {
+        return;
+    };
+    let open = std::fs::File::open(folder.path().join("drive")).unwrap();
+    signal("TERM", &server);
+    let mut words = String::new();
+    said.read_line(&mut words).unwrap();
+    drop(open);
+    said.read_to_string(&mut words).unwrap();
+    assert!(words.contains("still open") && !words.contains("taken away"), "{words}");
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_file_where_the_socket_is_to_be_is_no_server() {
+    let folder = folder();
+    file(folder.path(), "plain", "data");
+    drivelab(folder.path(), &["serve", "null", "--nbd", "unix:plain"])
+        .failed(3, &["cannot listen at unix:plain", "not a socket", "name another"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("plain")).unwrap(), "data");
+}
+
+#[test]
+fn a_server_without_descriptors_left_serves_again_when_there_are_some() {
+    let folder = folder();
+    let mut limited = Command::new("sh");
+    let serve =
+        command(folder.path(), &["serve", "null", "--nbd", "unix:n", "--control", "unix:c"]);
+    let program = serve.get_program().to_str().unwrap();
+    let arguments: Vec<_> = serve.get_args().map(|one| one.to_str().unwrap()).collect();
+    let line = format!("ulimit -n 20; exec {program} {}", arguments.join(" "));
+    limited.args(["-c", &line]).current_dir(folder.path()).stderr(std::process::Stdio::piped());
+    let mut server = limited.spawn().unwrap();
+    let mut said = BufReader::new(server.stderr.take().unwrap());
+    let mut words = String::new();
+    while !words.contains("control") {
+        said.read_line(&mut words).unwrap();
+    }
+    let idle: Vec<UnixStream> =
+        (0..40).map(|_| UnixStream::connect(folder.path().join("n")).unwrap()).collect();
+    drop(idle);
+    let mut control = UnixStream::connect(folder.path().join("c")).unwrap();
+    control.write_all(b"GET /stats HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    control.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    signal("TERM", &server);
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn lateness_is_judged_by_what_the_drive_takes_or_by_what_is_asked_for() {
+    let folder = folder();
+    let bound = |more: &[&str]| {
+        let arguments = ["serve", "seagate-st31000333as", "--nbd", "unix:n", "--control", "unix:c"];
+        let mut server = begin(folder.path(), &[&arguments[..], more].concat());
+        let mut said = BufReader::new(server.stderr.take().unwrap());
+        let mut words = String::new();
+        while !words.contains("control") {
+            said.read_line(&mut words).unwrap();
+        }
+        let mut control = UnixStream::connect(folder.path().join("c")).unwrap();
+        control.write_all(b"GET /stats HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        control.read_to_string(&mut answer).unwrap();
+        signal("TERM", &server);
+        assert!(server.wait().unwrap().success());
+        let body = answer.split("\r\n\r\n").nth(1).unwrap();
+        let stats: serde_json::Value = serde_json::from_str(body).unwrap();
+        stats["lateness_bound_ns"].as_u64().unwrap()
+    };
+    // A twentieth of some 12.6 ms.
+    assert!((600_000..700_000).contains(&bound(&[])));
+    assert_eq!(bound(&["--lateness-bound", "5ms"]), 5_000_000);
 }
 
 #[test]

@@ -18,6 +18,11 @@ impl<T> Table<T> {
         self.entries.len() - self.free.len()
     }
 
+    /// The entries, by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().flatten()
+    }
+
     pub(crate) fn insert(&mut self, entry: T) -> u64 {
         if let Some(number) = self.free.pop() {
             *self.slot(number) = Some(entry);

@@ -39,10 +39,14 @@ impl Served {
         let settings = Settings {
             nbd: Some(Endpoint::Unix(nbd.clone())),
             fuse: file.then(|| folder.path().join("drive")),
-            control: None,
-            export: Export { name: "drive".into(), bytes: 0, rotational: true, sector_bytes: 512 },
             real_time: spin.is_some(),
             spin: spin.unwrap_or(Spin::Fixed(Span::ZERO)),
+            ..Settings::new(Export {
+                name: "drive".into(),
+                bytes: 0,
+                rotational: true,
+                sector_bytes: 512,
+            })
         };
         let stop = Arc::new(AtomicBool::new(false));
         let (kind, stopped) = (kind.clone(), Arc::clone(&stop));

@@ -14,6 +14,8 @@ use crate::fault::{Fault, FaultId};
 pub enum Action {
     /// How the drive is doing.
     Stats,
+    /// Count anew from now on.
+    ResetStats,
     /// Cut the power; the answer comes when it is cut.
     PowerCut(PowerCut),
     /// The faults in force.
@@ -66,15 +68,25 @@ impl Response {
     }
 }
 
+/// How a request reached us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// A socket file: whoever may open it may ask, under any name.
+    SocketFile,
+    /// A TCP port of this machine, which a browser reaches for any page.
+    Port,
+}
+
 /// What a request that came at `now` asks for, or the answer that refuses it.
-pub fn route(now: Time, request: &HttpRequest) -> Result<Action, Response> {
-    if !request.is_local() {
+pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Response> {
+    if via == Via::Port && !request.is_local() {
         let what = "the Host or Origin header names another machine: only local programs may ask";
         return Err(Response::error(403, what));
     }
     let bad = |what: String| Response::error(400, &what);
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/stats") => Ok(Action::Stats),
+        ("POST", "/stats/reset") => Ok(Action::ResetStats),
         ("GET", "/faults") => Ok(Action::ListFaults),
         ("POST", "/power-cut") => {
             PowerCut::from_json(now, &request.body).map(Action::PowerCut).map_err(bad)
@@ -87,10 +99,11 @@ pub fn route(now: Time, request: &HttpRequest) -> Result<Action, Response> {
             let unknown = |_| Response::error(404, "a fault has a number: DELETE /faults/1");
             number.map(Action::RemoveFault).map_err(unknown)
         }
-        (_, "/stats" | "/faults" | "/power-cut") => {
-            Err(Response::error(405, "GET /stats, GET or POST /faults, POST /power-cut"))
+        (_, "/stats" | "/stats/reset" | "/faults" | "/power-cut") => {
+            let what = "GET /stats, POST /stats/reset, GET or POST /faults, POST /power-cut";
+            Err(Response::error(405, what))
         }
-        _ => Err(Response::error(404, "there are /stats, /power-cut and /faults")),
+        _ => Err(Response::error(404, "there are /stats, /stats/reset, /power-cut and /faults")),
     }
 }
 
@@ -99,12 +112,22 @@ mod tests {
     use super::*;
 
     fn outcome(method: &str, path: &str, host: &str, body: &str) -> Result<String, u16> {
+        outcome_via(Via::Port, method, path, host, body)
+    }
+
+    fn outcome_via(
+        via: Via,
+        method: &str,
+        path: &str,
+        host: &str,
+        body: &str,
+    ) -> Result<String, u16> {
         let length = body.len();
         let text = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         let request = parse(text.as_bytes()).unwrap().unwrap();
-        let action = route(Time::ZERO, &request).map_err(|response| response.status)?;
+        let action = route(Time::ZERO, via, &request).map_err(|response| response.status)?;
         Ok(format!("{action:?}").split(['(', ' ']).next().unwrap().to_owned())
     }
 
@@ -115,8 +138,11 @@ mod tests {
             assert_eq!(found, expected.map(str::to_owned), "{method} {path} {body}");
         };
         check("GET", "/stats", "", Ok("Stats"));
+        check("POST", "/stats/reset", "", Ok("ResetStats"));
+        check("GET", "/stats/reset", "", Err(405));
         check("GET", "/faults", "", Ok("ListFaults"));
         check("POST", "/power-cut", "", Ok("PowerCut"));
+        check("POST", "/power-cut", "{}", Ok("PowerCut"));
         check("POST", "/power-cut", r#"{"when": "never"}"#, Err(400));
         check("POST", "/faults", r#"{"kind": "lying-flush"}"#, Ok("AddFault"));
         check("POST", "/faults", r#"{"kind": "honest"}"#, Err(400));
@@ -135,5 +161,7 @@ mod tests {
         check("[::1]:1", Ok("Stats"));
         check("evil.example", Err(403));
         check("127.0.0.1.evil.example:80", Err(403));
+        let by_file = outcome_via(Via::SocketFile, "GET", "/stats", "evil.example", "");
+        assert_eq!(by_file, Ok("Stats".to_owned()), "no browser reaches a socket file");
     }
 }

@@ -40,6 +40,10 @@ impl fmt::Display for Incident {
     }
 }
 
+/// Strikes of a fault that are told one by one; from then on each power of ten is, so that a fault
+/// that strikes everything does not drown what else is said.
+const TOLD_STRIKES: u64 = 5;
+
 /// What the faults have in store for one command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
@@ -102,11 +106,9 @@ impl Faults {
     }
 
     pub(crate) fn remove(&mut self, now: Time, id: FaultId) -> bool {
-        let found = self.active.remove(&id).is_some();
-        if found {
-            self.note(now, id, "removed".to_owned());
-        }
-        found
+        let Some(removed) = self.active.remove(&id) else { return false };
+        self.note(now, id, format!("removed, {} strikes", removed.strikes));
+        true
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FaultId, &Fault, u64)> {
@@ -115,6 +117,18 @@ impl Faults {
 
     pub(crate) fn take_incidents(&mut self) -> Vec<Incident> {
         std::mem::take(&mut self.incidents)
+    }
+
+    /// Tells of a strike that was counted already, if it is one of the first or a round one.
+    fn note_strike(&mut self, at: Time, fault: FaultId, strikes: u64, what: String) {
+        if strikes <= TOLD_STRIKES {
+            self.note(at, fault, what);
+        }
+        if strikes == TOLD_STRIKES {
+            self.note(at, fault, "further strikes are counted, see GET /faults".to_owned());
+        } else if strikes > TOLD_STRIKES && is_power_of_ten(strikes) {
+            self.note(at, fault, format!("{strikes} strikes so far"));
+        }
     }
 
     fn note(&mut self, at: Time, fault: FaultId, what: String) {
@@ -128,7 +142,7 @@ impl Faults {
         &mut self,
         command: (Op, Lba, Sectors),
         wanted: impl Fn(Kind) -> bool,
-    ) -> Vec<(FaultId, Fault)> {
+    ) -> Vec<(FaultId, Fault, u64)> {
         let (op, lba, sectors) = command;
         let mut striking = Vec::new();
         for (id, active) in &mut self.active {
@@ -138,7 +152,7 @@ impl Faults {
                 && active.rng.chance(fault.probability)
             {
                 active.strikes += 1;
-                striking.push((*id, fault.clone()));
+                striking.push((*id, fault.clone(), active.strikes));
             }
         }
         striking
@@ -154,14 +168,15 @@ impl Faults {
             use Kind::{LyingFlush, ReadError, Slow, Stall, WriteError};
             matches!(kind, Stall | Slow | ReadError | WriteError | LyingFlush)
         };
-        for (id, fault) in self.striking((op, lba, sectors), of_plan) {
+        for (id, fault, strikes) in self.striking((op, lba, sectors), of_plan) {
             match fault.kind {
                 Kind::Stall => plan.stall += fault.duration,
                 Kind::Slow => plan.slow = plan.slow.saturating_mul(fault.factor) / SLOW_PARTS,
                 Kind::LyingFlush => plan.lies = true,
                 _ => plan.result = Err(IoError::Medium),
             }
-            self.note(now, id, format!("{} strikes {op:?} at {lba}+{sectors}", fault.kind));
+            let what = format!("{} strikes {op:?} at {lba}+{sectors}", fault.kind);
+            self.note_strike(now, id, strikes, what);
         }
         plan
     }
@@ -179,7 +194,7 @@ impl Faults {
         }
         let mut lands = lba;
         let misdirected = |kind| kind == Kind::Misdirected;
-        for (id, fault) in self.striking((Op::Write, lba, sectors), misdirected) {
+        for (id, fault, strikes) in self.striking((Op::Write, lba, sectors), misdirected) {
             let (first, end) = fault.within(capacity);
             // Aligned as the write is, so that a page lands on a page.
             let places = (end.get() - first.get()) / sectors.get().max(1);
@@ -189,7 +204,8 @@ impl Faults {
             let active = self.active.get_mut(&id).expect("it has just struck");
             let place = active.rng.below(places) * sectors.get();
             lands = first + Sectors::new(place);
-            self.note(now, id, format!("the write to {lba}+{sectors} lands at {lands}"));
+            let what = format!("the write to {lba}+{sectors} lands at {lands}");
+            self.note_strike(now, id, strikes, what);
         }
         lands
     }
@@ -198,10 +214,11 @@ impl Faults {
     /// new, if not all.
     pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
         let striking = self.striking((Op::Write, lba, sectors), |kind| kind == Kind::Torn);
-        let (id, _) = striking.into_iter().next()?;
+        let (id, _, strikes) = striking.into_iter().next()?;
         let active = self.active.get_mut(&id).expect("it has just struck");
         let bytes = active.rng.between(1, sectors.bytes().get() - 1);
-        self.note(now, id, format!("sector {lba}+{sectors} is torn after {bytes} bytes"));
+        let what = format!("sector {lba}+{sectors} is torn after {bytes} bytes");
+        self.note_strike(now, id, strikes, what);
         Some(usize::try_from(bytes).expect("within a sector"))
     }
 
@@ -221,17 +238,19 @@ impl Faults {
             }
             for sector in active.damaged(lba, sectors) {
                 active.strikes += 1;
-                if kind == Kind::LatentError {
-                    notes.push((*id, format!("sector {sector} cannot be read")));
+                // The same sectors struck again and again are not worth a line each.
+                let what = if kind == Kind::LatentError {
                     result = Err(IoError::Medium);
+                    format!("sector {sector} cannot be read")
                 } else {
                     let bit = active.rot(sector, medium)?;
-                    notes.push((*id, format!("bit {bit} of sector {sector} has flipped")));
-                }
+                    format!("bit {bit} of sector {sector} has flipped")
+                };
+                notes.push((*id, active.strikes, what));
             }
         }
-        for (id, what) in notes {
-            self.note(now, id, what);
+        for (id, strikes, what) in notes {
+            self.note_strike(now, id, strikes, what);
         }
         Ok(result)
     }
@@ -242,6 +261,13 @@ impl Faults {
             active.heal(lba, sectors);
         }
     }
+}
+
+fn is_power_of_ten(mut number: u64) -> bool {
+    while number >= 10 && number.is_multiple_of(10) {
+        number /= 10;
+    }
+    number == 1
 }
 
 impl Active {

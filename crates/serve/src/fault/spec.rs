@@ -220,6 +220,16 @@ impl Listed {
     pub(crate) fn new(id: u64, fault: &Fault, strikes: u64) -> Self {
         Self { id, keys: Keys::from(fault), strikes }
     }
+
+    /// The number of the fault.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// How often it struck.
+    pub fn strikes(&self) -> u64 {
+        self.strikes
+    }
 }
 
 #[cfg(test)]

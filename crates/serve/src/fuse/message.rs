@@ -2,6 +2,7 @@
 //! needs. Numbers are in the host's byte order.
 
 use drivelab_core::Bytes;
+use rustix::fs::OFlags;
 
 /// The most that one request carries.
 pub(super) const MOST_BYTES: u32 = 1 << 20;
@@ -39,6 +40,10 @@ mod opcode {
 /// `FUSE_ASYNC_READ`, `FUSE_BIG_WRITES`, `FUSE_ASYNC_DIO` (direct requests in parallel) and
 /// `FUSE_MAX_PAGES`.
 const FLAGS: u32 = 1 | 1 << 5 | 1 << 15 | 1 << 22;
+/// `FUSE_INIT_EXT`: there are 32 flags more.
+const MORE_FLAGS: u32 = 1 << 30;
+/// Of those `FUSE_DIRECT_IO_ALLOW_MMAP`, bit 36 of all (Linux 6.6): the file can be mapped shared.
+const ALLOW_MMAP: u32 = 1 << 4;
 /// `FOPEN_DIRECT_IO` and `FOPEN_PARALLEL_DIRECT_WRITES`.
 const OPEN_FLAGS: u32 = 1 | 1 << 6;
 /// `FATTR_SIZE`.
@@ -85,6 +90,14 @@ pub(super) enum Parsed {
     Asked(Asked),
     Answer(Vec<u8>),
     Error(i32),
+    /// A process opens the file.
+    Open {
+        pid: u32,
+    },
+    /// What was opened under this number is closed.
+    Release {
+        handle: u64,
+    },
     /// It wants no answer.
     Nothing,
 }
@@ -94,6 +107,7 @@ pub(super) enum Parsed {
 pub(super) struct Incoming<'a> {
     pub(super) unique: u64,
     opcode: u32,
+    pid: u32,
     body: &'a [u8],
 }
 
@@ -108,7 +122,8 @@ fn u64_at(bytes: &[u8], place: usize) -> Option<u64> {
 impl<'a> Incoming<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let body = bytes.get(40..)?;
-        Some(Self { unique: u64_at(bytes, 8)?, opcode: u32_at(bytes, 4)?, body })
+        let (opcode, pid) = (u32_at(bytes, 4)?, u32_at(bytes, 32)?);
+        Some(Self { unique: u64_at(bytes, 8)?, opcode, pid, body })
     }
 
     /// What a message means on a file of `size`.
@@ -118,17 +133,17 @@ impl<'a> Incoming<'a> {
             opcode::INIT => Parsed::Answer(self.init()),
             opcode::GETATTR => Parsed::Answer(attributes(size)),
             opcode::SETATTR => self.set_attributes(size),
-            opcode::OPEN => {
-                let mut body = vec![0; 16];
-                body[8..12].copy_from_slice(&OPEN_FLAGS.to_ne_bytes());
-                Parsed::Answer(body)
-            }
+            opcode::OPEN => Parsed::Open { pid: self.pid },
+            opcode::RELEASE => match u64_at(self.body, 0) {
+                Some(handle) => Parsed::Release { handle },
+                None => Parsed::Error(EINVAL),
+            },
             opcode::READ => self.ask_read(size).unwrap_or_else(Parsed::Error),
             opcode::WRITE => self.ask_write(size).unwrap_or_else(Parsed::Error),
             opcode::FALLOCATE => self.ask_fallocate(size).unwrap_or_else(Parsed::Error),
             opcode::FSYNC => Parsed::Asked(Asked::Flush),
             opcode::STATFS => Parsed::Answer(vec![0; 80]),
-            opcode::RELEASE | opcode::FLUSH | opcode::DESTROY => Parsed::Answer(Vec::new()),
+            opcode::FLUSH | opcode::DESTROY => Parsed::Answer(Vec::new()),
             opcode::FORGET | opcode::BATCH_FORGET | opcode::INTERRUPT => Parsed::Nothing,
             _ => Parsed::Error(ENOSYS),
         }
@@ -144,7 +159,11 @@ impl<'a> Incoming<'a> {
         put(0, &7_u32.to_ne_bytes());
         put(4, &31_u32.to_ne_bytes());
         put(8, &read_ahead.to_ne_bytes());
-        put(12, &(FLAGS & offered).to_ne_bytes());
+        let more = if offered & MORE_FLAGS == 0 { None } else { u32_at(self.body, 16) };
+        let more = more.map_or(0, |offered| offered & ALLOW_MMAP);
+        let extended = if more == 0 { 0 } else { MORE_FLAGS };
+        put(12, &(FLAGS & offered | extended).to_ne_bytes());
+        put(32, &more.to_ne_bytes());
         put(16, &MAX_BACKGROUND.to_ne_bytes());
         put(18, &(MAX_BACKGROUND / 4 * 3).to_ne_bytes());
         put(20, &MOST_BYTES.to_ne_bytes());
@@ -163,17 +182,19 @@ impl<'a> Incoming<'a> {
         Parsed::Answer(attributes(size))
     }
 
-    /// Offset and length of a request, aligned as a drive's requests are: without the error QEMU
-    /// would round everything up to 4 KiB.
-    fn range(&self, offset: usize, length: u64) -> Result<(u64, u64), i32> {
-        let offset = u64_at(self.body, offset).ok_or(EINVAL)?;
+    /// Offset and length of a read or write: any, but whole sectors from those who asked for
+    /// direct I/O, as of every disk. Without that error QEMU would round everything up to 4 KiB.
+    fn range(&self) -> Result<(u64, u64), i32> {
+        let offset = u64_at(self.body, 8).ok_or(EINVAL)?;
+        let length = u64::from(u32_at(self.body, 16).ok_or(EINVAL)?);
+        let direct = u32_at(self.body, 32).ok_or(EINVAL)? & OFlags::DIRECT.bits() != 0;
         let aligned = offset.is_multiple_of(512) && length.is_multiple_of(512);
-        if aligned { Ok((offset, length)) } else { Err(EINVAL) }
+        if aligned || !direct { Ok((offset, length)) } else { Err(EINVAL) }
     }
 
     fn ask_read(&self, size: u64) -> Result<Parsed, i32> {
-        let length = u32_at(self.body, 16).ok_or(EINVAL)?.min(MOST_BYTES);
-        let (offset, length) = self.range(8, u64::from(length))?;
+        let (offset, length) = self.range()?;
+        let length = length.min(u64::from(MOST_BYTES));
         let length = length.min(size.saturating_sub(offset));
         if length == 0 {
             return Ok(Parsed::Answer(Vec::new()));
@@ -182,16 +203,15 @@ impl<'a> Incoming<'a> {
     }
 
     fn ask_write(&self, size: u64) -> Result<Parsed, i32> {
-        let length = u32_at(self.body, 16).ok_or(EINVAL)?;
-        let (offset, length) = self.range(8, u64::from(length))?;
-        if offset.checked_add(length).is_none_or(|end| end > size) {
-            return Err(ENOSPC);
-        }
+        let (offset, length) = self.range()?;
         let bytes = usize::try_from(length).map_err(|_| EINVAL)?;
         let data = self.body.get(40..40 + bytes).ok_or(EINVAL)?;
         if data.is_empty() {
             return Ok(Parsed::Answer(vec![0; 8]));
         }
+        // As on a disk that is full: what fits is written, and then nothing more.
+        let room = size.checked_sub(offset).filter(|room| *room > 0).ok_or(ENOSPC)?;
+        let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         Ok(Parsed::Asked(Asked::Write { offset, data: data.into() }))
     }
 
@@ -200,9 +220,9 @@ impl<'a> Incoming<'a> {
         const KEEP_SIZE: u32 = 1;
         const PUNCH_HOLE: u32 = 2;
         const ZERO_RANGE: u32 = 0x10;
+        let offset = u64_at(self.body, 8).ok_or(EINVAL)?;
         let length = u64_at(self.body, 16).ok_or(EINVAL)?;
         let mode = u32_at(self.body, 24).ok_or(EINVAL)?;
-        let (offset, length) = self.range(8, length)?;
         let length = length.min(size.saturating_sub(offset));
         if length == 0 {
             return Ok(Parsed::Answer(Vec::new()));
@@ -214,6 +234,14 @@ impl<'a> Incoming<'a> {
             _ => Err(EOPNOTSUPP),
         }
     }
+}
+
+/// The answer to an opening.
+pub(super) fn opened(handle: u64) -> Vec<u8> {
+    let mut body = vec![0; 16];
+    body[..8].copy_from_slice(&handle.to_ne_bytes());
+    body[8..12].copy_from_slice(&OPEN_FLAGS.to_ne_bytes());
+    body
 }
 
 /// The answer to a question about the file's attributes, good for an hour.
@@ -254,13 +282,48 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_aligned_and_end_with_the_drive() {
+    fn reads_are_of_any_size_and_end_with_the_drive() {
         let asked = |offset, length| Parsed::Asked(Asked::Read { offset, length });
         assert_eq!(read(512, 4096), asked(512, 4096));
         assert_eq!(read((1 << 20) - 512, 4096), asked((1 << 20) - 512, 512));
         assert_eq!(read(1 << 20, 4096), Parsed::Answer(Vec::new()));
+        assert_eq!(read(100, 512), asked(100, 512));
+        assert_eq!(read((1 << 20) - 1, 100), asked((1 << 20) - 1, 1));
+    }
+
+    #[test]
+    fn direct_requests_are_whole_sectors() {
+        let direct = u64::from(OFlags::DIRECT.bits());
+        let read = |offset, length| parse(opcode::READ, &[1, offset, length, 0, direct], &[]);
+        assert!(matches!(read(512, 4096), Parsed::Asked(Asked::Read { .. })));
         assert_eq!(read(100, 512), Parsed::Error(EINVAL));
         assert_eq!(read(512, 100), Parsed::Error(EINVAL));
+        let write = parse(opcode::WRITE, &[1, 0, 100, 0, direct], &[0; 100]);
+        assert_eq!(write, Parsed::Error(EINVAL));
+    }
+
+    #[test]
+    fn the_file_can_be_mapped_where_the_kernel_knows_how() {
+        let answered = |flags: u32, more: u32| {
+            let first = u64::from(31_u32) << 32 | 7;
+            let second = u64::from(flags) << 32;
+            let Parsed::Answer(body) =
+                parse(opcode::INIT, &[first, second, u64::from(more), 0], &[])
+            else {
+                panic!("it is answered")
+            };
+            (u32_at(&body, 12).unwrap() & MORE_FLAGS, u32_at(&body, 32).unwrap())
+        };
+        assert_eq!(answered(u32::MAX, u32::MAX), (MORE_FLAGS, ALLOW_MMAP));
+        assert_eq!(answered(u32::MAX, 0), (0, 0));
+        assert_eq!(answered(FLAGS, u32::MAX), (0, 0));
+    }
+
+    #[test]
+    fn openings_and_closings_are_told_apart() {
+        assert_eq!(parse(opcode::OPEN, &[0], &[]), Parsed::Open { pid: 0 });
+        assert_eq!(parse(opcode::RELEASE, &[7, 0, 0], &[]), Parsed::Release { handle: 7 });
+        assert_eq!(u64_at(&opened(7), 0), Some(7));
     }
 
     #[test]
@@ -273,6 +336,9 @@ mod tests {
         assert_eq!(write(1024, 512, &data), Parsed::Asked(asked));
         assert_eq!(write(1024, 512, &data[..100]), Parsed::Error(EINVAL));
         assert_eq!(write(1 << 20, 512, &data), Parsed::Error(ENOSPC));
+        let offset = (1 << 20) - 100;
+        let fits = Asked::Write { offset, data: [7; 100].into() };
+        assert_eq!(write(offset, 512, &data), Parsed::Asked(fits), "as much as fits");
         assert_eq!(write(u64::MAX - 511, 512, &data), Parsed::Error(ENOSPC));
     }
 

@@ -4,9 +4,12 @@
 //! user's choosing. Read straight from `/dev/fuse`, because answers leave in another order than
 //! requests come.
 
+mod holders;
 mod message;
 mod mount;
+mod mounts;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,9 +17,10 @@ use std::path::Path;
 
 use drivelab_core::Bytes;
 
-use message::{Incoming, MOST_BYTES, Parsed};
+use message::{Incoming, MOST_BYTES, Parsed, opened};
 use mount::Mount;
 
+pub(crate) use holders::Holders;
 pub(crate) use message::Asked;
 
 /// What one message of the kernel needs at most.
@@ -32,8 +36,11 @@ pub(crate) struct Mounted {
     bytes: Bytes,
     /// The answer to a read: header and data.
     answer: Vec<u8>,
+    /// Who opened the file and has not closed it, by number: the process that did.
+    open: BTreeMap<u64, u32>,
+    handles: u64,
     /// Unmounts when dropped; after the device, so that requests on their way fail at once.
-    _mount: Mount,
+    mount: Mount,
 }
 
 impl Mounted {
@@ -44,7 +51,18 @@ impl Mounted {
     pub(crate) fn new(path: &Path, bytes: Bytes) -> io::Result<Self> {
         let (device, mount) = Mount::new(path)?;
         rustix::io::ioctl_fionbio(&device, true)?;
-        Ok(Self { device: device.into(), bytes, answer: Vec::new(), _mount: mount })
+        let (answer, open) = (Vec::new(), BTreeMap::new());
+        Ok(Self { device: device.into(), bytes, answer, open, handles: 0, mount })
+    }
+
+    /// Whether somebody has it open.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Who has it open, as far as the system tells.
+    pub(crate) fn holders(&self) -> Holders {
+        Holders::of(self.mount.path(), self.open.values().copied())
     }
 
     /// What becomes readable when the kernel asks for something.
@@ -72,6 +90,15 @@ impl Mounted {
                 Parsed::Asked(asked) => return Ok(Some((incoming.unique, asked))),
                 Parsed::Answer(body) => self.reply(incoming.unique, 0, &body),
                 Parsed::Error(errno) => self.reply(incoming.unique, errno, &[]),
+                Parsed::Open { pid } => {
+                    self.handles += 1;
+                    self.open.insert(self.handles, pid);
+                    self.reply(incoming.unique, 0, &opened(self.handles));
+                }
+                Parsed::Release { handle } => {
+                    self.open.remove(&handle);
+                    self.reply(incoming.unique, 0, &[]);
+                }
                 Parsed::Nothing => {}
             }
         }
@@ -83,9 +110,10 @@ impl Mounted {
         &mut self.answer
     }
 
-    pub(crate) fn reply_read(&mut self, unique: u64) {
+    /// Answers with `length` bytes of the buffer from `start` on.
+    pub(crate) fn reply_read(&mut self, unique: u64, start: usize, length: usize) {
         let answer = std::mem::take(&mut self.answer);
-        self.reply(unique, 0, &answer);
+        self.reply(unique, 0, &answer[start..start + length]);
         self.answer = answer;
     }
 

@@ -14,6 +14,8 @@ use rustix::net::{
     recvmsg, socketpair,
 };
 
+use super::mounts;
+
 /// A mount that ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct Mount {
@@ -26,6 +28,8 @@ pub(super) struct Mount {
 impl Mount {
     /// Mounts on the file at `path`; gives the device to talk to the kernel by.
     pub(super) fn new(path: &Path) -> io::Result<(OwnedFd, Self)> {
+        let as_root = rustix::process::geteuid().is_root();
+        vacate(path, as_root)?;
         let made = !path.exists();
         if made {
             File::create(path)?;
@@ -35,7 +39,6 @@ impl Mount {
             let what = format!("{} is no regular file: the mount point is one", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        let as_root = rustix::process::geteuid().is_root();
         let device = if as_root { mount_as_root(&path) } else { mount_by_helper(&path) };
         let mount = Self { path, made, as_root };
         match device {
@@ -46,6 +49,11 @@ impl Mount {
                 Err(error)
             }
         }
+    }
+
+    /// The mount point.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn remove_file(&self) {
@@ -59,12 +67,41 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         // Detached: whoever has it open keeps it until they close it, and gets errors.
-        if self.as_root {
-            let _ = unmount(&self.path, UnmountFlags::DETACH);
-        } else {
-            let _ = Command::new("fusermount3").args(["-u", "-z", "-q"]).arg(&self.path).status();
-        }
+        let _ = detach(&self.path, self.as_root);
         self.remove_file();
+    }
+}
+
+fn detach(path: &Path, as_root: bool) -> io::Result<()> {
+    if as_root {
+        return Ok(unmount(path, UnmountFlags::DETACH)?);
+    }
+    let status = Command::new("fusermount3").args(["-u", "-z", "-q"]).arg(path).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other("fusermount3 did not unmount it")) }
+}
+
+/// Sees to it that no drive is mounted on `path`: what a server that was killed left there goes,
+/// what a living one serves there stays.
+fn vacate(path: &Path, as_root: bool) -> io::Result<()> {
+    // A dead mount answers nothing: what leads to it has to be asked.
+    let name = path.file_name().unwrap_or_default();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else { return Ok(()) };
+    let found = std::fs::metadata(path);
+    let dead = found.is_err_and(|error| error.kind() == io::ErrorKind::NotConnected);
+    let resolved = folder.join(name);
+    let ours = mounts::read()?.into_iter().any(|mount| mount.is_drive() && mount.on == resolved);
+    match (dead, ours) {
+        (true, true) => detach(&resolved, as_root),
+        (true, false) => {
+            let what = "a dead FUSE mount of something else is there";
+            Err(io::Error::new(io::ErrorKind::NotConnected, what))
+        }
+        (false, true) => {
+            let what = "another server has its drive there";
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, what))
+        }
+        (false, false) => Ok(()),
     }
 }
 
@@ -76,7 +113,7 @@ fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
     );
     let options = CString::new(options).expect("no zero byte in numbers");
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount("drivelab", path, "fuse.drivelab", flags, options.as_c_str())?;
+    mount(mounts::SOURCE, path, mounts::FILE_SYSTEM, flags, options.as_c_str())?;
     Ok(device)
 }
 

@@ -40,10 +40,12 @@ mod reply {
 const INFO_EXPORT: u16 = 0;
 const INFO_BLOCK_SIZE: u16 = 3;
 
-/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES`, `SEND_DF` and
-/// `CAN_MULTI_CONN`: all connections see one drive, so a flush on one covers what completed on all.
-const TRANSMISSION_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 128 | 256;
+/// `HAS_FLAGS`, `SEND_FLUSH`, `SEND_FUA`, `SEND_TRIM`, `SEND_WRITE_ZEROES` and `CAN_MULTI_CONN`:
+/// all connections see one drive, so a flush on one covers what completed on all.
+const TRANSMISSION_FLAGS: u16 = 1 | 4 | 8 | 32 | 64 | 256;
 const ROTATIONAL: u16 = 16;
+/// Must be clear where structured replies were not agreed upon: only those can be kept whole.
+const SEND_DF: u16 = 128;
 
 /// What is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,7 +168,9 @@ impl Handshake {
     }
 
     fn transmission_flags(&self) -> u16 {
-        TRANSMISSION_FLAGS | if self.export.rotational { ROTATIONAL } else { 0 }
+        let rotational = if self.export.rotational { ROTATIONAL } else { 0 };
+        let df = if self.agreed.structured { SEND_DF } else { 0 };
+        TRANSMISSION_FLAGS | rotational | df
     }
 
     fn info(&self, option: u32, data: &[u8], out: &mut Vec<u8>) -> Step {

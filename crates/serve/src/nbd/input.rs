@@ -12,6 +12,8 @@ impl Input {
         if self.start == self.bytes.len() {
             self.bytes.clear();
             self.start = 0;
+            // A large message must not keep its memory for the life of the connection.
+            self.bytes.shrink_to(1 << 20);
         } else if self.start > self.bytes.len() / 2 {
             // At most as many bytes move as were taken since the last time.
             self.bytes.drain(..self.start);

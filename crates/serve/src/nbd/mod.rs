@@ -11,7 +11,7 @@ mod session;
 
 pub use handshake::Export;
 pub use request::{Kind, Request};
-pub use session::{Limits, Session};
+pub use session::{Limits, Session, weight};
 
 /// The largest transfer we take, advertised as maximum block size.
 pub const MOST_BYTES: u32 = 32 << 20;

@@ -5,7 +5,10 @@ use super::input::{Input, Reader};
 use super::{BLOCK_BYTES, Ended, MOST_BYTES, WireError};
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
-const HEADER: usize = 28;
+pub(super) const HEADER: usize = 28;
+
+/// Zeros are written in pieces of this size at most.
+pub(super) const ZERO_PIECE: usize = 4 << 20;
 
 mod flag {
     pub(super) const FUA: u16 = 1;
@@ -94,6 +97,21 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
     let (offset, length) = if flush { (0, 0) } else { (header.offset, length) };
     let fua = header.flags & flag::FUA != 0;
     Ok(Taken::Request(Request { cookie, kind, offset, length, fua }))
+}
+
+/// What the request at the front of the input needs: bytes of its message, and of memory beside it
+/// once it is taken. `None` while its header is not there.
+pub(super) fn cost(input: &[u8], export: &Export, agreed: Agreed) -> Option<(usize, usize)> {
+    let header = Header::read(input)?;
+    let length = usize::try_from(header.length.min(MOST_BYTES)).ok()?;
+    let refused = header.magic != REQUEST_MAGIC || header.refusal(export, agreed).is_some();
+    match header.kind {
+        _ if refused && header.kind != command::WRITE => Some((HEADER, 0)),
+        command::WRITE => Some((HEADER + length, 0)),
+        command::READ => Some((HEADER, length)),
+        command::WRITE_ZEROES => Some((HEADER, length.min(ZERO_PIECE))),
+        _ => Some((HEADER, 0)),
+    }
 }
 
 mod command {

@@ -28,12 +28,16 @@ pub struct Limits {
     pub requests: usize,
     /// Bytes of requests under way and of replies that the client has not taken.
     pub bytes: usize,
+    /// Bytes that are its own; for more than that, memory has to be lent to it.
+    pub own: usize,
 }
 
 impl Default for Limits {
-    /// 256 requests are more than any client we know sends; two of the largest transfers fit.
+    /// 256 requests are more than any client we know sends; two of the largest transfers fit, and
+    /// a third that waits to be taken.
     fn default() -> Self {
-        Self { requests: 256, bytes: 2 * MOST_BYTES as usize }
+        let most = MOST_BYTES as usize;
+        Self { requests: 256, bytes: 2 * most, own: 4 * most }
     }
 }
 
@@ -55,6 +59,8 @@ pub struct Session {
     taken: usize,
     requests: usize,
     bytes: usize,
+    /// Bytes that were lent to it beyond its own.
+    lent: usize,
 }
 
 impl Session {
@@ -63,7 +69,7 @@ impl Session {
         let mut out = Vec::new();
         let phase = Phase::Handshake(Handshake::new(export.clone(), &mut out));
         let input = Input::default();
-        Self { export, phase, limits, input, out, taken: 0, requests: 0, bytes: 0 }
+        Self { export, phase, limits, input, out, taken: 0, requests: 0, bytes: 0, lent: 0 }
     }
 
     /// Whether the handshake is over.
@@ -73,10 +79,52 @@ impl Session {
 
     /// How many more bytes it takes from the client now; 0 while too much is under way.
     pub fn appetite(&self) -> usize {
-        if !self.has_room() {
+        if !self.has_room() || self.shortage() > 0 {
             return 0;
         }
-        (MOST_BYTES as usize + 1024).saturating_sub(self.input.len())
+        let room = (self.limits.own + self.lent).saturating_sub(self.held());
+        // To see what is asked for costs nobody anything.
+        let header = request::HEADER.saturating_sub(self.input.len());
+        (MOST_BYTES as usize + 1024).saturating_sub(self.input.len()).min(room.max(header))
+    }
+
+    /// Bytes that it holds: what came in, what is under way and what the client has not taken.
+    pub fn held(&self) -> usize {
+        self.input.len() + self.bytes + self.output().len()
+    }
+
+    /// How much memory is missing to take the next request; nothing of it is read before.
+    pub fn shortage(&self) -> usize {
+        if self.has_room() { self.claim().saturating_sub(self.limits.own + self.lent) } else { 0 }
+    }
+
+    /// What it holds and the next request, with its data, needs.
+    fn claim(&self) -> usize {
+        let next = match self.phase {
+            Phase::Transmission(agreed) => request::cost(self.input.peek(), &self.export, agreed),
+            Phase::Handshake(_) => None,
+        };
+        let (message, weight) = next.unwrap_or((0, 0));
+        self.bytes + self.output().len() + self.input.len().max(message) + weight
+    }
+
+    /// Lends it memory.
+    pub fn lend(&mut self, bytes: usize) {
+        self.lent += bytes;
+    }
+
+    /// What was lent to it.
+    pub fn lent(&self) -> usize {
+        self.lent
+    }
+
+    /// Gives back what was lent and is not needed now; says how much.
+    pub fn surplus(&mut self) -> usize {
+        let needed = if self.has_room() { self.claim() } else { self.held() };
+        let kept = self.lent.min(needed.saturating_sub(self.limits.own));
+        let surplus = self.lent - kept;
+        self.lent = kept;
+        surplus
     }
 
     fn has_room(&self) -> bool {
@@ -124,6 +172,9 @@ impl Session {
                     continue;
                 }
             };
+            if self.shortage() > 0 {
+                return Ok(None);
+            }
             match request::take(&mut self.input, &self.export, agreed)? {
                 Taken::NeedsInput => return Ok(None),
                 Taken::Refused { cookie, error } => self.put_error(cookie, error),
@@ -140,6 +191,11 @@ impl Session {
     /// Requests under way.
     pub fn in_flight(&self) -> usize {
         self.requests
+    }
+
+    /// Bytes of data of the requests under way.
+    pub fn in_flight_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Answers a request that needs no data.
@@ -226,11 +282,10 @@ impl Session {
 }
 
 /// Bytes of data that a request keeps in memory.
-fn weight(request: &Request) -> usize {
+pub fn weight(request: &Request) -> usize {
     match request.kind {
         Kind::Read | Kind::Write(_) => request.length as usize,
-        // Written piece by piece.
-        Kind::WriteZeroes { hole: false } => (request.length as usize).min(4 << 20),
+        Kind::WriteZeroes { hole: false } => (request.length as usize).min(request::ZERO_PIECE),
         Kind::WriteZeroes { hole: true } | Kind::Flush | Kind::Trim | Kind::BlockStatus { .. } => 0,
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use drivelab_core::{Span, Time};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::job::{Asker, Job, Task};
+use super::jobs::{Asker, Job, Task};
 use super::{Backend, DISK, Server};
 use crate::drive::Done;
 use crate::ublk::{Attributes, Disk, Unavailable};
@@ -88,8 +88,8 @@ impl<B: Backend> Server<B> {
             let now = self.clock.now();
             self.advance(now)?;
             let asker = Asker::Ublk { tag };
-            let job = Job::new(asker, wanted.task, wanted.offset, wanted.length, wanted.fua);
-            self.start(now, job, data)?;
+            let range = (wanted.offset, wanted.length);
+            self.start(now, Job::new(asker, wanted.task, range, wanted.fua, data))?;
             self.advance(now)?;
         }
         Ok(())

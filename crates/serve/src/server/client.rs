@@ -14,6 +14,9 @@ pub(super) const PATIENCE: Span = Span::from_secs(10);
 /// Read from one client at a time before the others get their turn.
 const TURN: usize = 256 << 10;
 
+/// The most of a control request that is kept: the longest head and body, and some to spare.
+const LONGEST_HTTP: usize = 80 << 10;
+
 /// What a connection speaks.
 #[derive(Debug)]
 pub(super) enum Protocol {
@@ -31,22 +34,28 @@ pub(super) struct Client {
     pub(super) opened: Time,
     /// When the answers that are in the output were due.
     pub(super) due: Vec<Time>,
+    /// Bytes went either way since this was last looked at, and when they last did.
+    pub(super) moved: bool,
+    pub(super) progress: Time,
     /// What the loop waits for on it: input, output.
     pub(super) interest: (bool, bool),
 }
 
 impl Client {
     pub(super) fn nbd(stream: Stream, generation: u64, now: Time, session: Session) -> Self {
-        let protocol = Protocol::Nbd(Box::new(session));
-        let (due, interest) = (Vec::new(), (false, false));
-        Self { stream, generation, protocol, opened: now, due, interest }
+        Self::new(stream, generation, now, Protocol::Nbd(Box::new(session)))
     }
 
     pub(super) fn http(stream: Stream, generation: u64, now: Time) -> Self {
         let (input, output) = (Vec::new(), Vec::new());
         let protocol = Protocol::Http { input, output, sent: 0, answered: false };
-        let (due, interest) = (Vec::new(), (false, false));
-        Self { stream, generation, protocol, opened: now, due, interest }
+        Self::new(stream, generation, now, protocol)
+    }
+
+    fn new(stream: Stream, generation: u64, now: Time, protocol: Protocol) -> Self {
+        let (due, interest, moved) = (Vec::new(), (false, false), false);
+        let (opened, progress) = (now, now);
+        Self { stream, generation, protocol, opened, due, moved, progress, interest }
     }
 
     /// Whether it has been here for long without having asked for anything.
@@ -58,22 +67,29 @@ impl Client {
         idle && now >= self.opened + PATIENCE
     }
 
+    /// How many more bytes it takes from the client now.
+    fn appetite(&self) -> usize {
+        match &self.protocol {
+            Protocol::Nbd(session) => session.appetite(),
+            // One request is all that is heard; its answer may be long in coming.
+            Protocol::Http { answered: true, .. } => 0,
+            Protocol::Http { input, .. } => LONGEST_HTTP.saturating_sub(input.len()),
+        }
+    }
+
     /// Takes what the client sent; says whether it is still there.
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
-        let wanted = match &self.protocol {
-            Protocol::Nbd(session) => session.appetite().min(TURN),
-            Protocol::Http { .. } => TURN,
-        };
+        let wanted = self.appetite().min(TURN).min(buffer.len());
         if wanted == 0 {
             return Ok(true);
         }
-        let wanted = wanted.min(buffer.len());
         let count = match self.stream.read(&mut buffer[..wanted]) {
             Ok(0) => return Ok(false),
             Ok(count) => count,
             Err(error) if is_passing(&error) => return Ok(true),
             Err(error) => return Err(error),
         };
+        self.moved = true;
         match &mut self.protocol {
             Protocol::Nbd(session) => session.feed(&buffer[..count]),
             Protocol::Http { input, .. } => input.extend_from_slice(&buffer[..count]),
@@ -97,6 +113,7 @@ impl Client {
                 Err(error) if is_passing(&error) => return Ok(()),
                 Err(error) => return Err(error),
             };
+            self.moved = true;
             match &mut self.protocol {
                 Protocol::Nbd(session) => session.sent(count),
                 Protocol::Http { sent, .. } => *sent += count,
@@ -106,10 +123,11 @@ impl Client {
 
     /// What the loop is to wait for: input, output.
     pub(super) fn wants(&self) -> (bool, bool) {
-        match &self.protocol {
-            Protocol::Nbd(session) => (session.appetite() > 0, !session.output().is_empty()),
-            Protocol::Http { output, sent, .. } => (true, output.len() > *sent),
-        }
+        let sends = match &self.protocol {
+            Protocol::Nbd(session) => !session.output().is_empty(),
+            Protocol::Http { output, sent, .. } => output.len() > *sent,
+        };
+        (self.appetite() > 0, sends)
     }
 
     /// The control request, once it is whole; a bad one is answered here.

@@ -60,7 +60,12 @@ impl Listener {
         let listener = match endpoint {
             Endpoint::Tcp(address) => Self::Tcp(TcpListener::bind(address)?),
             Endpoint::Unix(path) => {
-                let is_socket = path.metadata().is_ok_and(|meta| meta.file_type().is_socket());
+                let found = path.metadata();
+                let is_socket = found.as_ref().is_ok_and(|meta| meta.file_type().is_socket());
+                if found.is_ok() && !is_socket {
+                    let what = "what lies there is not a socket";
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+                }
                 // A socket that nobody answers on was left behind.
                 if is_socket && UnixStream::connect(path).is_err() {
                     std::fs::remove_file(path)?;

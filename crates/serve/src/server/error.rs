@@ -38,7 +38,19 @@ impl ServeError {
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
                 Some("another server listens there: end it, or name another place")
             }
+            Self::Listen { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+                Some("remove it if nobody needs it, or name another path")
+            }
             Self::Listen { .. } => Some("the folder of the socket must exist and be writable"),
+            Self::Mount { source, .. } if source.kind() == io::ErrorKind::ResourceBusy => {
+                Some("end the server that has it, or name another place")
+            }
+            Self::Mount { source, .. } if source.kind() == io::ErrorKind::NotConnected => {
+                Some("`umount` it, or without root `fusermount3 -u` it, and try again")
+            }
+            Self::Mount { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+                Some("name a regular file, or a path where there is none")
+            }
             Self::Mount { .. } => Some(
                 "it needs /dev/fuse, and without root fusermount3 (package fuse3); --nbd needs \
                  neither",

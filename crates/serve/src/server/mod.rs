@@ -6,8 +6,9 @@ mod block;
 mod client;
 mod endpoint;
 mod error;
-mod job;
+mod farewell;
 mod jobs;
+mod memory;
 mod realtime;
 mod sockets;
 mod stats;
@@ -23,22 +24,23 @@ use rustix::event::epoll;
 pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
 pub use error::ServeError;
-pub use realtime::{LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
+pub use farewell::{Notice, TakenAway};
+pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
 pub use stats::{Stats, Stopped, Summary};
 
 use crate::control::Response;
 use crate::drive::{Done, PowerCut};
-use crate::fault::Incident;
+use crate::fault::Listed;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
-use crate::table::Table;
 #[cfg(feature = "ublk")]
 use block::Block;
 use client::Client;
 use endpoint::Listener;
-use job::Job;
+use jobs::Desk;
 #[cfg(feature = "ublk")]
-pub(crate) use job::Task;
+pub(crate) use jobs::Task;
+use memory::Memory;
 use realtime::{Clock, Lateness, Vigil, Wakefulness};
 
 /// How a drive is served.
@@ -56,12 +58,37 @@ pub struct Settings {
     pub real_time: bool,
     /// How long before a deadline the loop stops sleeping and spins.
     pub spin: Spin,
+    /// How long to go on after the end was asked for while somebody has the file open.
+    pub grace: Span,
+    /// What lateness voids a run.
+    pub lateness: LatenessBound,
+    /// What all clients together may hold beyond a little for each.
+    pub client_memory: Bytes,
 }
 
-/// Lateness of which a run is void, with and without real-time scheduling: what an otherwise idle
-/// machine of two cores keeps.
-const BOUND_FIFO: Span = Span::from_us(150);
-const BOUND_NORMAL: Span = Span::from_us(500);
+impl Settings {
+    /// Of a drive that is reached by nobody yet, without real-time scheduling.
+    pub fn new(export: Export) -> Self {
+        let (nbd, fuse, control) = (None, None, None);
+        Self {
+            nbd,
+            fuse,
+            control,
+            export,
+            real_time: false,
+            spin: Spin::Auto,
+            grace: GRACE,
+            lateness: LatenessBound::OfTypicalRead(Span::ZERO),
+            client_memory: CLIENT_MEMORY,
+        }
+    }
+}
+
+/// With what else an end takes, within the two seconds in which every verb ends.
+pub const GRACE: Span = Span::from_ms(1500);
+
+/// What clients may hold together: two of them with as much under way as one may have.
+const CLIENT_MEMORY: Bytes = Bytes::mib(256);
 
 /// Clients at once; further ones are turned away.
 const MOST_CLIENTS: usize = 256;
@@ -97,9 +124,14 @@ pub struct Server<B> {
     /// Clients whose state changed in this turn.
     touched: Vec<usize>,
     generation: u64,
-    jobs: Table<Job>,
+    memory: Memory,
+    /// Until then nobody new is let in.
+    rests_until: Option<Time>,
+    desk: Desk,
     done: Vec<Done>,
     lateness: Lateness,
+    /// Since when it is counted.
+    since: Time,
     scheduling: Scheduling,
     ios: u64,
     in_flight_max: usize,
@@ -140,9 +172,10 @@ impl<B: Backend> Server<B> {
         } else {
             Scheduling::Normal("real-time scheduling was not asked for".to_owned())
         };
-        let bound = if scheduling == Scheduling::Fifo { BOUND_FIFO } else { BOUND_NORMAL };
+        let lateness = Lateness::new(settings.lateness, scheduling == Scheduling::Fifo);
         let (nbd, control) = (bind(settings.nbd.as_ref())?, bind(settings.control.as_ref())?);
         let fuse = mount(settings.fuse.as_deref(), drive.capacity().bytes())?;
+        let memory = Memory::new(settings.client_memory.get());
         let server = Self {
             drive,
             vigil: Vigil::new(settings.spin),
@@ -158,9 +191,12 @@ impl<B: Backend> Server<B> {
             clients: Vec::new(),
             touched: Vec::new(),
             generation: 0,
-            jobs: Table::default(),
+            memory,
+            rests_until: None,
+            desk: Desk::default(),
             done: Vec::new(),
-            lateness: Lateness::new(bound),
+            lateness,
+            since: Time::ZERO,
             scheduling,
             ios: 0,
             in_flight_max: 0,
@@ -217,11 +253,7 @@ impl<B: Backend> Server<B> {
     ///
     /// # Errors
     /// The medium or the poll failed: nothing can be served any more.
-    pub fn run(
-        mut self,
-        stop: &AtomicBool,
-        report: &mut dyn FnMut(Incident),
-    ) -> io::Result<Summary> {
+    pub fn run(mut self, stop: &AtomicBool, report: &mut dyn FnMut(Notice)) -> io::Result<Summary> {
         let mut events = Vec::with_capacity(64);
         while !stop.load(Ordering::Relaxed) {
             self.turn(&mut events)?;
@@ -231,16 +263,18 @@ impl<B: Backend> Server<B> {
                 return self.cut_power(now, report);
             }
             self.turn_out_idlers(now);
+            self.listen_again(now);
             if self.drive.in_flight() == 0 {
                 self.wakefulness.idle(now);
             }
         }
-        self.stop()
+        let taken_away = self.say_farewell(report)?;
+        self.stop(taken_away)
     }
 
-    fn report_incidents(&mut self, report: &mut dyn FnMut(Incident)) {
+    fn report_incidents(&mut self, report: &mut dyn FnMut(Notice)) {
         let incidents = self.drive.modelled().map(Modelled::take_incidents);
-        incidents.into_iter().flatten().for_each(report);
+        incidents.into_iter().flatten().map(Notice::Fault).for_each(report);
     }
 
     /// Waits until there is something to do, and does it.
@@ -323,25 +357,41 @@ impl<B: Backend> Server<B> {
             in_flight_max: self.in_flight_max,
             lateness_ns: self.lateness.quantiles(),
             lateness_bound_ns: self.lateness.bound().ns(),
+            lateness_bound_from: self.lateness.bound_from(),
+            late: self.lateness.late(),
             valid: self.lateness.is_valid(),
+            since_ns: self.since.ns(),
             pending_bytes: self.drive.pending().get(),
             clients: self.clients.iter().flatten().count(),
+            clients_bytes: self.clients_bytes(),
             keeps_awake: self.wakefulness.is_permitted(),
             early_ns: self.vigil.early().ns(),
             scheduling: if self.scheduling == Scheduling::Fifo { "fifo" } else { "normal" },
         }
     }
 
-    /// An orderly end: everything that was acknowledged, and what was on its way, is written.
-    fn stop(mut self) -> io::Result<Summary> {
-        #[cfg(feature = "ublk")]
-        self.unplug()?;
+    /// Counts anew from `now` on; gives what was counted until then.
+    fn reset_stats(&mut self, now: Time) -> Stats {
         let stats = self.stats();
-        self.drive.power_off()?;
-        Ok(Summary { stopped: Stopped::Asked, stats })
+        self.lateness.reset();
+        (self.ios, self.in_flight_max, self.since) = (0, self.drive.in_flight(), now);
+        stats
     }
 
-    fn cut_power(mut self, now: Time, report: &mut dyn FnMut(Incident)) -> io::Result<Summary> {
+    fn list_faults(&mut self) -> Vec<Listed> {
+        self.drive.modelled().map(|drive| drive.list_faults()).unwrap_or_default()
+    }
+
+    /// An orderly end: everything that was acknowledged, and what was on its way, is written.
+    fn stop(mut self, taken_away: Option<TakenAway>) -> io::Result<Summary> {
+        #[cfg(feature = "ublk")]
+        self.unplug()?;
+        let (stats, faults) = (self.stats(), self.list_faults());
+        self.drive.power_off()?;
+        Ok(Summary { stopped: Stopped::Asked, stats, faults, taken_away })
+    }
+
+    fn cut_power(mut self, now: Time, report: &mut dyn FnMut(Notice)) -> io::Result<Summary> {
         let stats = self.stats();
         let cutting = self.cut.take().expect("the caller has looked");
         let drive = self.drive.modelled().expect("only a modelled drive is asked to cut its power");
@@ -352,8 +402,13 @@ impl<B: Backend> Server<B> {
             // The answer fits any socket buffer; a client that has gone does not want it.
             let _ = client.send();
         }
-        let seed = cutting.cut.seed();
-        Ok(Summary { stopped: Stopped::PowerCut { survival, at: now, seed }, stats })
+        let (seed, faults) = (cutting.cut.seed(), self.list_faults());
+        Ok(Summary {
+            stopped: Stopped::PowerCut { survival, at: now, seed },
+            stats,
+            faults,
+            taken_away: None,
+        })
     }
 
     /// The client in `place`, if it is still the one of that generation.

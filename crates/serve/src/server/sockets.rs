@@ -2,22 +2,44 @@
 
 use std::io;
 
-use drivelab_core::Time;
+use drivelab_core::{Span, Time};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::client::{Client, Protocol};
-use super::{Backend, Cutting, FIRST_CLIENT, MOST_CLIENTS, Modelled, Server};
-use crate::control::{self, Action, HttpRequest, Response};
+use super::endpoint::Stream;
+use super::memory::OWN_BYTES;
+use super::{
+    Backend, CONTROL_LISTENER, Cutting, FIRST_CLIENT, MOST_CLIENTS, Modelled, NBD_LISTENER, Server,
+};
+use crate::control::{self, Action, HttpRequest, Response, Via};
 use crate::drive::PowerCut;
 use crate::nbd::{Limits, Session};
+
+/// How long the listeners are left alone when nobody can be let in.
+const REST: Span = Span::from_ms(100);
+
+/// Whether descriptors or memory of the system ran out: the next try would fare no better.
+fn is_out_of_means(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let means = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|errno| means.contains(&errno))
+}
 
 impl<B: Backend> Server<B> {
     /// Takes the clients that wait at a listener.
     pub(super) fn accept(&mut self, nbd: bool) {
         loop {
             let listener = if nbd { &self.nbd } else { &self.control };
-            // What went wrong with one that came and went is no matter of ours.
-            let Some(Ok(stream)) = listener.as_ref().map(super::Listener::accept) else { return };
+            let Some(listener) = listener.as_ref() else { return };
+            if self.memory.is_haunted() {
+                return self.rest();
+            }
+            let stream = match listener.accept() {
+                Ok(stream) => stream,
+                Err(error) if is_out_of_means(&error) => return self.rest(),
+                // What went wrong with one that came and went is no matter of ours.
+                Err(_) => return,
+            };
             let free = self.clients.iter().position(Option::is_none);
             let place = free.unwrap_or(self.clients.len());
             if place >= MOST_CLIENTS {
@@ -26,7 +48,8 @@ impl<B: Backend> Server<B> {
             self.generation += 1;
             let (generation, now) = (self.generation, self.clock.now());
             let client = if nbd {
-                let session = Session::new(self.settings.export.clone(), Limits::default());
+                let limits = Limits { own: OWN_BYTES, ..Limits::default() };
+                let session = Session::new(self.settings.export.clone(), limits);
                 Client::nbd(stream, generation, now, session)
             } else {
                 Client::http(stream, generation, now)
@@ -40,6 +63,30 @@ impl<B: Backend> Server<B> {
             }
             self.clients[place] = Some(client);
             self.touched.push(place);
+        }
+    }
+
+    /// Turns away from the listeners for a while: who waits there cannot be let in, and would be
+    /// told of again and again.
+    fn rest(&mut self) {
+        self.listen(EventFlags::empty());
+        self.rests_until = Some(self.clock.now() + REST);
+    }
+
+    /// Turns to the listeners again when the rest is over.
+    pub(super) fn listen_again(&mut self, now: Time) {
+        if self.rests_until.is_some_and(|until| until <= now) {
+            self.rests_until = None;
+            self.listen(EventFlags::IN);
+        }
+    }
+
+    fn listen(&self, flags: EventFlags) {
+        for (listener, data) in [(&self.nbd, NBD_LISTENER), (&self.control, CONTROL_LISTENER)] {
+            if let Some(listener) = listener {
+                let data = EventData::new_u64(data);
+                epoll::modify(&self.poll, listener, data, flags).expect("it is in the poll");
+            }
         }
     }
 
@@ -58,7 +105,7 @@ impl<B: Backend> Server<B> {
         };
         self.buffer = buffer;
         if !stays {
-            self.clients[place] = None;
+            self.hang_up(place);
             return Ok(());
         }
         self.hear(place)
@@ -86,11 +133,14 @@ impl<B: Backend> Server<B> {
             let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
             match session.next_request() {
                 Ok(Some(request)) => self.ask_nbd(now, place, generation, request)?,
+                Ok(None) if self.fund(place) => {}
                 Ok(None) => break,
                 Err(_) => {
                     // What it is still to hear, such as the answer to a good-bye, goes out first.
-                    let _ = client.send();
-                    self.clients[place] = None;
+                    if let Some(client) = self.client(place, generation) {
+                        let _ = client.send();
+                    }
+                    self.hang_up(place);
                     return Ok(());
                 }
             }
@@ -102,9 +152,14 @@ impl<B: Backend> Server<B> {
     /// Answers a control request.
     fn control(&mut self, place: usize, generation: u64, request: &HttpRequest) {
         let now = self.clock.now();
-        let response = match control::route(now, request) {
+        let via = match self.client(place, generation).map(|client| &client.stream) {
+            Some(Stream::Unix(_)) => Via::SocketFile,
+            Some(Stream::Tcp(_)) | None => Via::Port,
+        };
+        let response = match control::route(now, via, request) {
             Err(response) => response,
             Ok(Action::Stats) => Response::ok(&self.stats()),
+            Ok(Action::ResetStats) => Response::ok(&self.reset_stats(now)),
             Ok(Action::PowerCut(_)) if self.cut.is_some() => {
                 Response::error(409, "a power cut has been asked for already")
             }
@@ -127,10 +182,10 @@ impl<B: Backend> Server<B> {
 
     /// Sends what is to be sent, and waits for what each client may do next.
     pub(super) fn settle_touched(&mut self) -> io::Result<()> {
-        while let Some(place) = self.touched.pop() {
+        while let Some(place) = self.touched.pop().or_else(|| self.fund_next()) {
             let Some(client) = self.clients[place].as_mut() else { continue };
             if client.send().is_err() || client.is_finished() {
-                self.clients[place] = None;
+                self.hang_up(place);
                 continue;
             }
             if !client.due.is_empty() {
@@ -140,6 +195,7 @@ impl<B: Backend> Server<B> {
                 }
                 self.vigil.answered(now);
             }
+            self.note_return(place);
             // Room that was made may let requests through that came earlier.
             self.hear(place)?;
             self.watch(place)?;
@@ -160,16 +216,6 @@ impl<B: Backend> Server<B> {
         }
         Ok(())
     }
-
-    /// Hangs up on clients that hold a place and ask for nothing.
-    pub(super) fn turn_out_idlers(&mut self, now: Time) {
-        let waiting = self.cut.as_ref().map(|cutting| cutting.client);
-        for (place, client) in self.clients.iter_mut().enumerate() {
-            if Some(place) != waiting && client.as_ref().is_some_and(|it| it.is_overdue(now)) {
-                *client = None;
-            }
-        }
-    }
 }
 
 /// Does to the drive what was asked for at once; a power cut comes back.
@@ -184,6 +230,6 @@ fn carry_out(drive: &mut dyn Modelled, now: Time, action: Action) -> Result<Resp
         },
         Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
         Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
-        Action::Stats => unreachable!("the caller answers it"),
+        Action::Stats | Action::ResetStats => unreachable!("the caller answers it"),
     })
 }

@@ -6,7 +6,7 @@ use drivelab_core::{Lba, Sectors};
 
 use super::{Choose, Store};
 
-/// The piece of a trim on its way that is done or not done as one.
+/// The piece of a trim on its way that is done or not done as one; whole physical sectors.
 const TRIM_PIECE: Sectors = Sectors::new(2048);
 
 /// Names a trim on its way: its place in the order of submissions.
@@ -60,17 +60,18 @@ impl Store {
         Ok(())
     }
 
-    /// Some pieces of a trim on its way are done and some are not.
+    /// Some pieces of a trim on its way are done and some are not. Pieces meet where physical
+    /// sectors meet, wherever the trim begins: of none a part is trimmed and a part is not.
     pub(super) fn cut_trim(&mut self, trim: &Trim, choose: &mut dyn Choose) -> io::Result<()> {
         let (mut at, end) = (trim.lba, trim.lba + trim.sectors);
         let small = trim.sectors <= TRIM_PIECE;
+        let piece = if small { self.physical_sector } else { TRIM_PIECE }.get();
         while at < end {
-            let piece = if small { self.physical_sector } else { TRIM_PIECE };
-            let sectors = piece.min(end - at);
+            let next = Lba::new((at.get() / piece + 1) * piece).min(end);
             if choose.choose(2) == 1 {
-                self.carry_out(&Trim { lba: at, sectors, ..trim.clone() })?;
+                self.carry_out(&Trim { lba: at, sectors: next - at, ..trim.clone() })?;
             }
-            at = at + sectors;
+            at = next;
         }
         Ok(())
     }

@@ -130,9 +130,25 @@ fn what_a_fault_did_is_logged_and_a_removed_one_does_nothing() {
         [
             "0s fault 1: added {\"kind\":\"read-error\",\"probability\":1.0}",
             "0s fault 1: read-error strikes Read at 0+1",
-            "0s fault 1: removed",
+            "0s fault 1: removed, 1 strikes",
         ]
     );
+}
+
+#[test]
+fn strikes_are_counted_and_not_told_one_by_one() {
+    let stall = r#"{"kind": "stall", "duration_ms": 1}"#;
+    for fault in [r#"{"kind": "read-error"}"#, r#"{"kind": "latent-error"}"#, stall] {
+        let mut bench = Bench::with(fault, 1);
+        for _ in 0..20_000 {
+            bench.ask(Op::Read, 0, 1, 0);
+        }
+        let told = bench.drive.take_incidents();
+        assert!(told.len() <= 20, "{} lines for {fault}", told.len());
+        assert!(told.iter().any(|incident| incident.what.contains("10000 strikes")), "{told:?}");
+        let (_, _, strikes) = bench.drive.faults().next().unwrap();
+        assert_eq!(strikes, 20_000);
+    }
 }
 
 #[test]

@@ -3,5 +3,6 @@
 
 mod durability;
 mod faults;
+mod fuse;
 mod nbd;
 mod power;

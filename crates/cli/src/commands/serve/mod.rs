@@ -14,12 +14,14 @@ use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::{Image, Medium, Memory};
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{self, Backend, Endpoint, ServeError, Server, Settings, Spin};
+use drivelab_serve::server::{
+    self, Backend, Endpoint, LatenessBound, ServeError, Server, Settings, Spin, TakenAway,
+};
 use drivelab_serve::store::Store;
 #[cfg(feature = "ublk")]
 use drivelab_serve::ublk;
 
-use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
 use crate::output;
@@ -99,6 +101,16 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
     spin: Spin,
 
+    /// How late an answer may be before it counts against the run [default: a twentieth of the
+    /// drive's typical random read, at least 150us, 500us without real-time scheduling].
+    #[arg(long, value_name = "DURATION")]
+    lateness_bound: Option<Span>,
+
+    /// After SIGINT or SIGTERM, serve on for at most this long while the file of --fuse is still
+    /// open, so that the kernel can write back and the user unmount.
+    #[arg(long, value_name = "DURATION", default_value_t = server::GRACE)]
+    grace: Span,
+
     /// The size of the `null` drive [default: 1G].
     #[arg(long)]
     size: Option<Bytes>,
@@ -163,8 +175,8 @@ fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failur
 /// What a client is told of a drive besides its size, and what the loop has to know.
 #[derive(Debug, Clone, Copy)]
 struct Nature {
-    /// It answers in the time of a model, and no sooner.
-    modelled: bool,
+    /// It answers in the time of a model, and no sooner; this is what a random read takes.
+    modelled: Option<Span>,
     rotates: bool,
     physical_sector: Sectors,
     /// It can lose what it has acknowledged.
@@ -175,7 +187,7 @@ struct Nature {
 impl Nature {
     /// A drive that takes no time, or a file of which we know nothing.
     const OTHER: Self = Self {
-        modelled: false,
+        modelled: None,
         rotates: false,
         physical_sector: Sectors::new(8),
         #[cfg(feature = "ublk")]
@@ -219,20 +231,25 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
     let sector = nature.physical_sector.bytes().get();
     // What has no deadlines gains nothing by jumping the queue, and hears its clients in smaller
     // pieces.
-    let real_time = nature.modelled;
+    let real_time = nature.modelled.is_some();
+    let typical = nature.modelled.unwrap_or(Span::ZERO);
+    let relative = LatenessBound::OfTypicalRead(typical);
     let spin = if real_time || arguments.spin != Spin::Auto { arguments.spin } else { NEVER };
+    let export = Export {
+        name: "drive".into(),
+        bytes,
+        rotational: nature.rotates,
+        sector_bytes: u32::try_from(sector).expect("512 or 4096"),
+    };
     let settings = Settings {
         nbd: arguments.nbd.clone(),
         fuse: arguments.fuse.clone(),
         control: arguments.control.clone(),
-        export: Export {
-            name: "drive".into(),
-            bytes,
-            rotational: nature.rotates,
-            sector_bytes: u32::try_from(sector).expect("512 or 4096"),
-        },
         real_time,
         spin,
+        grace: arguments.grace,
+        lateness: arguments.lateness_bound.map_or(relative, LatenessBound::Fixed),
+        ..Settings::new(export)
     };
     #[cfg_attr(not(feature = "ublk"), expect(unused_mut, reason = "plugged in with ublk"))]
     let mut server = Server::new(drive, settings).map_err(cannot_begin)?;
@@ -241,9 +258,28 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
         plug_in(&mut server, nature)?;
     }
     ui.note(&announce(arguments, &server, real_time));
-    let report = &mut |incident| ui.note(&format!("{incident}"));
+    let report = &mut |notice| ui.note(&format!("{notice}"));
     let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
-    ui.result(&summary::render(&summary, ui))
+    ui.result(&summary::render(&summary, ui))?;
+    Ok(match &summary.taken_away {
+        Some(taken) => say_taken_away(taken, ui),
+        None => Exit::Done,
+    })
+}
+
+/// Says from whom the drive's file was taken; 130 where something may be lost by it.
+fn say_taken_away(taken: &TakenAway, ui: Ui) -> Exit {
+    let what = if taken.written_back {
+        "the kernel had written back what it kept when the end was asked for"
+    } else {
+        "what the kernel had not written back yet may be lost"
+    };
+    let (from, release) = (taken.from.join(", "), &taken.release);
+    ui.warn(&format!(
+        "the drive was taken away from {from}; {what}. Next time, before Ctrl-C: {release} (or \
+         give it longer: --grace)"
+    ));
+    if taken.written_back { Exit::Done } else { Exit::Interrupted }
 }
 
 fn cannot_begin(error: ServeError) -> Failure {
@@ -305,7 +341,7 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     }
     let device = target::build(&profile, &spec.options, arguments.seed)?;
     let nature = Nature {
-        modelled: true,
+        modelled: Some(typical),
         rotates: profile.rotates(),
         physical_sector: profile.physical_sector,
         #[cfg(feature = "ublk")]

@@ -15,6 +15,11 @@ pub(super) fn render(summary: &Summary, ui: Ui) -> String {
             Stopped::Asked => "asked".into(),
             Stopped::PowerCut { .. } => "power-cut".into(),
         };
+        document["faults"] = serde_json::json!(summary.faults);
+        if let Some(taken) = &summary.taken_away {
+            document["taken_away"] =
+                serde_json::json!({ "from": taken.from, "written_back": taken.written_back });
+        }
         if let Stopped::PowerCut { survival, at, seed } = summary.stopped {
             let mut cut = serde_json::json!(survival);
             cut["at_ns"] = at.ns().into();
@@ -23,25 +28,43 @@ pub(super) fn render(summary: &Summary, ui: Ui) -> String {
         }
         return json_text(&document);
     }
+    text_of(summary)
+}
+
+fn text_of(summary: &Summary) -> String {
+    let stats = &summary.stats;
     let late = |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Span::from_ns(ns).to_string());
     let lateness = &stats.lateness_ns;
     let mut text = format!(
-        "{} requests, at most {} in flight\nlateness p50 {}, p99 {}, max {}\n",
+        "{} requests, at most {} in flight{}\n\
+         lateness p50 {}, p99 {}, max {}; {} later than {}, {}\n",
         stats.ios,
         stats.in_flight_max,
+        if stats.since_ns > 0 { " since the last reset" } else { "" },
         late(lateness.p50),
         late(lateness.p99),
         late(lateness.max),
+        stats.late,
+        Span::from_ns(stats.lateness_bound_ns),
+        match stats.lateness_bound_from {
+            "drive" => "a twentieth of the drive's typical read",
+            "option" => "the bound that was given",
+            _ => "what an idle host keeps",
+        },
     );
     if !stats.valid && stats.ios > 0 {
-        let bound = Span::from_ns(stats.lateness_bound_ns);
-        text.push_str(&format!(
-            "VOID: answers were later than {bound}; this measured the host, not the drive\n"
-        ));
+        text.push_str(
+            "VOID: more than one answer in a hundred was later; this measured the host, not the \
+             drive\n",
+        );
+    }
+    for fault in summary.faults.iter().filter(|fault| fault.strikes() > 0) {
+        text.push_str(&format!("fault {}: {} strikes\n", fault.id(), fault.strikes()));
     }
     if let Stopped::PowerCut { survival, at, seed } = summary.stopped {
         text.push_str(&format!(
-            "power cut at {at} with seed {seed}: {} acknowledged writes lost, {} torn\n",
+            "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
+             lost, {} torn; what the kernel still held never came here\n",
             survival.dropped_writes, survival.torn_writes
         ));
     }

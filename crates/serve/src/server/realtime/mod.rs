@@ -14,7 +14,7 @@ mod wakefulness;
 pub(super) use clock::Clock;
 pub use floor::{typical_read, wake_up_floor};
 pub(super) use lateness::Lateness;
-pub use lateness::LatenessNs;
+pub use lateness::{LatenessBound, LatenessNs};
 pub use scheduling::Scheduling;
 pub use vigil::Spin;
 pub(super) use vigil::Vigil;

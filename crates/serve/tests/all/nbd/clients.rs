@@ -27,21 +27,24 @@ struct Running {
 
 impl Running {
     fn start(test: &str) -> Self {
+        Self::start_with(test, Bytes::mib(256))
+    }
+
+    fn start_with(test: &str, client_memory: Bytes) -> Self {
         let folder = std::env::temp_dir();
         let path = |what| folder.join(format!("drivelab-{}-{test}-{what}", std::process::id()));
         let (nbd, control) = (path("nbd"), path("control"));
         let settings = Settings {
             nbd: Some(Endpoint::Unix(nbd.clone())),
-            fuse: None,
             control: Some(Endpoint::Unix(control.clone())),
-            export: Export {
+            spin: Spin::Fixed(Span::ZERO),
+            client_memory,
+            ..Settings::new(Export {
                 name: "drive".into(),
                 bytes: CAPACITY.get(),
                 rotational: false,
                 sector_bytes: 512,
-            },
-            real_time: false,
-            spin: Spin::Fixed(Span::ZERO),
+            })
         };
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -150,6 +153,90 @@ fn a_client_that_takes_no_answers_is_not_heard_and_hinders_nobody() {
     for byte in 0..50 {
         check_serves(&mut other, byte);
     }
+    running.stop();
+}
+
+#[test]
+fn a_control_client_that_sends_on_while_its_answer_is_pending_is_not_heard() {
+    let running = Running::start("chatter");
+    let mut chatter = UnixStream::connect(&running.control).unwrap();
+    let body = r#"{"when": {"writes": 1000000}}"#;
+    let length = body.len();
+    write!(chatter, "POST /power-cut HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+    chatter.set_nonblocking(true).unwrap();
+    let more = vec![b'x'; 64 << 10];
+    let (mut sent, mut refused) = (0, 0);
+    while refused < 3 {
+        if let Ok(count) = chatter.write(&more) {
+            sent += count;
+            refused = 0;
+        } else {
+            // Time for the server to take what it will: a full round trip of another client.
+            check_serves(&mut running.client(), 2);
+            refused += 1;
+        }
+        // What the kernel keeps for a socket, and no more.
+        assert!(sent < 4 << 20, "the server takes bytes without end");
+    }
+    running.stop();
+}
+
+#[test]
+fn through_a_socket_file_any_host_may_be_named() {
+    let running = Running::start("host");
+    let mut stream = UnixStream::connect(&running.control).unwrap();
+    let head = "GET /stats HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    running.stop();
+}
+
+#[test]
+fn the_statistics_begin_anew_when_they_are_reset() {
+    let running = Running::start("reset");
+    check_serves(&mut running.client(), 5);
+    let json = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let before = json(running.ask("POST", "/stats/reset", ""));
+    assert_eq!(before["ios"], 2, "the answer is what had been counted: {before}");
+    let after = json(running.ask("GET", "/stats", ""));
+    assert_eq!(after["ios"], 0, "{after}");
+    assert!(after["lateness_ns"]["max"].is_null(), "{after}");
+    assert!(after["since_ns"].as_u64() > before["since_ns"].as_u64(), "{after}");
+    check_serves(&mut running.client(), 6);
+    assert_eq!(running.stop().stats.ios, 2);
+}
+
+#[test]
+fn what_all_clients_hold_is_bounded_and_a_small_one_is_served_all_the_same() {
+    let memory = Bytes::mib(8);
+    let running = Running::start_with("memory", memory);
+    // Each asks for megabytes and takes no answer.
+    let greedy: Vec<UnixStream> = (0..40)
+        .map(|_| {
+            let mut stream = running.client();
+            stream.set_nonblocking(true).unwrap();
+            let asked = request(READ, 0, 1, 0, 2 << 20).repeat(20);
+            let _ = stream.write(&asked).unwrap();
+            stream
+        })
+        .collect();
+    let mut polite = running.client();
+    for byte in 0..50 {
+        check_serves(&mut polite, byte);
+    }
+    let stats: serde_json::Value = serde_json::from_str(&running.ask("GET", "/stats", "")).unwrap();
+    let held = stats["clients_bytes"].as_u64().unwrap();
+    // 41 clients with 256 KiB of their own.
+    assert!(held <= memory.get() + 41 * (256 << 10), "{held}");
+    assert!(held > 4 << 20, "they were served as far as there was room: {held}");
+    drop(greedy);
+    // What they held is there for others.
+    polite.write_all(&request(READ, 0, 9, 0, 4 << 20)).unwrap();
+    let mut reply = vec![0; 16 + (4 << 20)];
+    polite.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[8..16], 9_u64.to_be_bytes());
     running.stop();
 }
 

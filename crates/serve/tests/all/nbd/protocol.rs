@@ -64,8 +64,31 @@ fn the_greeting_and_the_oldest_way_in_are_those_of_the_description() {
     assert_eq!(ended, Ok(0));
     assert_eq!(&out[..18], b"NBDMAGICIHAVEOPT\x00\x03");
     assert_eq!(&out[18..26], &BYTES.to_be_bytes());
-    // Has flags, flush, FUA, rotational, trim, write zeroes, DF, several connections.
-    assert_eq!(&out[26..], &(1_u16 | 4 | 8 | 16 | 32 | 64 | 128 | 256).to_be_bytes());
+    // Has flags, flush, FUA, rotational, trim, write zeroes, several connections.
+    assert_eq!(&out[26..], &(1_u16 | 4 | 8 | 16 | 32 | 64 | 256).to_be_bytes());
+}
+
+/// `NBD_FLAG_SEND_DF`.
+const SEND_DF: u16 = 128;
+
+#[test]
+fn df_is_offered_where_structured_replies_were_agreed_upon_and_nowhere_else() {
+    let info_flags = |options: &[Vec<u8>]| {
+        let (out, _) = converse([&hello(options)[..]]);
+        // NBD_INFO_EXPORT is the first NBD_REP_INFO: its flags follow type and size.
+        let magic = 0x0003_e889_0455_65a9_u64.to_be_bytes();
+        let replies = out.windows(8).enumerate().filter(|(_, window)| *window == magic);
+        let info = replies.map(|(at, _)| &out[at..]).find(|reply| reply[12..16] == [0, 0, 0, 3]);
+        u16::from_be_bytes(info.unwrap()[30..32].try_into().unwrap())
+    };
+    for way in [INFO, GO] {
+        assert_eq!(info_flags(&[go(way)]) & SEND_DF, 0);
+        assert_eq!(info_flags(&[option(STRUCTURED_REPLY, b""), go(way)]) & SEND_DF, SEND_DF);
+    }
+    let old = [option(STRUCTURED_REPLY, b""), option(EXPORT_NAME, b"")];
+    let (out, _) = converse([&hello(&old)[..]]);
+    let flags = u16::from_be_bytes(out[out.len() - 2..].try_into().unwrap());
+    assert_eq!(flags & SEND_DF, SEND_DF);
 }
 
 #[test]
@@ -155,7 +178,7 @@ fn block_status_is_told_once_it_was_agreed_upon() {
 fn what_one_connection_has_under_way_is_bounded() {
     let export =
         Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
-    let limits = Limits { requests: 4, bytes: 1 << 20 };
+    let limits = Limits { requests: 4, bytes: 1 << 20, own: 1 << 20 };
     let mut session = Session::new(export, limits);
     let greeting = session.output().len();
     session.sent(greeting);
@@ -175,6 +198,42 @@ fn what_one_connection_has_under_way_is_bounded() {
     session.reply_read(&taken[2]);
     assert!(matches!(session.next_request(), Ok(Some(Request { cookie: 4, .. }))));
     assert_eq!(session.in_flight(), 4);
+}
+
+#[test]
+fn a_large_request_is_taken_once_memory_was_lent_for_it() {
+    const HEADER: usize = 28;
+    let export =
+        Export { name: "drive".into(), bytes: BYTES, rotational: false, sector_bytes: 4096 };
+    let limits = Limits { own: 64 << 10, ..Limits::default() };
+    for (kind, payload) in [(READ, 0), (WRITE, 512 << 10)] {
+        let mut session = Session::new(export.clone(), limits);
+        session.feed(&hello(&[go(GO)]));
+        assert_eq!(session.next_request(), Ok(None));
+        let greeting = session.output().len();
+        session.sent(greeting);
+        session.feed(&request(kind, 0, 1, 0, 512 << 10));
+        assert_eq!(session.next_request(), Ok(None));
+        let short = session.shortage();
+        assert!((448 << 10..512 << 10).contains(&short), "{short}");
+        assert_eq!(session.appetite(), 0, "nothing more is read before it is funded");
+        session.lend(short);
+        assert_eq!((session.shortage(), session.surplus()), (0, 0));
+        if payload > 0 {
+            assert!(session.appetite() >= payload);
+            session.feed(&vec![7; payload]);
+        }
+        let request = session.next_request().unwrap().unwrap();
+        assert_eq!(session.surplus(), HEADER, "the data is used");
+        answer(&mut session, &request);
+        let count = session.output().len();
+        session.sent(count);
+        assert_eq!((session.surplus(), session.held()), (short - HEADER, 0));
+        assert_eq!(session.surplus(), 0, "it is given back once");
+        // What is small needs no loan.
+        session.feed(&super::wire::request(READ, 0, 2, 0, 4096));
+        assert!(session.next_request().unwrap().is_some());
+    }
 }
 
 /// Bytes of which some are messages.

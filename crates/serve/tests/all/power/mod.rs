@@ -6,3 +6,4 @@ mod jumbled;
 mod oracle;
 mod planted;
 mod rig;
+mod trims;

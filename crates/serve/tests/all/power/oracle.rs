@@ -152,6 +152,35 @@ impl Oracle {
         puts.filter(broken).map(|put| put.value).next()
     }
 
+    /// Whether trims were applied to a part of what they cover of `group`, a physical sector:
+    /// `found` holds what its sectors hold after a cut at this moment.
+    ///
+    /// Zeros do not tell which trim made them. So every set of trims on their way is tried: one of
+    /// them, applied in whole with the trims that are done, must explain what was found.
+    pub(crate) fn breaks_trim(&self, group: std::ops::Range<usize>, found: &[Value]) -> bool {
+        let trims = |done: bool| {
+            let puts = self.sectors[group.clone()].iter().flat_map(|sector| &sector.puts);
+            let mut trims: Vec<u64> = puts
+                .filter(|put| put.value == 0 && put.completed.is_some() == done)
+                .map(|put| put.command)
+                .collect();
+            trims.sort_unstable();
+            trims.dedup();
+            trims
+        };
+        let (done, open) = (trims(true), trims(false));
+        let explains = |chosen: u32| {
+            let is_open = |command: &u64| open.iter().position(|other| other == command);
+            let applied = |put: &Put| {
+                done.contains(&put.command)
+                    || is_open(&put.command).is_some_and(|bit| chosen >> bit & 1 == 1)
+            };
+            let mut sectors = self.sectors[group.clone()].iter().zip(found);
+            sectors.all(|(sector, value)| sector.agrees_with_trims(*value, applied))
+        };
+        !(0..1_u32 << open.len()).any(explains)
+    }
+
     /// The power went, and the drive came back.
     pub(crate) fn cut(&mut self) {
         self.tick();
@@ -169,6 +198,20 @@ impl Sector {
         let covers = self.puts.iter().any(|other| other.command == put.command);
         let unknown = value == 0 && self.puts.iter().any(|other| other.value == 0);
         covers && !unknown && here.is_none_or(|here| here.submitted < put.submitted)
+    }
+
+    /// Whether it can hold `value` if, of all trims, those were applied that `applied` tells.
+    fn agrees_with_trims(&self, value: Value, applied: impl Fn(&Put) -> bool) -> bool {
+        let trims = self.puts.iter().filter(|put| put.value == 0 && applied(put));
+        let newest_trim = trims.map(|put| put.submitted).max();
+        if value != 0 {
+            let writes = self.puts.iter().filter(|put| put.value == value);
+            // What it had from the start is older than any trim.
+            return newest_trim <= writes.map(|put| put.submitted).max();
+        }
+        let durable = self.puts.iter().filter(|put| put.value != 0 && put.durable);
+        let newest_durable = durable.map(|put| put.submitted).max();
+        newest_trim > newest_durable || (newest_durable.is_none() && self.initial.contains(&0))
     }
 
     /// What a read submitted at `step` that completes now may find: nothing that a newer write,

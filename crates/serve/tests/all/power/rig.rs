@@ -177,6 +177,11 @@ impl<'a> Rig<'a> {
             8 => Op::Flush,
             _ => Op::Trim,
         };
+        let count = match op {
+            // Long enough to cover a physical sector of 4096 bytes and parts of its neighbours.
+            Op::Trim => self.rng.between(1, SECTORS as u64 - first),
+            _ => count,
+        };
         let fua = self.rng.chance(Ratio::percent(20));
         self.command(op, first, count, fua);
     }
@@ -264,8 +269,12 @@ impl<'a> Rig<'a> {
         let values = values.unwrap_or_default();
         for (number, group) in values.chunks(self.atomic).enumerate() {
             let first = number * self.atomic;
-            if let Some(write) = before.broken_write(first..first + group.len(), group) {
+            let sectors = first..first + group.len();
+            if let Some(write) = before.broken_write(sectors.clone(), group) {
                 return Err(format!("physical sector {number} holds a part of write {write}"));
+            }
+            if before.breaks_trim(sectors, group) {
+                return Err(format!("physical sector {number} is trimmed in a part"));
             }
         }
         Ok(())

@@ -1,11 +1,18 @@
 //! Requests become jobs, jobs become commands, and what is done is answered.
 
+mod desk;
+mod job;
+
 use std::io;
 
+use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
 
+pub(super) use desk::Desk;
+pub(crate) use job::Task;
+pub(super) use job::{Asker, Job};
+
 use super::client::Protocol;
-use super::job::{Asker, Job, Task};
 use super::{Backend, Server};
 use crate::drive::{Command, Done};
 use crate::fuse::Asked;
@@ -26,7 +33,7 @@ impl<B: Backend> Server<B> {
         generation: u64,
         mut request: nbd::Request,
     ) -> io::Result<()> {
-        let (task, mut data) = match &mut request.kind {
+        let (task, data) = match &mut request.kind {
             Kind::BlockStatus { one } => {
                 let limit = if *one { 1 } else { MOST_EXTENTS };
                 return self.answer_extents(place, generation, &request, limit);
@@ -37,9 +44,9 @@ impl<B: Backend> Server<B> {
             Kind::WriteZeroes { hole: true } | Kind::Trim => (Task::Free, None),
             Kind::Flush => (Task::Flush, None),
         };
-        let (offset, length, fua) = (request.offset, u64::from(request.length), request.fua);
+        let (range, fua) = ((request.offset, u64::from(request.length)), request.fua);
         let asker = Asker::Nbd { place, generation, request };
-        self.start(now, Job::new(asker, task, offset, length, fua), data.take())
+        self.start(now, Job::new(asker, task, range, fua, data))
     }
 
     fn answer_extents(
@@ -60,12 +67,12 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    pub(super) fn start(&mut self, now: Time, job: Job, data: Option<Box<[u8]>>) -> io::Result<()> {
+    pub(super) fn start(&mut self, now: Time, job: Job) -> io::Result<()> {
         self.vigil.asked(now);
         self.wakefulness.busy(now);
-        let token = self.jobs.insert(job);
-        let command = self.jobs.get_mut(token).first(token, data);
-        self.submit(now, command)?;
+        if let Some(command) = self.desk.take(job) {
+            self.submit(now, command)?;
+        }
         self.in_flight_max = self.in_flight_max.max(self.drive.in_flight());
         Ok(())
     }
@@ -79,21 +86,31 @@ impl<B: Backend> Server<B> {
 
     /// A command is done: the next of its job, or the answer.
     pub(super) fn finish(&mut self, now: Time, done: Done) -> io::Result<()> {
-        if done.result.is_ok()
-            && let Some(next) = self.jobs.get_mut(done.token).next(done.token, done.op)
-        {
-            return self.submit(now, next);
+        if done.result.is_ok() {
+            let mut sector = [0; 512];
+            let reads_edge = self.desk.reads_edge(done.token);
+            if reads_edge {
+                self.drive.take_read(&done, &mut sector)?;
+            }
+            let found = reads_edge.then_some(&sector);
+            if let Some(next) = self.desk.next(done.token, found) {
+                return self.submit(now, next);
+            }
         }
         self.ios += 1;
-        let job = self.jobs.remove(done.token);
-        match job.asker {
+        let Job { asker, task, offset, length, .. } = self.desk.remove(done.token);
+        match asker {
             Asker::Nbd { place, generation, request } => {
-                self.answer_nbd(place, generation, &request, &done)
+                self.answer_nbd(place, generation, &request, &done)?;
             }
-            Asker::Fuse { unique } => self.answer_file(unique, job.task, job.length, &done),
+            Asker::Fuse { unique } => self.answer_file(unique, task, (offset, length), &done)?,
             #[cfg(feature = "ublk")]
-            Asker::Ublk { tag } => self.answer_block(tag, (job.task, job.length), &done),
+            Asker::Ublk { tag } => self.answer_block(tag, (task, length), &done)?,
         }
+        while let Some(command) = self.desk.admit() {
+            self.submit(now, command)?;
+        }
+        Ok(())
     }
 
     fn answer_nbd(
@@ -103,13 +120,13 @@ impl<B: Backend> Server<B> {
         request: &nbd::Request,
         done: &Done,
     ) -> io::Result<()> {
-        let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) else {
+        let place_of = self.clients.get_mut(place).and_then(Option::as_mut);
+        let client = place_of.filter(|client| client.generation == generation);
+        let Some(client) = client else {
+            self.memory.forget(nbd::weight(request));
             return Ok(());
         };
         let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
-        if client.generation != generation {
-            return Ok(());
-        }
         match done.result {
             Err(error) => session.reply_error(request, wire_error(error)),
             Ok(()) if request.kind == Kind::Read => {
@@ -129,38 +146,39 @@ impl<B: Backend> Server<B> {
             let Some((unique, wanted)) = mounted.next(&mut self.buffer)? else { return Ok(()) };
             let now = self.clock.now();
             self.advance(now)?;
-            let from = Asker::Fuse { unique };
-            let (job, data) = match wanted {
-                Asked::Read { offset, length } => {
-                    (Job::new(from, Task::Read, offset, length, false), None)
-                }
+            let (task, range, data) = match wanted {
+                Asked::Read { offset, length } => (Task::Read, (offset, length), None),
                 Asked::Write { offset, data } => {
-                    let length = data.len() as u64;
-                    (Job::new(from, Task::Write, offset, length, false), Some(data))
+                    (Task::Write, (offset, data.len() as u64), Some(data))
                 }
-                Asked::Free { offset, length } => {
-                    (Job::new(from, Task::Free, offset, length, false), None)
-                }
-                Asked::Zero { offset, length } => {
-                    (Job::new(from, Task::Zero, offset, length, false), None)
-                }
-                Asked::Flush => (Job::new(from, Task::Flush, 0, 0, false), None),
+                Asked::Free { offset, length } => (Task::Free, (offset, length), None),
+                Asked::Zero { offset, length } => (Task::Zero, (offset, length), None),
+                Asked::Flush => (Task::Flush, (0, 0), None),
             };
-            self.start(now, job, data)?;
+            self.start(now, Job::new(Asker::Fuse { unique }, task, range, false, data))?;
             self.advance(now)?;
         }
         Ok(())
     }
 
-    fn answer_file(&mut self, unique: u64, task: Task, length: u64, done: &Done) -> io::Result<()> {
+    fn answer_file(
+        &mut self,
+        unique: u64,
+        task: Task,
+        (offset, length): (u64, u64),
+        done: &Done,
+    ) -> io::Result<()> {
         let Some(mounted) = &mut self.fuse else { return Ok(()) };
         match (done.result, task) {
             (Err(_), _) => mounted.reply_error(unique),
             (Ok(()), Task::Read) => {
-                let bytes = usize::try_from(length).expect("the kernel asks for little at once");
-                let data = mounted.read_buffer(bytes);
+                let bytes = |count: u64| {
+                    usize::try_from(count).expect("the kernel asks for little at once")
+                };
+                // Whole sectors were read, of which the asker wants a part.
+                let data = mounted.read_buffer(bytes(done.sectors.bytes().get()));
                 self.drive.take_read(done, data)?;
-                mounted.reply_read(unique);
+                mounted.reply_read(unique, bytes(offset % SECTOR_BYTES), bytes(length));
             }
             (Ok(()), Task::Write) => mounted.reply_written(unique, length),
             (Ok(()), _) => mounted.reply_done(unique),

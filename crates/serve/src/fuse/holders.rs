@@ -1,0 +1,156 @@
+//! Who has the drive's file open, and how the kernel is asked to write back what it keeps for them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::mounts;
+
+/// Who has a file open.
+#[derive(Debug, Default)]
+pub(crate) struct Holders {
+    file: PathBuf,
+    processes: Vec<String>,
+    loops: Vec<LoopDevice>,
+}
+
+/// A loop device on the file.
+#[derive(Debug, PartialEq, Eq)]
+struct LoopDevice {
+    path: PathBuf,
+    mounted_on: Vec<PathBuf>,
+}
+
+impl Holders {
+    /// Who of `pids` still lives, and which loop devices are on `file`.
+    pub(super) fn of(file: &Path, pids: impl Iterator<Item = u32>) -> Self {
+        // The kernel names the thread that asked; a user knows its process.
+        let pids: BTreeSet<u32> = pids.filter_map(process_of).collect();
+        let process = |pid: u32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+            Some(format!("{} ({pid})", name.trim_end()))
+        };
+        let processes = pids.into_iter().filter_map(process).collect();
+        Self { file: file.to_owned(), processes, loops: loops_on(file) }
+    }
+
+    /// Each in words.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.loops.iter().map(LoopDevice::name).collect();
+        names.extend(self.processes.iter().cloned());
+        if names.is_empty() {
+            names.push("a process that has handed it on".to_owned());
+        }
+        names
+    }
+
+    /// What to type so that nobody has it open.
+    pub(crate) fn release(&self) -> String {
+        let mut commands = Vec::new();
+        for device in &self.loops {
+            let mounts = device.mounted_on.iter().map(|on| format!("umount {}", on.display()));
+            commands.extend(mounts);
+            commands.push(format!("losetup -d {}", device.path.display()));
+        }
+        if commands.is_empty() { "close the file".to_owned() } else { commands.join("; ") }
+    }
+
+    /// Has the kernel write back what it keeps of the drive. Programs do it, for they wait in the
+    /// kernel for what this very process has to answer; a thread that waits there could not be
+    /// ended.
+    pub(crate) fn write_back(&self) -> WriteBack {
+        let mounts = self.loops.iter().flat_map(|device| &device.mounted_on);
+        let mounts: Vec<&Path> = mounts.map(PathBuf::as_path).collect();
+        let mut files: Vec<&Path> = self.loops.iter().map(|device| device.path.as_path()).collect();
+        files.push(&self.file);
+        let mut write_back = WriteBack { running: Vec::new(), failed: false };
+        if !mounts.is_empty() {
+            write_back.begin(Command::new("sync").arg("--file-system").args(mounts));
+        }
+        write_back.begin(Command::new("sync").args(files));
+        write_back
+    }
+}
+
+/// Programs that have the kernel write back.
+#[derive(Debug)]
+pub(crate) struct WriteBack {
+    running: Vec<Child>,
+    failed: bool,
+}
+
+impl WriteBack {
+    fn begin(&mut self, command: &mut Command) {
+        match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+            Ok(child) => self.running.push(child),
+            Err(_) => self.failed = true,
+        }
+    }
+
+    /// Whether everything is written back; `false` as long as it is not known to be.
+    pub(crate) fn is_done(&mut self) -> bool {
+        let mut failed = self.failed;
+        self.running.retain_mut(|child| match child.try_wait() {
+            Ok(None) => true,
+            Ok(Some(status)) => {
+                failed |= !status.success();
+                false
+            }
+            Err(_) => {
+                failed = true;
+                false
+            }
+        });
+        self.failed = failed;
+        self.running.is_empty() && !self.failed
+    }
+}
+
+impl LoopDevice {
+    fn name(&self) -> String {
+        let path = self.path.display();
+        match self.mounted_on.as_slice() {
+            [] => format!("{path}"),
+            mounts => {
+                let mounts: Vec<_> = mounts.iter().map(|on| on.display().to_string()).collect();
+                format!("{path} (mounted on {})", mounts.join(", "))
+            }
+        }
+    }
+}
+
+/// The process of a thread, if it still lives.
+fn process_of(thread: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// The loop devices on `file`, with what is mounted of them and their partitions.
+fn loops_on(file: &Path) -> Vec<LoopDevice> {
+    let mounts = mounts::read().unwrap_or_default();
+    let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let mut loops: Vec<LoopDevice> = entries
+        .filter_map(|entry| {
+            let folder = entry.path();
+            let backing = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
+            if Path::new(backing.trim_end_matches('\n')) != file {
+                return None;
+            }
+            let numbers = numbers(&folder);
+            let on = mounts.iter().filter(|mount| numbers.contains(&mount.device));
+            let mounted_on = on.map(|mount| mount.on.clone()).collect();
+            Some(LoopDevice { path: Path::new("/dev").join(entry.file_name()), mounted_on })
+        })
+        .collect();
+    loops.sort_by(|one, two| one.path.cmp(&two.path));
+    loops
+}
+
+/// Major and minor numbers of a block device and of its partitions.
+fn numbers(folder: &Path) -> Vec<String> {
+    let parts = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let numbers = [folder.to_owned()].into_iter().chain(parts);
+    let numbers = numbers.filter_map(|folder| fs::read_to_string(folder.join("dev")).ok());
+    numbers.map(|text| text.trim_end().to_owned()).collect()
+}

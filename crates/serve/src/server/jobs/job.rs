@@ -1,0 +1,237 @@
+//! One request of a client, and the commands for the drive that it becomes.
+
+use std::ops::Range;
+
+use drivelab_core::units::SECTOR_BYTES;
+use drivelab_core::{Lba, Op, Sectors};
+
+use crate::drive::Command;
+use crate::nbd;
+use crate::store::Data;
+
+/// Whom to answer.
+#[derive(Debug)]
+pub(in crate::server) enum Asker {
+    /// The NBD connection in this place, if it is still the same one.
+    Nbd { place: usize, generation: u64, request: nbd::Request },
+    /// The kernel, through FUSE.
+    Fuse { unique: u64 },
+    /// The kernel, through ublk.
+    #[cfg(feature = "ublk")]
+    Ublk { tag: u16 },
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    Read,
+    Write,
+    /// Zeros written piece by piece.
+    Zero,
+    /// The range freed; a hole reads as zeros.
+    Free,
+    Flush,
+}
+
+/// A request on its way.
+///
+/// A drive takes whole sectors. Of a request that begins or ends within one, the rest of that
+/// sector is read first and written back with it, as the page cache does for a file.
+#[derive(Debug)]
+pub(in crate::server) struct Job {
+    pub(in crate::server) asker: Asker,
+    pub(in crate::server) task: Task,
+    pub(in crate::server) offset: u64,
+    pub(in crate::server) length: u64,
+    fua: bool,
+    /// What is to be written: from the beginning of the first sector to the end of the last.
+    data: Option<Box<[u8]>>,
+    step: Step,
+    /// Bytes of the whole sectors that are zeroed.
+    zeroed: u64,
+}
+
+/// What a job is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The sector of this edge is read.
+    ReadEdge(usize),
+    /// The sector of this edge is written back, zeroed in its part.
+    WriteEdge(usize),
+    Body,
+    Flush,
+}
+
+/// One sector's bytes.
+pub(super) type Sector = [u8; SECTOR];
+const SECTOR: usize = 512;
+
+/// Zeros are written in pieces of this size, so that a request for gigabytes of them takes no
+/// gigabytes of memory.
+const PIECE: u64 = 4 << 20;
+
+impl Job {
+    /// A request; with [`Task::Write`], `data` holds as many bytes as `length` says.
+    pub(in crate::server) fn new(
+        asker: Asker,
+        task: Task,
+        (offset, length): (u64, u64),
+        fua: bool,
+        data: Option<Box<[u8]>>,
+    ) -> Self {
+        let step = Step::Body;
+        let mut job = Self { asker, task, offset, length, fua, data, step, zeroed: 0 };
+        if job.has_edges() {
+            job.step = Step::ReadEdge(0);
+            job.data = job.data.take().map(|data| job.padded(&data));
+        }
+        job
+    }
+
+    /// The sectors it touches, first and beyond the last.
+    pub(super) fn sectors(&self) -> Range<u64> {
+        self.offset / SECTOR_BYTES..(self.offset + self.length).div_ceil(SECTOR_BYTES)
+    }
+
+    /// Whether it changes what the drive holds.
+    fn changes(&self) -> bool {
+        matches!(self.task, Task::Write | Task::Zero | Task::Free)
+    }
+
+    /// Whether it puts back bytes that it read before.
+    pub(super) fn has_edges(&self) -> bool {
+        let within = |at: u64| !at.is_multiple_of(SECTOR_BYTES);
+        self.changes() && (within(self.offset) || within(self.offset + self.length))
+    }
+
+    /// Whether the two must not be on their way at once: one would put back what the other changes.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        let (one, two) = (self.sectors(), other.sectors());
+        let overlap = one.start < two.end && two.start < one.end;
+        overlap && self.changes() && other.changes() && (self.has_edges() || other.has_edges())
+    }
+
+    /// The sectors of which it covers a part: none, one or two.
+    fn edges(&self) -> Vec<u64> {
+        let (start, end) = (self.offset, self.offset + self.length);
+        let cut = [start, end].into_iter().filter(|at| !at.is_multiple_of(SECTOR_BYTES));
+        let mut edges: Vec<u64> = cut.map(|at| at / SECTOR_BYTES).collect();
+        edges.dedup();
+        edges
+    }
+
+    /// The sectors of which it covers all.
+    fn whole_sectors(&self) -> Range<u64> {
+        let (start, end) = (self.offset, self.offset + self.length);
+        let first = start.div_ceil(SECTOR_BYTES);
+        first..(end / SECTOR_BYTES).max(first)
+    }
+
+    /// The part of an edge's sector that the job covers.
+    fn part(&self, edge: usize) -> Range<usize> {
+        let begin = self.edges()[edge] * SECTOR_BYTES;
+        let within = |at: u64| {
+            usize::try_from(at.saturating_sub(begin).min(SECTOR_BYTES)).expect("within a sector")
+        };
+        within(self.offset)..within(self.offset + self.length)
+    }
+
+    fn padded(&self, data: &[u8]) -> Box<[u8]> {
+        let sectors = self.sectors();
+        let bytes = (sectors.end - sectors.start) * SECTOR_BYTES;
+        let mut padded = vec![0; usize::try_from(bytes).expect("little more than came in")];
+        let place = usize::try_from(self.offset % SECTOR_BYTES).expect("within a sector");
+        padded[place..place + data.len()].copy_from_slice(data);
+        padded.into_boxed_slice()
+    }
+
+    /// The first command.
+    pub(super) fn first(&mut self, token: u64) -> Command {
+        self.command(token)
+    }
+
+    /// Whether the command on its way reads a sector that is to be put back.
+    pub(super) fn reads_edge(&self) -> bool {
+        matches!(self.step, Step::ReadEdge(_))
+    }
+
+    /// The next command after one is done, if there is another; `found` is the sector of an edge
+    /// that was read.
+    pub(super) fn next(&mut self, token: u64, found: Option<&Sector>) -> Option<Command> {
+        let count = self.edges().len();
+        self.step = match self.step {
+            Step::ReadEdge(edge) => {
+                let found = found.expect("the caller hands over what was read");
+                if self.task != Task::Write {
+                    return Some(self.write_edge(token, edge, found));
+                }
+                self.put_back(edge, found);
+                if edge + 1 < count { Step::ReadEdge(edge + 1) } else { Step::Body }
+            }
+            Step::WriteEdge(edge) if edge + 1 < count => Step::ReadEdge(edge + 1),
+            Step::WriteEdge(_) if self.whole_sectors().is_empty() => return None,
+            Step::WriteEdge(_) => Step::Body,
+            Step::Body if self.task == Task::Zero => {
+                self.zeroed += PIECE;
+                let whole = self.whole_sectors();
+                if self.zeroed >= (whole.end - whole.start) * SECTOR_BYTES {
+                    return None;
+                }
+                Step::Body
+            }
+            // A trim is durable when it is done, but what it replaced may not be out of the cache.
+            Step::Body if self.task == Task::Free && self.fua => Step::Flush,
+            Step::Body | Step::Flush => return None,
+        };
+        Some(self.command(token))
+    }
+
+    /// Puts the bytes of an edge's sector that are not the job's own beside those that are.
+    fn put_back(&mut self, edge: usize, found: &Sector) {
+        let (first, sector, part) = (self.sectors().start, self.edges()[edge], self.part(edge));
+        let data = self.data.as_mut().expect("a write has its data until it is sent");
+        let place = usize::try_from(sector - first).expect("within the data") * SECTOR;
+        let into = &mut data[place..place + SECTOR];
+        into[..part.start].copy_from_slice(&found[..part.start]);
+        into[part.end..].copy_from_slice(&found[part.end..]);
+    }
+
+    fn write_edge(&mut self, token: u64, edge: usize, found: &Sector) -> Command {
+        self.step = Step::WriteEdge(edge);
+        let mut sector_data = Box::new(*found);
+        sector_data[self.part(edge)].fill(0);
+        let sector = self.edges()[edge];
+        let data = Some(Data::Bytes(sector_data));
+        self.of(token, Op::Write, sector..sector + 1, data)
+    }
+
+    /// The command of the step it is at.
+    fn command(&mut self, token: u64) -> Command {
+        match (self.step, self.task) {
+            (Step::ReadEdge(edge) | Step::WriteEdge(edge), _) => {
+                let sector = self.edges()[edge];
+                self.of(token, Op::Read, sector..sector + 1, None)
+            }
+            (Step::Flush, _) | (Step::Body, Task::Flush) => self.of(token, Op::Flush, 0..0, None),
+            (Step::Body, Task::Read) => self.of(token, Op::Read, self.sectors(), None),
+            (Step::Body, Task::Write) => {
+                let data = self.data.take().map(Data::Bytes);
+                self.of(token, Op::Write, self.sectors(), data)
+            }
+            (Step::Body, Task::Free) => self.of(token, Op::Trim, self.whole_sectors(), None),
+            (Step::Body, Task::Zero) => {
+                let whole = self.whole_sectors();
+                let start = whole.start + self.zeroed / SECTOR_BYTES;
+                let piece = start..whole.end.min(start + PIECE / SECTOR_BYTES);
+                let bytes = usize::try_from((piece.end - piece.start) * SECTOR_BYTES);
+                let zeros = vec![0; bytes.expect("a small piece")].into_boxed_slice();
+                self.of(token, Op::Write, piece, Some(Data::Bytes(zeros)))
+            }
+        }
+    }
+
+    fn of(&self, token: u64, op: Op, range: Range<u64>, data: Option<Data>) -> Command {
+        let (lba, sectors) = (Lba::new(range.start), Sectors::new(range.end - range.start));
+        Command { token, op, lba, sectors, fua: self.fua && op == Op::Write, data }
+    }
+}

@@ -1,0 +1,159 @@
+//! The memory that clients hold, all together.
+//!
+//! Each connection has a little of its own, enough for what most clients have under way. What goes
+//! beyond that is lent from one sum for all, request by request and before any of its data is read:
+//! so no client waits for another that waits for it.
+
+use drivelab_core::Time;
+
+use super::client::{Client, PATIENCE, Protocol};
+use super::{Backend, Server};
+use crate::nbd::Session;
+
+/// What a connection may hold without a loan: 64 requests of 4 KiB.
+pub(super) const OWN_BYTES: usize = 256 << 10;
+
+/// What is lent, and to whom it could not be.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// All that may be lent.
+    sum: usize,
+    /// Data of requests under way whose clients have gone.
+    orphans: usize,
+    /// Some client waits for a loan.
+    unfunded: bool,
+    /// Something may have been given back since it was last shared out.
+    returned: bool,
+    /// Where the next round of loans begins, so that none is always the last.
+    begins: usize,
+}
+
+impl Memory {
+    pub(super) fn new(sum: u64) -> Self {
+        Self { sum: usize::try_from(sum).unwrap_or(usize::MAX), ..Self::default() }
+    }
+
+    /// Whether those that have gone left so much to do that no others are let in.
+    pub(super) fn is_haunted(&self) -> bool {
+        self.orphans > self.sum
+    }
+
+    /// A request of a client that has gone is done.
+    pub(super) fn forget(&mut self, bytes: usize) {
+        self.orphans -= bytes;
+        self.returned = true;
+    }
+}
+
+fn session(client: &mut Client) -> Option<&mut Session> {
+    match &mut client.protocol {
+        Protocol::Nbd(session) => Some(session),
+        Protocol::Http { .. } => None,
+    }
+}
+
+impl<B: Backend> Server<B> {
+    /// Bytes that clients hold, those included that have gone.
+    pub(super) fn clients_bytes(&self) -> usize {
+        let held = |client: &Client| match &client.protocol {
+            Protocol::Nbd(session) => session.held(),
+            Protocol::Http { input, output, .. } => input.len() + output.len(),
+        };
+        self.clients.iter().flatten().map(held).sum::<usize>() + self.memory.orphans
+    }
+
+    /// What can be lent now, after everybody gave back what they do not need.
+    fn free_memory(&mut self) -> usize {
+        let lent = |session: &mut Session| {
+            session.surplus();
+            session.lent()
+        };
+        let lent: usize = self.clients.iter_mut().flatten().filter_map(session).map(lent).sum();
+        self.memory.sum.saturating_sub(lent + self.memory.orphans)
+    }
+
+    /// Lends a client what its next request needs; says whether it can go on.
+    pub(super) fn fund(&mut self, place: usize) -> bool {
+        let short = |client: &mut Client| session(client).map_or(0, |session| session.shortage());
+        let short = self.clients[place].as_mut().map_or(0, short);
+        if short == 0 {
+            return false;
+        }
+        if short > self.free_memory() {
+            self.memory.unfunded = true;
+            return false;
+        }
+        if let Some(session) = self.clients[place].as_mut().and_then(session) {
+            session.lend(short);
+        }
+        true
+    }
+
+    /// Notes that a client which had a loan has taken or sent something.
+    pub(super) fn note_return(&mut self, place: usize) {
+        let client = self.clients[place].as_mut().and_then(session);
+        self.memory.returned |= client.is_some_and(|session| session.lent() > 0);
+    }
+
+    /// Lends to those who wait what was given back meanwhile; gives one who can go on.
+    pub(super) fn fund_next(&mut self) -> Option<usize> {
+        if !self.memory.unfunded || !std::mem::take(&mut self.memory.returned) {
+            return None;
+        }
+        self.memory.unfunded = false;
+        let count = self.clients.len().max(1);
+        self.memory.begins = (self.memory.begins + 1) % count;
+        let mut free = self.free_memory();
+        for step in 0..self.clients.len() {
+            let place = (self.memory.begins + step) % count;
+            let Some(session) = self.clients[place].as_mut().and_then(session) else { continue };
+            let short = session.shortage();
+            if short == 0 {
+                continue;
+            }
+            if short > free {
+                self.memory.unfunded = true;
+                continue;
+            }
+            free -= short;
+            session.lend(short);
+            self.touched.push(place);
+        }
+        self.touched.pop()
+    }
+
+    /// Ends a connection; what it asked for is still done.
+    pub(super) fn hang_up(&mut self, place: usize) {
+        let client = self.clients.get_mut(place).and_then(Option::take);
+        if let Some(session) = client.as_ref().and_then(|client| match &client.protocol {
+            Protocol::Nbd(session) => Some(session),
+            Protocol::Http { .. } => None,
+        }) {
+            self.memory.orphans += session.in_flight_bytes();
+            self.memory.returned = true;
+        }
+    }
+
+    /// Hangs up on clients that hold a place and ask for nothing; and, while others wait for
+    /// memory, on those that hold it and neither send what they announced nor take what they asked
+    /// for.
+    pub(super) fn turn_out_idlers(&mut self, now: Time) {
+        let waiting = self.cut.as_ref().map(|cutting| cutting.client);
+        let unfunded = self.memory.unfunded;
+        for place in 0..self.clients.len() {
+            let Some(client) = self.clients[place].as_mut().filter(|_| Some(place) != waiting)
+            else {
+                continue;
+            };
+            if std::mem::take(&mut client.moved) {
+                client.progress = now;
+            }
+            let is_idle = now >= client.progress + PATIENCE;
+            let overdue = client.is_overdue(now);
+            let hoards = |session: &mut Session| session.lent() > 0 && session.in_flight() == 0;
+            if overdue || (unfunded && is_idle && session(client).is_some_and(hoards)) {
+                self.hang_up(place);
+            }
+        }
+    }
+}
