@@ -1,0 +1,12 @@
+"""All attacks, in the order in which they are made."""
+
+from __future__ import annotations
+
+from rig.attack import Attack
+
+from .results.damage import Damage, Flips
+from .results.kill_points import KillPoints
+from .results.kills import Kills
+from .results.locks import Locks
+
+ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks()]
