@@ -100,8 +100,8 @@ class Attack:
         """Does the cases, or one of them again."""
         self.prepare(bench, tally)
         cases = [only] if only is not None else list(range(self.scaled(bench)))
-        # Three times the time on a quiet machine: a bound, not a measurement.
-        limit = time.monotonic() + max(30.0, 3 * self.seconds * len(cases) / self.cases)
+        # Six times the time on a quiet machine: a bound, not a measurement.
+        limit = time.monotonic() + max(60.0, 6 * self.seconds * len(cases) / self.cases)
         if self.workers == 1:
             for case in cases:
                 self._guarded(bench, tally, case, limit)
