@@ -15,6 +15,9 @@ from . import peers, table
 from .attack import Attack, LeftOut, Tally
 from .bench import Bench, interruptible
 
+#: Violations of one attack that are printed.
+SHOWN = 40
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -77,10 +80,10 @@ def endure(bench: Bench, attack: Attack, only: int | None) -> Tally | None:
     print("| " + " | ".join(table.cells(tally)) + f" |  {time.monotonic() - began:.0f} s")
     for note in tally.notes:
         print(f"   {note}")
-    for violation in tally.violations[:20]:
+    for violation in tally.violations[:SHOWN]:
         print(f"VIOLATION: {violation}")
-    if len(tally.violations) > 20:
-        print(f"... and {len(tally.violations) - 20} more")
+    if len(tally.violations) > SHOWN:
+        print(f"... and {len(tally.violations) - SHOWN} more")
     sys.stdout.flush()
     return tally
 
