@@ -10,5 +10,6 @@ from .results.damage import Damage, Flips
 from .results.kill_points import KillPoints
 from .results.kills import Kills
 from .results.locks import Locks
+from .results.study_cuts import StudyCuts
 
-ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), CommandLines()]
+ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), CommandLines()]

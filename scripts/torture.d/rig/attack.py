@@ -30,12 +30,14 @@ class Tally:
     fds: str = "-"
     violations: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    hurt: set[int] = field(default_factory=set)  # the cases that have violations
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def violate(self, case: int, what: str) -> None:
         """Notes what must not be, with the command that shows it again."""
         command = f"scripts/torture {self.attack} --seed {self.seed} --case {case}"
         with self._lock:
+            self.hurt.add(case)
             self.violations.append(f"{what}\n    again: {command}")
 
     def lose(self, case: int, number: int, what: str) -> None:
@@ -114,7 +116,6 @@ class Attack:
         if time.monotonic() > limit:
             tally.note(f"{self.name}: ended before its {self.scaled(bench)} cases, time was up")
             return
-        before = len(tally.violations)
         try:
             self.case(bench, tally, case)
         except LeftOut:
@@ -122,7 +123,7 @@ class Attack:
         except Exception:  # whatever it was, the case has shown nothing and must be looked at
             tally.violate(case, f"the rig failed:\n{traceback.format_exc(limit=-4)}")
         if self.counts_cases():
-            tally.done(1, int(len(tally.violations) == before))
+            tally.done(1, int(case not in tally.hurt))
 
     def counts_cases(self) -> bool:
         """Whether `count` is cases; attacks that count operations say no and count themselves."""

@@ -13,7 +13,7 @@ from .subject import CONCLUDED, Subject, contents
 def check(bench: Bench, tally: Tally, case: int, subject: Subject, folder: Path,
           kept: list[bytes], what: str) -> Ended:
     """Resumes it; `kept` are the finished runs, which must be there afterwards as they were."""
-    out = folder / "out"
+    out = folder / subject.out
     ended = tally.weigh(subject.complete(bench, folder))
     if ended.code not in CONCLUDED or ended.panicked():
         tally.violate(case, f"{subject.name}, {what}: not resumed: {ended.brief()}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .bench import Bench
-from .process import Ended, Running, Watch
+from .process import Ended, Watch
 
 #: Exit codes of an experiment that came to its end: a verdict, whichever it is.
 CONCLUDED = (0, 1, 4)
@@ -75,9 +75,9 @@ bs = ["4k", "8k", "16k"]
 runtime = "40ms"
 """
 
-#: A cell, as a matrix prints it, and a run, as a study does.
+#: A cell, as a matrix prints it, and a run, as a study does with `--progress lines`.
 CELL = re.compile(rb"^\d+: .*[kMG]?B/s", re.MULTILINE)
-RUN = re.compile(rb"^(?:finished|done|kept)\b.*$", re.MULTILINE)
+RUN = re.compile(rb"^done (\d+) of \d+", re.MULTILINE)
 
 
 @dataclass
@@ -95,6 +95,8 @@ class Subject:
     #: Files that are computed from the journal alone: the same journal gives the same bytes.
     derived: tuple[str, ...] = ("result.json", "report.html")
     heads: int = 0  # lines of the journal before the first run
+    #: The results folder, as the command names it: reports may repeat it.
+    out: str = "out"
     _reference: dict[str, bytes] | None = None
     _seconds: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -103,12 +105,13 @@ class Subject:
         """Writes what the experiment reads; returns its results folder, which is not made."""
         for name, text in self.files.items():
             (folder / name).write_text(text)
-        return folder / "out"
+        (folder / self.out).parent.mkdir(exist_ok=True)
+        return folder / self.out
 
-    def argv(self, bench: Bench, out: str = "out", again: bool = False) -> list[str]:
+    def argv(self, bench: Bench, again: bool = False) -> list[str]:
         """Its command, or the one that goes on where it stopped."""
         words = self.resumed if again else self.command
-        return [str(bench.drivelab), *(out if word == "OUT" else word for word in words)]
+        return [str(bench.drivelab), *(self.out if word == "OUT" else word for word in words)]
 
     def lines(self, out: Path) -> list[bytes]:
         """The whole lines of its journal, without the head."""
@@ -117,12 +120,15 @@ class Subject:
         return data.splitlines(keepends=True)[self.heads:] if data.endswith(b"\n") \
             else data.splitlines(keepends=True)[self.heads:-1]
 
-    def printed(self, ended: Ended | Running) -> int:
+    def printed(self, ended: Ended) -> int:
         """How many of its runs were printed as finished."""
-        if isinstance(ended, Running):
-            ended = ended.poll() or Ended([], 0, b"", ended.said(), 0.0, 0)
         whole = ended.out[:ended.out.rfind(b"\n") + 1] + ended.err[:ended.err.rfind(b"\n") + 1]
-        return len((RUN if self.deterministic or self.heads == 0 else CELL).findall(whole))
+        runs = [int(number) for number in RUN.findall(whole)]
+        return max(runs, default=len(set(CELL.findall(whole))))
+
+    def runs(self, bench: Bench) -> int:
+        """How many runs the whole experiment has."""
+        return self.reference(bench)[0][self.journal].count(b"\n") - self.heads
 
     def reference(self, bench: Bench) -> tuple[dict[str, bytes], float]:
         """The files of an undisturbed run, and the seconds it takes; made once."""
@@ -137,13 +143,14 @@ class Subject:
                 self._seconds = ended.seconds
             return self._reference, self._seconds
 
-    def complete(self, bench: Bench, folder: Path, out: str = "out") -> Ended:
+    def complete(self, bench: Bench, folder: Path) -> Ended:
         """Goes on where it was stopped, or begins where it had not begun."""
-        ended = bench.run(self.argv(bench, out, again=True), folder, Watch(120))
+        out = folder / self.out
+        ended = bench.run(self.argv(bench, again=True), folder, Watch(120))
         # Nothing had been planned yet: the message says so, and there is nothing to lose.
-        if ended.code == 2 and self.resumed != self.command and not self.lines(folder / out):
-            shutil.rmtree(folder / out, ignore_errors=True)
-            ended = bench.run(self.argv(bench, out), folder, Watch(120))
+        if ended.code == 2 and self.resumed != self.command and not self.lines(out):
+            shutil.rmtree(out, ignore_errors=True)
+            ended = bench.run(self.argv(bench), folder, Watch(120))
         return ended
 
 
@@ -152,21 +159,24 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
-def subjects(bench: Bench) -> list[Subject]:
+def subjects(bench: Bench, out: str = "out") -> list[Subject]:
     """The three experiments, new. What is measured is one file, since a study remembers which."""
     target = bench.work / "target"
     if not target.exists():
         target.write_bytes(b"\x5a" * (1 << 20))
     results = ("plan.json", "report.html", "result.json", "runs.jsonl", "study.toml")
-    study = ["study", "study.toml", "--out", "OUT"]
+    told = b"--progress" in bench.lab("study", "--help").out
+    study = ["study", "study.toml", "--out", "OUT", *(["--progress", "lines"] if told else [])]
     measured = [*study, "--target", str(target), "--size", "1M"]
-    matrix = ["run", "--matrix", "matrix.toml", "--out", "OUT"]
+    told = b"--progress" in bench.lab("run", "--help").out
+    matrix = ["run", "--matrix", "matrix.toml", "--out", "OUT",
+              *(["--progress", "lines"] if told else [])]
     cells = MATRIX.replace("TARGET", str(target))
     return [
         Subject("simulate", {"study.toml": SIMULATED}, study, [*study, "--resume"], "runs.jsonl",
-                deterministic=True, results=results),
+                deterministic=True, results=results, out=out),
         Subject("hardware", {"study.toml": MEASURED}, measured, [*measured, "--resume"],
-                "runs.jsonl", deterministic=False),
+                "runs.jsonl", deterministic=False, out=out),
         Subject("matrix", {"matrix.toml": cells}, matrix, matrix, "cells.jsonl",
-                deterministic=False, derived=("results.json", "report.html"), heads=1),
+                deterministic=False, derived=("results.json", "report.html"), heads=1, out=out),
     ]
