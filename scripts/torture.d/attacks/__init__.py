@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rig.attack import Attack
 
+from .drives.control import Control
 from .drives.cuts import Cuts
+from .drives.nbd_hostile import Descriptors, NbdHostile
+from .drives.nbd_load import NbdLoad
 from .machine.command_lines import CommandLines
 from .results.damage import Damage, Flips
 from .results.kill_points import KillPoints
@@ -12,4 +15,4 @@ from .results.kills import Kills
 from .results.locks import Locks
 from .results.study_cuts import StudyCuts
 
-ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), CommandLines()]
+ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), NbdLoad(), NbdHostile(), Descriptors(), Control(), CommandLines()]
