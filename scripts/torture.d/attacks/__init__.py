@@ -6,6 +6,7 @@ from rig.attack import Attack
 
 from .drives.control import Control
 from .drives.cuts import Cuts
+from .drives.fuse import Fuse, FuseKilled
 from .drives.nbd_hostile import Descriptors, NbdHostile
 from .drives.nbd_load import NbdLoad
 from .machine.command_lines import CommandLines
@@ -15,4 +16,4 @@ from .results.kills import Kills
 from .results.locks import Locks
 from .results.study_cuts import StudyCuts
 
-ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), NbdLoad(), NbdHostile(), Descriptors(), Control(), CommandLines()]
+ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), NbdLoad(), NbdHostile(), Descriptors(), Control(), Fuse(), FuseKilled(), CommandLines()]
