@@ -153,9 +153,11 @@ def start(argv: Sequence[str], cwd: Path, stdin: bytes | None = None,
         source = tempfile.TemporaryFile()
         source.write(stdin)
         source.seek(0)
+    # What a user sees, who has not asked for a backtrace.
+    ours = {name: text for name, text in os.environ.items() if name != "RUST_BACKTRACE"}
     began = time.monotonic()
     process = subprocess.Popen(list(argv), cwd=cwd, stdin=source, stdout=out, stderr=err,
-                               env={**os.environ, **(env or {})}, start_new_session=True)
+                               env={**ours, **(env or {})}, start_new_session=True)
     if stdin is not None and not isinstance(source, int):
         source.close()
     return Running(list(argv), process, out, err, began)

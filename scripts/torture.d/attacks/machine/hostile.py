@@ -95,12 +95,12 @@ def pairs(draw: random.Random) -> str:
 
 
 def trace(draw: random.Random) -> str:
-    """A DiskSim trace."""
-    rows = [f"{number / 10} 0 {number * 512} 8 {number % 2}" for number in range(20)]
+    """A trace in the form of SPC."""
+    rows = [f"0,{number * 512},4096,{chr(82 + number % 2 * 5)},{number / 10}" for number in range(20)]
     row = draw.randrange(len(rows))
-    cells = rows[row].split()
+    cells = rows[row].split(",")
     cells[draw.randrange(5)] = value(draw).split("\n")[0] or "0"
-    rows[row] = " ".join(cells)
+    rows[row] = ",".join(cells)
     return "\n".join(rows) + "\n"
 
 
