@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -93,10 +94,15 @@ class Running:
         if self._ended is None:
             pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
-                self._finish(status, usage.ru_maxrss * 1024)
+                self._finish(status, usage)
         return self._ended
 
-    def _finish(self, status: int, rss_bytes: int, why: str = "") -> None:
+    def _finish(self, status: int, usage: resource.struct_rusage, why: str = "") -> None:
+        # The kernel counts what the rig itself held when it started the program: only a larger
+        # size is the program's own.
+        ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if usage.ru_maxrss > ours:
+            self.rss_bytes = max(self.rss_bytes, usage.ru_maxrss * 1024)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self._ended = Ended(
             argv=self.argv,
@@ -104,7 +110,7 @@ class Running:
             out=_read(self.out),
             err=_read(self.err),
             seconds=time.monotonic() - self.began,
-            rss_bytes=max(rss_bytes, self.rss_bytes),
+            rss_bytes=self.rss_bytes,
             ended_by_us=why,
         )
         self.out.close()
@@ -118,7 +124,7 @@ class Running:
             return "killed"
         if elapsed >= watch.seconds:
             return "time"
-        self.rss_bytes = max(self.rss_bytes, rss_bytes(self.pid))
+        self.rss_bytes = max(self.rss_bytes, rss_peak(self.pid))
         if self.rss_bytes > watch.rss_bytes:
             return "memory"
         if os.fstat(self.out.fileno()).st_size > OUTPUT_BYTES_MAX:
@@ -133,7 +139,7 @@ class Running:
             if why:
                 self.kill()
                 _, status, usage = os.wait4(self.pid, 0)
-                self._finish(status, usage.ru_maxrss * 1024, why)
+                self._finish(status, usage, why)
                 break
             until_kill = watch.seconds
             if watch.kill_after is not None:
@@ -170,6 +176,17 @@ def rss_bytes(pid: int) -> int:
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
         return 0
+
+
+def rss_peak(pid: int) -> int:
+    """The most memory that was ever resident in a process, 0 where it is gone."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
 
 
 def descriptors(pid: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .bench import Bench
-from .process import Ended, Running, Watch, descriptors, rss_bytes
+from .process import Ended, Running, Watch, descriptors, rss_bytes, rss_peak
 
 
 class Refused(Exception):
@@ -97,13 +97,7 @@ class Served:
 
     def rss_peak(self) -> int:
         """The most memory that was ever resident."""
-        try:
-            for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
-        except OSError:
-            pass
-        return 0
+        return rss_peak(self.pid)
 
 
 def say(path: Path, message: bytes, seconds: float = 30.0) -> bytes:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from rig.attack import Attack, Tally
 from rig.bench import Bench, is_root, tool
-from rig.process import Ended, Watch
+from rig.process import Ended, Running, Watch
+from rig.subject import MEASURED
 
 from . import hostile
 
@@ -87,6 +88,7 @@ class CommandLines(Attack):
         self.small = is_root() and tool("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs",
                                         str(self.lab)).returncode == 0
         hostile.large_files(self.lab)
+        (self.lab / "measured.toml").write_text(MEASURED)
         self.kept = set(self.lab.iterdir())
         named = sum(len(some) for some in self.offered.values())
         tally.note(f"command-lines: {named} options of {len(RIGHT)} verbs; {len(ASKED)} that were "
@@ -138,10 +140,12 @@ class CommandLines(Attack):
         tally.weigh(ended)
         for what in faults(line, ended):
             tally.violate(case, f"drivelab {line.shown()}: {what}")
+        if made := [path.name for path in self.lab.iterdir() if path.name.startswith("drive:")]:
+            tally.violate(case, f"drivelab {line.shown()}: made a file {made[0]}")
         self._tidy()
 
     @staticmethod
-    def _patiently(running) -> Ended:
+    def _patiently(running: Running) -> Ended:
         """Interrupts after 2 s what may rightly run on; then it has 8 s, as all have 10."""
         deadline = time.monotonic() + 2.0
         while running.poll() is None and time.monotonic() < deadline:
@@ -184,11 +188,15 @@ def faults(line: Line, ended: Ended) -> list[str]:
             found.append("an escape sequence of the request reaches the terminal")
     if line.words[0] == "durability" and ended.code == 0 and b"\n0 pages promised" in b"\n" + ended.out:
         found.append("exit 0, and nothing had been promised")
+    if ended.code == 0 and any(word in NONSENSE for word in line.words):
+        found.append("exit 0, and it makes no sense")
     if ended.code == 0 and "No space left" in ended.text:
         found.append("exit 0 on a full disk")
     return found
 
 
+#: Values that make no sense wherever they stand.
+NONSENSE = {"4k/50:4k/60", "4k/101", "zoned:100/0", "/dev/zero"}
 #: Lines that were answered wrongly once.
 ASKED = [
     "durability drive:generic-10k --size 0 --runtime 100ms",
@@ -214,5 +222,9 @@ ASKED = [
     "durability laid --size 60M --runtime 1s --ledger /dev/full",
     "durability laid --size 1G --runtime 1s",
     "run laid --size 64k --runtime 50ms --bssplit 4k/50:4k/60",
+    "run laid --size 64k --runtime 50ms --bssplit 4k/101",
+    "run drive:generic-10k --runtime 100ms --random-distribution zoned:100/0",
+    "durability laid --verify --ledger /dev/zero",
+    "study measured.toml --target drive:nonsense,foo=1 --size 64k --out o",
     "serve null --nbd unix:empty",
 ]
