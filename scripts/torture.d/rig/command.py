@@ -60,7 +60,7 @@ def share_of(asked: argparse.Namespace, chosen: list[Attack]) -> float:
     if asked.share is not None:
         return float(asked.share)
     if asked.minutes is not None:
-        return min(1.0, asked.minutes * 60 / sum(attack.seconds for attack in chosen))
+        return asked.minutes * 60 / sum(attack.seconds for attack in chosen)
     return 1.0
 
 

@@ -45,7 +45,7 @@ class Control(Attack):
     name = "control"
     title = "hostile requests to the control API"
     cases = 1000
-    seconds = 30.0
+    seconds = 10.0
     least = 60
 
     def prepare(self, bench: Bench, tally: Tally) -> None:

@@ -119,7 +119,7 @@ class Cuts(Attack):
     name = "cuts"
     title = "power cuts of served drives, NBD and FUSE"
     cases = 300
-    seconds = 300.0
+    seconds = 50.0
     least = 10
     workers = 2
 

@@ -123,7 +123,7 @@ class FuseKilled(Attack):
     name = "fuse-killed"
     title = "kill -9 of a FUSE server in use, served again"
     cases = 30
-    seconds = 40.0
+    seconds = 25.0
     least = 2
 
     def case(self, bench: Bench, tally: Tally, case: int) -> None:

@@ -27,7 +27,7 @@ class NbdHostile(Attack):
     name = "nbd-hostile"
     title = "hostile NBD clients, a good one beside them"
     cases = 2000
-    seconds = 60.0
+    seconds = 15.0
     least = 60
 
     def prepare(self, bench: Bench, tally: Tally) -> None:
@@ -179,7 +179,7 @@ class Descriptors(Attack):
     name = "descriptors"
     title = "40 clients of a server with 20 descriptors"
     cases = 6
-    seconds = 20.0
+    seconds = 15.0
     least = 1
 
     def case(self, bench: Bench, tally: Tally, case: int) -> None:

@@ -21,7 +21,7 @@ class NbdLoad(Attack):
     name = "nbd"
     title = "verified NBD requests, 16 clients, crc32c"
     cases = 4_000_000
-    seconds = 110.0
+    seconds = 90.0
     least = 20_000
     tools = ("fio",)
 

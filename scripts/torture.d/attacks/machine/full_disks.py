@@ -74,7 +74,7 @@ class FullDisks(Attack):
     name = "full-disks"
     title = "full and read-only disks, limits, no /dev/fuse, /proc, /sys"
     cases = 120
-    seconds = 110.0
+    seconds = 50.0
     least = 40
     tools = ("unshare", "mount")
     needs_root = True

@@ -110,7 +110,7 @@ def bad_file(folder: Path, draw: random.Random, kind: str) -> str:
         return draw.choice(SPECIAL + LARGE)
     made = {
         "study": lambda: mutated(draw.choice([SIMULATED, MEASURED]), draw),
-        "matrix": lambda: mutated(MATRIX.replace("TARGET", "laid"), draw),
+        "matrix": lambda: mutated(MATRIX.replace("TARGET", "laid") + "direct = false\n", draw),
         "job": lambda: mutated(JOB, draw),
         "measurements": lambda: mutated(MEASUREMENTS, draw),
         "profile": lambda: mutated(PROFILE, draw),

@@ -84,7 +84,7 @@ class Flips(Attack):
     name = "flips"
     title = "one bit flipped in journal, plan, verify-state, ledger"
     cases = 150
-    seconds = 130.0
+    seconds = 40.0
     least = 7
 
     def prepare(self, bench: Bench, tally: Tally) -> None:
@@ -164,7 +164,7 @@ class Damage(Attack):
     name = "damage"
     title = "journal lines doubled, swapped, blank, cut, foreign"
     cases = 60
-    seconds = 60.0
+    seconds = 30.0
     least = 4
 
     def prepare(self, bench: Bench, tally: Tally) -> None:

@@ -36,8 +36,8 @@ class KillPoints(Attack):
 
     name = "kill-points"
     title = "kill -9 at every file operation, resumed"
-    cases = 240
-    seconds = 330.0
+    cases = 330
+    seconds = 300.0
     least = 3
     tools = ("strace",)
 

@@ -15,7 +15,7 @@ class Kills(Attack):
     name = "kills"
     title = "kill -9 of studies and matrices, resumed"
     cases = 100
-    seconds = 250.0
+    seconds = 90.0
     least = 3
 
     def prepare(self, bench: Bench, tally: Tally) -> None:

@@ -14,7 +14,7 @@ class Locks(Attack):
     name = "locks"
     title = "two experiments in one folder; a new one over an old one, killed"
     cases = 30
-    seconds = 45.0
+    seconds = 35.0
     least = 4
 
     def prepare(self, bench: Bench, tally: Tally) -> None:

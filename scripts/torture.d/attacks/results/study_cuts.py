@@ -19,7 +19,7 @@ class StudyCuts(Attack):
     name = "study-cuts"
     title = "power cuts under a study or matrix, remounted, resumed"
     cases = 200
-    seconds = 700.0
+    seconds = 260.0
     least = 3
     tools = ("mkfs.ext4", "e2fsck", "losetup", "mount", "fusermount3")
     needs_root = True
