@@ -108,8 +108,14 @@ class Attack:
             for case in cases:
                 self._guarded(bench, tally, case, limit)
         else:
-            with ThreadPoolExecutor(self.workers) as pool:
+            pool = ThreadPoolExecutor(self.workers)
+            try:
                 list(pool.map(lambda case: self._guarded(bench, tally, case, limit), cases))
+            except BaseException:  # Ctrl-C too: what has not begun does not, what runs is ended
+                bench.end_children()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
         self.finish(bench, tally)
 
     def _guarded(self, bench: Bench, tally: Tally, case: int, limit: float) -> None:

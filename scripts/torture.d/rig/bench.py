@@ -29,6 +29,7 @@ class Bench:
         self._children: list[Running] = []
         self._numbers = 0
         self._lock = threading.Lock()
+        self._ending = False
 
     def random(self, attack: str, case: int) -> random.Random:
         """The generator of one case: it depends on no other case, so that one can be repeated."""
@@ -45,6 +46,8 @@ class Bench:
     def start(self, argv: Sequence[str], cwd: Path | None = None, stdin: bytes | None = None,
               env: dict[str, str] | None = None) -> Running:
         """Starts a program, which ends with the bench at the latest."""
+        if self._ending:
+            raise InterruptedError("the rig is ending")
         running = start(argv, cwd or self.work, stdin, env)
         with self._lock:
             self._children = [child for child in self._children if child.process.returncode is None]
@@ -60,20 +63,37 @@ class Bench:
         """Runs drivelab to its end."""
         return self.run([str(self.drivelab), *arguments], cwd, watch)
 
+    def end_children(self) -> None:
+        """Ends every child, and starts none any more."""
+        self._ending = True
+        with self._lock:
+            children = list(self._children)
+        for child in children:
+            child.kill()
+
     def close(self) -> None:
         """Ends every child, takes away mounts and loop devices below the folder, and the folder."""
-        for child in self._children:
-            child.kill()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        self.end_children()
         deadline = time.monotonic() + 5
         for child in self._children:
             while child.process.returncode is None and time.monotonic() < deadline:
-                if child.poll() is None:
-                    time.sleep(0.01)
+                if self._gone(child):
+                    break
+                time.sleep(0.01)
         unmount_below(self.work)
         for device in loops_below(self.work):
             tool("losetup", "-d", device)
         unmount_below(self.work)
         shutil.rmtree(self.work, ignore_errors=True)
+
+    @staticmethod
+    def _gone(child: Running) -> bool:
+        try:
+            return child.poll() is not None
+        except ChildProcessError:  # a thread has waited for it
+            return True
 
 
 def tool(*argv: str, seconds: float = 60) -> subprocess.CompletedProcess[bytes]:
@@ -107,11 +127,12 @@ def loops_below(folder: Path) -> list[str]:
 
 
 def interruptible() -> None:
-    """Lets SIGTERM and SIGHUP unwind the rig as Ctrl-C does."""
+    """Lets SIGINT, SIGTERM and SIGHUP unwind the rig."""
     def end(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # SIGINT too: a shell starts what runs in the background with it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
 
 

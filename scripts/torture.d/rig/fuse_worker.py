@@ -47,7 +47,8 @@ class Worker:
         try:
             return mmap.mmap(self.file, self.mapped[1] - first, mmap.MAP_SHARED, offset=first)
         except OSError as error:
-            self.fault("shared mmap", f"errno {errno.errorcode.get(error.errno or 0)}")
+            if error.errno != errno.ENODEV:
+                self.fault("shared mmap", errno.errorcode.get(error.errno or 0, "?"))
             return None
 
     def fault(self, kind: str, what: str) -> None:
@@ -183,7 +184,7 @@ def main() -> None:
     worker.work(int(operations))
     Path(shadow).write_bytes(worker.shadow)
     print(json.dumps({"counts": worker.counts, "faults": worker.faults,
-                      "examples": worker.examples}))
+                      "examples": worker.examples, "shared": worker.shared is not None}))
 
 
 if __name__ == "__main__":

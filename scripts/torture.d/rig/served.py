@@ -100,14 +100,16 @@ class Served:
         return rss_peak(self.pid)
 
 
-def say(path: Path, message: bytes, seconds: float = 30.0) -> bytes:
-    """Sends bytes to a Unix socket and returns what comes back until it is closed."""
+def say(path: Path, message: bytes, seconds: float = 30.0, last: bool = False) -> bytes:
+    """Sends bytes to a Unix socket, perhaps its last, and returns what comes until it is closed."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(seconds)
         link.connect(str(path))
         try:
             link.sendall(message)
-        except (BrokenPipeError, ConnectionResetError):
+            if last:
+                link.shutdown(socket.SHUT_WR)
+        except OSError:
             pass  # refused before it was all said: the answer is there
         parts = []
         try:

@@ -60,7 +60,7 @@ class Control(Attack):
             self._crowd(draw)
         else:
             shown, sent = self._bad(draw, way)
-            answer = say(self.served.control_path, sent, seconds=10)
+            answer = say(self.served.control_path, sent, seconds=10, last=True)
             status = answer.split(b" ")[1:2]
             if answer and not (status and status[0].startswith(b"4")):
                 tally.violate(case, f"{shown[:80]!r}: {answer[:60]!r}")

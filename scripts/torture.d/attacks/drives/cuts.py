@@ -154,6 +154,7 @@ class Cuts(Attack):
             {"random_ms": [20, 400]}
         asked = threading.Thread(target=writer.run, args=(20.0,))
         asked.start()
+        tally.saw(served.rss_peak())
         answer = served.cut(when, draw.randrange(1 << 30))
         asked.join()
         ended = tally.weigh(served.ended())

@@ -202,6 +202,9 @@ class Descriptors(Attack):
         if not self._recovers(served):
             tally.violate(case, "a client is not served after the others have left")
         tally.saw(served.rss_peak())
+        deadline = time.monotonic() + 5
+        while served.fds() > served.fds_at_start and time.monotonic() < deadline:
+            time.sleep(0.05)
         tally.fds = f"{served.fds_at_start} -> {served.fds()}"
         ended = served.stop()
         if ended.code != 0 or ended.panicked():
@@ -213,7 +216,9 @@ class Descriptors(Attack):
             try:
                 link = nbd.Nbd(served.nbd_path, seconds=2)
                 link.write(0, b"\xa5" * 512)
-                return link.read(0, 512) == b"\xa5" * 512
+                right = link.read(0, 512) == b"\xa5" * 512
+                link.close()
+                return right
             except (nbd.Gone, OSError):
                 time.sleep(0.2)
         return False

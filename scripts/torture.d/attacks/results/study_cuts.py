@@ -87,6 +87,7 @@ class StudyCuts(Attack):
             with self.lock:
                 self.printed += printed
                 self.kept += len(whole)
+            tally.saw(disk.served.rss_peak())
             check(bench, tally, case, subject, folder, whole, f"cut, {len(whole)} runs finished")
             disk.unmount()
             if found := disk.check():
