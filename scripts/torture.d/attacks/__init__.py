@@ -1,0 +1,20 @@
+"""All attacks, in the order in which they are made."""
+
+from __future__ import annotations
+
+from rig.attack import Attack
+
+from .drives.control import Control
+from .drives.cuts import Cuts
+from .drives.fuse import Fuse, FuseKilled
+from .drives.nbd_hostile import Descriptors, NbdHostile
+from .drives.nbd_load import NbdLoad
+from .machine.command_lines import CommandLines
+from .machine.full_disks import FullDisks
+from .results.damage import Damage, Flips
+from .results.kill_points import KillPoints
+from .results.kills import Kills
+from .results.locks import Locks
+from .results.study_cuts import StudyCuts
+
+ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), NbdLoad(), NbdHostile(), Descriptors(), Control(), Fuse(), FuseKilled(), FullDisks(), CommandLines()]

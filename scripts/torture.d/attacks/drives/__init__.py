@@ -1,0 +1,1 @@
+"""Attacks on served drives."""

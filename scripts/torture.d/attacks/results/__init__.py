@@ -1,0 +1,1 @@
+"""Attacks on results that are being written, and on those that were."""

@@ -1,0 +1,1 @@
+"""What every attack uses: processes, served drives, clients, histories, the table."""
