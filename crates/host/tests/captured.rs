@@ -76,3 +76,29 @@ fn the_same_tree_gives_the_same_bytes() {
     let tree = Tree::named("stacked");
     assert_eq!(captured(&tree, false).1, captured(&tree, false).1);
 }
+
+#[test]
+fn names_of_places_stay_out_unless_asked_for() {
+    let tree = Tree::named("ich8-ahci");
+    tree.remove("proc/mounts");
+    tree.add(
+        "proc/self/mountinfo = 24 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\\n\
+         27 1 8:1 /private-folder /home/jane rw,x-path=/srv/jane shared:1 - ext4 /dev/sda1 rw\n\
+         sys/block/loop0/size = 2048\nsys/block/loop0/dev = 7:0\n\
+         sys/block/loop0/loop/backing_file = /home/jane/secret.img",
+    );
+    let copy = |serials| {
+        let (folder, archive) = captured(&tree, serials);
+        (folder, String::from_utf8_lossy(&archive).into_owned())
+    };
+    let (folder, archive) = copy(false);
+    for secret in ["jane", "private-folder", "secret.img"] {
+        assert!(!archive.contains(secret), "{secret}");
+    }
+    let found = inspected(folder.path(), false);
+    let disk = |name: &str| found.devices.iter().find(|device| device.name == name).unwrap();
+    let points: Vec<&str> = disk("sda").all_mounts().map(|mount| mount.point.as_str()).collect();
+    assert_eq!(points, ["/", "/place-1"]);
+    assert_eq!(disk("loop0").backing.as_ref().unwrap().path.as_deref(), Some("/file-1"));
+    assert!(copy(true).1.contains("/home/jane/secret.img"));
+}
