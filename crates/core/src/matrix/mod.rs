@@ -231,4 +231,18 @@ mod tests {
         check("targets = [\"a\"]\nthread = [1]", "unknown key `thread`");
         check("targets = [\"a\"]\nbs = [\"5\"]", "512");
     }
+
+    #[test]
+    fn cells_are_counted_before_they_are_made() {
+        let check = |text: &str, expected: &str| {
+            let error = Matrix::parse("m", &format!("targets = [\"a\"]\n{text}")).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        };
+        check("blocks = 4000000000", "`blocks`");
+        check("blocks = 10001", "`blocks`");
+        check("threads = [2000]", "`threads`");
+        let list = vec!["50"; 300].join(", ");
+        let text = format!("read = [{list}]\nrandom = [{list}]\nthreads = [1]\nblocks = 1000");
+        check(&text, "cells");
+    }
 }

@@ -200,6 +200,18 @@ mod tests {
         check("4k-10k", None);
         check("8k-4k", None);
         check("512-1G", None);
+        check(&vec!["4k"; 5000].join(":"), None);
+    }
+
+    #[test]
+    fn what_a_user_writes_are_percentages_and_what_a_record_holds_are_weights() {
+        let read = |text: &str| <BlockSizes as crate::config::Value>::read(text);
+        for wrong in ["4k/50:4k/60", "4k/101", "4k/4294967295:64k/101"] {
+            assert!(read(wrong).unwrap_err().contains("100"), "{wrong}");
+        }
+        assert_eq!(read("4k/60:64k/40").unwrap().to_string(), "4k/60:64k/40");
+        assert_eq!(read("4k/3:64k/1").unwrap().to_string(), "4k/3:64k/1");
+        assert_eq!("4k/100:8k/50:16k/50".parse::<BlockSizes>().unwrap().largest(), Bytes::kib(16));
     }
 
     #[test]

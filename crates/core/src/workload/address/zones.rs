@@ -144,6 +144,12 @@ mod tests {
         check("zoned:101/5", None);
         check("zoned:", None);
         check("zones:100/100", None);
+        // Requests that would have no place to go, and more zones than a table holds.
+        check("zoned:100/0", None);
+        check("zoned:50/100:50/", None);
+        check("zoned_abs:100/0", None);
+        check("zoned:0/0:100/100", Some("zoned:0/0:100/100"));
+        check(&format!("zoned:100/{}", ":0/0".repeat(1000)), None);
     }
 
     #[test]
