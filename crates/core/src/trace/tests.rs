@@ -6,7 +6,7 @@ fn requests(text: &str) -> Vec<(Op, u64, u64, Option<u64>)> {
     let mut parser = Parser::new(None);
     let mut found = Vec::new();
     for line in text.lines() {
-        if let Some(entry) = parser.line(line).unwrap() {
+        for entry in parser.line(line).unwrap() {
             assert_eq!(entry.request.id.0, found.len() as u64);
             let request = entry.request;
             let at = entry.at.map(Time::ns);
@@ -19,7 +19,8 @@ fn requests(text: &str) -> Vec<(Op, u64, u64, Option<u64>)> {
 #[test]
 fn disksim_traces_hold_measured_and_think_times() {
     let mut parser = Parser::new(None);
-    let entry = parser.line("R Hit  564349     2      1414.270     18746.7705").unwrap().unwrap();
+    let entry =
+        parser.line("R Hit  564349     2      1414.270     18746.7705").unwrap().next().unwrap();
     assert_eq!(entry.request, Request::read(0, Lba::new(564_349), Sectors::new(2)));
     assert_eq!(entry.measured, Some(Span::from_ns(1_414_270)));
     assert_eq!(entry.think, Some(Span::from_ns(18_746_771)));
