@@ -1,8 +1,6 @@
 //! `inspect`: how disks are attached, and what is wrong with them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,6 +13,7 @@ use drivelab_host::{Inspection, Options, Root, Wanted};
 
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::input;
 use crate::interrupt;
 use crate::kernel_log;
 use crate::output;
@@ -101,11 +100,7 @@ fn wanted(arguments: &InspectArgs, name: &Path) -> Wanted {
 /// A captured tree has its own.
 fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
     if let Some(file) = &arguments.dmesg {
-        let limit = drivelab_host::root::LOG_BYTES_MAX as u64;
-        let mut bytes = Vec::new();
-        let open = File::open(file).and_then(|open| open.take(limit).read_to_end(&mut bytes));
-        open.at_path("read the kernel log", file)?;
-        return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+        return input::beginning(file, input::LOG).map(Some);
     }
     if arguments.root.is_some() {
         return Ok(None);

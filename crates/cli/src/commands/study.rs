@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::plan::{Design, Plan};
 
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::input;
 use crate::study::grid::GridFile;
 use crate::study::{
     self, Bench, Hardware, Header, Out, PLAN_SCHEMA, Progressed, Simulator, Stage, StudyFile,
@@ -150,7 +151,7 @@ fn read(name: &str) -> Result<String, Failure> {
         let message = format!("there is no study `{name}`, and no such file");
         return Err(Failure::bad_words(message).hint(hint));
     }
-    std::fs::read_to_string(path).at_path("read the study file", path)
+    input::text(path, input::STUDY)
 }
 
 fn bench(study: &StudyFile, arguments: &StudyArgs, ui: Ui) -> Result<Box<dyn Bench>, Failure> {

@@ -140,11 +140,21 @@ pub(crate) struct Curve {
 
 /// More blocks than anybody waits for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
+/// Every arm is compared with the first: more than that nobody reads.
+const ARMS_MAX: usize = 100;
+/// Most workloads, depths of a curve, contrasts and findings.
+const LISTED_MAX: usize = 1000;
+/// Most runs: of a second each they take twelve days.
+const RUNS_MAX: usize = 1_000_000;
 
 impl StudyFile {
     /// Reads the study in `text`; `name` stands in messages.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         let mut top = Section::parse(name, text)?;
+        top.at_most("arm", ARMS_MAX)?;
+        for list in ["workload", "contrast", "finding", "notes"] {
+            top.at_most(list, LISTED_MAX)?;
+        }
         let (drive, base) = match top.section("base")? {
             None => (None, Options::default()),
             Some(mut section) => {
@@ -202,12 +212,30 @@ impl StudyFile {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Failure::bad_words(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
         }
-        Ok(())
+        match self.too_many() {
+            Some(wrong) => Err(Failure::bad_words(wrong).hint("lower `--blocks`")),
+            None => Ok(()),
+        }
+    }
+
+    /// What is wrong with the number of its runs.
+    fn too_many(&self) -> Option<String> {
+        if let Some(grid) = &self.grid {
+            return grid.matrix.too_large();
+        }
+        let depths = self.curve.as_ref().map_or(0, |curve| curve.depths.len());
+        let each = self.arms.len() * (self.workloads.len() + depths);
+        let runs = each.saturating_mul(self.blocks as usize);
+        let said = || format!("arms, workloads and `blocks` make {runs} runs; at most {RUNS_MAX}");
+        (runs > RUNS_MAX).then(said)
     }
 
     fn check(&self, top: &Section) -> Result<(), ConfigError> {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(top.error(format!("`blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        if let Some(wrong) = self.too_many() {
+            return Err(top.error(wrong));
         }
         if self.mei == Ratio::ZERO || self.mei >= Ratio::ONE {
             let wrong = "`mei` must lie between 0 and 100 %: no effect of size 0 can be excluded";
@@ -342,6 +370,7 @@ pub(super) fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<u
 
 fn curve(top: &mut Section) -> Result<Option<Curve>, ConfigError> {
     let Some(mut section) = top.section("curve")? else { return Ok(None) };
+    section.at_most("iodepth", LISTED_MAX)?;
     let depths: Vec<u32> = section.list("iodepth")?.unwrap_or_default();
     if depths.is_empty() {
         return Err(section.error("a curve needs depths: `iodepth = [1, 2, 4, 8, 16, 32]`"));
