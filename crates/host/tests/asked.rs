@@ -3,7 +3,10 @@
 use std::os::unix::ffi::OsStrExt as _;
 
 use drivelab_host::view::{Paint, text};
-use drivelab_host::{FindingId, Inspection, InspectError, Options, Root, Severity, Wanted, inspect};
+use drivelab_host::{
+    FindingId, InspectError, Inspection, Options, Reader, Root, Severity, Wanted, inspect,
+    inspect_within,
+};
 
 use crate::tree::Tree;
 
@@ -18,6 +21,57 @@ fn asked_for(tree: &Tree, name: &str) -> Result<Inspection, InspectError> {
 fn no_disk_is_asked_for_its_temperature_unless_that_is_wanted() {
     for (tree, disk) in [("ich8-ahci", "sda"), ("nvme-x2", "nvme0n1")] {
         assert_eq!(Tree::named(tree).device(disk).temperature_celsius, None, "{disk}");
+    }
+}
+
+#[test]
+fn a_temperature_is_asked_of_a_drive_that_is_awake() {
+    const STATUS: &str = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/\
+                          power/runtime_status";
+    let options = Options { temperature: true, ..Options::default() };
+    let check = |status: Option<&str>, expected| {
+        let tree = Tree::named("ich8-ahci");
+        match status {
+            Some(status) => tree.add(&format!("{STATUS} = {status}")),
+            None => tree.remove(STATUS),
+        };
+        let found = inspect(&Root::new(tree.folder.path()), &[], &options).unwrap();
+        assert_eq!(found.devices[0].temperature_celsius, expected, "{status:?}");
+    };
+    check(Some("active"), Some(34));
+    check(Some("unsupported"), Some(34));
+    check(None, Some(34));
+    for asleep in ["suspended", "suspending", "resuming", "error", "x"] {
+        check(Some(asleep), None);
+    }
+}
+
+#[test]
+fn pipes_in_place_of_attributes_and_logs_are_no_end() {
+    let tree = Tree::named("ich8-ahci");
+    let disk = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0";
+    let pipes = [
+        "dmesg",
+        "proc/mounts",
+        "proc/mdstat",
+        &format!("{disk}/hwmon/hwmon2/temp1_input"),
+        &format!("{disk}/power/runtime_status"),
+        &format!("{disk}/block/sda/size"),
+        "sys/devices/pci0000:00/0000:00:1f.2/class",
+    ];
+    for path in pipes {
+        let place = tree.place(path);
+        let _ = std::fs::remove_file(&place);
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, place, kind, mode, 0).unwrap();
+    }
+    let mut reader = Reader::new(tree.folder.path());
+    let options = Options { temperature: true, ..Options::default() };
+    let found = inspect_within(&mut reader, &[], &options).unwrap();
+    assert_eq!(found.devices.len(), 1);
+    let told = |path: &str| found.problems.iter().any(|it| it.path.ends_with(path));
+    for path in pipes {
+        assert!(told(path), "{path}: {:?}", found.problems);
     }
 }
 

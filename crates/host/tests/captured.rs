@@ -45,9 +45,20 @@ const TREES: [&str; 13] = [
 fn a_copy_says_the_same_as_the_machine() {
     for name in TREES {
         let tree = Tree::named(name);
-        let (folder, _) = captured(&tree, false);
+        let (folder, _) = captured(&tree, true);
         assert_eq!(inspected(folder.path(), false), tree.inspect(), "{name}");
+        let (folder, _) = captured(&tree, false);
+        let copy = placeless(inspected(folder.path(), false));
+        assert_eq!(copy, placeless(tree.inspect()), "{name}");
     }
+}
+
+/// Without the names of files, which a copy has others for.
+fn placeless(mut found: Inspection) -> Inspection {
+    for backing in found.devices.iter_mut().filter_map(|device| device.backing.as_mut()) {
+        backing.path = None;
+    }
+    found
 }
 
 #[test]
@@ -98,7 +109,7 @@ fn names_of_places_stay_out_unless_asked_for() {
     let found = inspected(folder.path(), false);
     let disk = |name: &str| found.devices.iter().find(|device| device.name == name).unwrap();
     let points: Vec<&str> = disk("sda").all_mounts().map(|mount| mount.point.as_str()).collect();
-    assert_eq!(points, ["/", "/place-1"]);
+    assert!(points.len() == 2 && points[1].starts_with("/place-"), "{points:?}");
     assert_eq!(disk("loop0").backing.as_ref().unwrap().path.as_deref(), Some("/file-1"));
     assert!(copy(true).1.contains("/home/jane/secret.img"));
 }
