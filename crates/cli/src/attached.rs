@@ -3,13 +3,17 @@
 
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use drivelab_core::record::{Attached, AttachedDevice, FoundFault};
 use drivelab_host::device::Mount;
-use drivelab_host::{Device, Inspection, Options, Root, Wanted};
+use drivelab_host::{Device, Inspection, Options, Reader, Wanted};
 use drivelab_model::About;
 
 use crate::kernel_log;
+
+/// What did not answer before one run is not waited for before the next.
+static READER: LazyLock<Mutex<Reader>> = LazyLock::new(|| Mutex::new(Reader::new("/")));
 
 /// Inspects what `path` is on, just before a run; without serial numbers, as a capture is.
 ///
@@ -23,8 +27,9 @@ pub(crate) fn to_path(path: &Path) -> Attached {
         let unseen = Some(format!("`{}` is nowhere", path.display()));
         return Attached { unseen, ..Attached::default() };
     };
-    let options = Options { log: kernel_log::of_this_boot(), serials: false };
-    match drivelab_host::inspect(&Root::new("/"), &[wanted], &options) {
+    let options = Options { log: kernel_log::of_this_boot(), ..Options::default() };
+    let mut reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    match drivelab_host::inspect_within(&mut reader, &[wanted], &options) {
         Ok(found) => of_inspection(&found, &path),
         Err(error) => Attached { unseen: Some(error.to_string()), ..Attached::default() },
     }

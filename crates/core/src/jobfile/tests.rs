@@ -359,6 +359,7 @@ fn names_and_notes_do_not_multiply() {
     let text = format!("[{name}]\nsize=1m\nnumjobs=9\nfilename_format={format}");
     check_error(&text, 1, "longer than", "");
     check_error(&format!("[a]\nsize=1m\n{}=1", "k".repeat(40_000)), 3, "longer than", "");
-    let noted: String = (1..5000).map(|kib| format!("bs={kib}ki\n")).collect();
+    let noted: Vec<String> = (1..5000).map(|kib| format!("bs={kib}ki\n")).collect();
+    let noted = noted.concat();
     assert!(job(&format!("size=1m\n{noted}")).notes.len() <= 100);
 }

@@ -74,7 +74,7 @@ pub struct Parser {
 }
 
 /// The requests of a line, in order: none, one, or a flush and the write behind it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entries {
     flush: Option<Entry>,
     entry: Option<Entry>,

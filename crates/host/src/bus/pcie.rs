@@ -10,8 +10,8 @@ use crate::speed::Speed;
 /// The PCIe link of a controller.
 ///
 /// The kernel reads `current_link_*` from the device's registers, and since Linux 6.18 wakes it for
-/// that (`pci_config_pm_runtime_get`). Absent facts are null: conventional PCI and functions inside the
-/// chip set have none.
+/// that (`pci_config_pm_runtime_get`). Absent facts are null: conventional PCI and functions inside
+/// the chip set have none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcie {
     /// Transfers a second and lane, now.

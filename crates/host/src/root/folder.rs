@@ -91,8 +91,8 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// The folder at `path` below the root, where it is open or worth opening; `None` where it is to
-    /// be asked by paths.
+    /// The folder at `path` below the root, where it is open or worth opening; `None` where it
+    /// is to be asked by paths.
     pub(super) fn at(&self, root: &Root, path: &str) -> Option<Rc<Folder>> {
         let mut lookups = self.lookups.borrow_mut();
         let Some(count) = lookups.get_mut(path) else {

@@ -223,27 +223,20 @@ impl Root {
 
     /// What stands at a place, without following it.
     fn kind(&self, place: Place<'_>) -> std::io::Result<FileType> {
-        let about = match place.open {
-            Some(open) => match open.tell(place.name) {
-                Told::Kind(kind) => return Ok(kind),
-                Told::Missing => return Err(ErrorKind::NotFound.into()),
-                Told::Unknown => {
-                    let path = join(place.folder, place.name);
-                    if self.is_silent(&path) {
-                        return Err(ErrorKind::NotFound.into());
-                    }
-                    let flags = AtFlags::SYMLINK_NOFOLLOW;
-                    self.ask(&path, || rustix::fs::statat(&open.fd, place.name, flags))?
-                }
-            },
-            None => {
-                let path = join(place.folder, place.name);
-                if self.is_silent(&path) {
-                    return Err(ErrorKind::NotFound.into());
-                }
-                self.ask(&path, || rustix::fs::lstat(self.path_of(place)))?
-            }
-        };
+        match place.open.map(|open| open.tell(place.name)) {
+            Some(Told::Kind(kind)) => return Ok(kind),
+            Some(Told::Missing) => return Err(ErrorKind::NotFound.into()),
+            Some(Told::Unknown) | None => {}
+        }
+        let path = join(place.folder, place.name);
+        if self.is_silent(&path) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let about = self.ask(&path, || match place.open {
+            Some(open) => rustix::fs::statat(&open.fd, place.name, flags),
+            None => rustix::fs::lstat(self.path_of(place)),
+        })?;
         Ok(FileType::from_raw_mode(about.st_mode))
     }
 

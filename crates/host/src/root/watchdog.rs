@@ -69,7 +69,7 @@ pub struct Reader {
 
 /// More files than can be left behind do not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} files below `{}` did not answer, the last one `{last}`", SILENT_MAX + 1, base.display())]
+#[error("more than {SILENT_MAX} files below `{}` do not answer, such as `{last}`", base.display())]
 pub struct Unanswered {
     /// Where the tree lies.
     pub base: PathBuf,
