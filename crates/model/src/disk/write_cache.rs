@@ -212,3 +212,46 @@ impl WriteCache {
         run
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{self, Body, Profile};
+
+    fn mechanics() -> Mechanics {
+        let text = profile::text("generic-10k").expect("it comes with us");
+        let profile = Profile::parse("generic-10k", text, &|_| None).unwrap();
+        match &profile.body {
+            Body::Hdd(hdd) => hdd.mechanics(),
+            _ => unreachable!("a drive that turns"),
+        }
+    }
+
+    fn write(lba: u64, sectors: u64, sequence: u64, by: &Mechanics) -> Candidate {
+        let lba = Lba::new(lba);
+        Candidate {
+            lba,
+            sectors: Sectors::new(sectors),
+            place: by.geometry.place(lba),
+            write: true,
+            tag: 0,
+            ready: Time::ZERO,
+            arrived: Time::ZERO,
+            sequence,
+            newest: sequence,
+        }
+    }
+
+    #[test]
+    fn a_write_on_the_medium_replaces_what_is_older_and_nothing_else() {
+        let by = mechanics();
+        let mut cache = WriteCache::new(Sectors::new(1000), 10);
+        cache.insert(write(0, 8, 1, &by), &by);
+        cache.insert(write(16, 8, 7, &by), &by);
+        cache.superseded(&write(4, 16, 5, &by), Time::ZERO, &by);
+        let left: Vec<_> =
+            cache.runs().iter().map(|run| (run.lba.get(), run.sectors.get())).collect();
+        assert_eq!(left, [(0, 4), (16, 8)]);
+        assert_eq!(cache.dirty, Sectors::new(12));
+    }
+}
