@@ -157,12 +157,23 @@ impl WriteCache {
     /// Drops what it holds of `range`: overwritten or trimmed. All data taken before has arrived by
     /// `arrived`, so what is left behind the gap may be written then.
     pub(crate) fn drop_range(&mut self, range: Range<Lba>, arrived: Time, mechanics: &Mechanics) {
+        self.drop_where(range, arrived, mechanics, |_| true);
+    }
+
+    /// Drops what it holds of `range` in the runs that are `meant`.
+    fn drop_where(
+        &mut self,
+        range: Range<Lba>,
+        arrived: Time,
+        mechanics: &Mechanics,
+        meant: impl Fn(&Candidate) -> bool,
+    ) {
         let Range { start, end } = range;
         let mut index = 0;
         while index < self.runs.len() {
             let run = &mut self.runs[index];
             let run_end = run.lba + run.sectors;
-            if end <= run.lba || run_end <= start {
+            if end <= run.lba || run_end <= start || !meant(run) {
                 index += 1;
                 continue;
             }
@@ -187,14 +198,12 @@ impl WriteCache {
         }
     }
 
-    /// Drops what is older than `write`, which is on the medium.
+    /// Drops what is older than `write`, which is on the medium. A run that newer data joined stays
+    /// whole: which of it is older is not kept.
     pub(crate) fn superseded(&mut self, write: &Candidate, arrived: Time, by: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let overlaps = |run: &&Candidate| run.lba < end && start < run.lba + run.sectors;
         let older = |run: &Candidate| run.newest < write.sequence || planted!(NewerDropped);
-        if self.runs.iter().filter(overlaps).all(older) {
-            self.drop_range(start..end, arrived, by);
-        }
+        self.drop_where(start..end, arrived, by, older);
     }
 
     /// Begins to write the run at `index`.
