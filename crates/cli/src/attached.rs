@@ -3,13 +3,17 @@
 
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use drivelab_core::record::{Attached, AttachedDevice, FoundFault};
 use drivelab_host::device::Mount;
-use drivelab_host::{Device, Inspection, Options, Root, Wanted};
+use drivelab_host::{Device, Inspection, Options, Reader, Wanted};
 use drivelab_model::About;
 
 use crate::kernel_log;
+
+/// What did not answer before one run is not waited for before the next.
+static READER: LazyLock<Mutex<Reader>> = LazyLock::new(|| Mutex::new(Reader::new("/")));
 
 /// Inspects what `path` is on, just before a run; without serial numbers, as a capture is.
 ///
@@ -23,15 +27,16 @@ pub(crate) fn to_path(path: &Path) -> Attached {
         let unseen = Some(format!("`{}` is nowhere", path.display()));
         return Attached { unseen, ..Attached::default() };
     };
-    let root = Root::new("/");
-    let options = Options { log: kernel_log::of_this_boot(), serials: false };
-    let mut attached = match drivelab_host::inspect(&root, &[wanted], &options) {
+    let options = Options { log: kernel_log::of_this_boot(), ..Options::default() };
+    let mut reader = READER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut attached = match drivelab_host::inspect_within(&mut reader, &[wanted], &options) {
         Ok(found) => of_inspection(&found),
         Err(error) => Attached { unseen: Some(error.to_string()), ..Attached::default() },
     };
     // The file system of a block device itself is no part of the run.
-    let mount = path.to_str().filter(|_| !is_block_device(&path));
-    if let Some(mount) = mount.and_then(|path| Mount::of_file(&root, path)) {
+    let file = path.to_str().filter(|_| !is_block_device(&path)).map(str::to_owned);
+    let mount = file.map(|file| reader.read(move |root| Mount::of_file(&root, &file)));
+    if let Some(Ok(Some(mount))) = mount {
         attached.machine.insert("file_system".into(), mount.file_system.into());
         attached.machine.insert("mount_options".into(), mount.options.join(",").into());
     }

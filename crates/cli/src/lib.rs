@@ -7,6 +7,7 @@ mod arguments;
 mod attached;
 mod commands;
 mod failure;
+mod input;
 mod interrupt;
 mod keep;
 mod kernel_log;
@@ -30,7 +31,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => match arguments::negative(&error, std::env::args_os()) {
             Some(failure) => return ui::show_failure(&failure).into(),
-            None => error.exit(),
+            None => return ui::show_usage(&error),
         },
     };
     // A panic is our bug and has an exit code of its own, so that scripts can tell.

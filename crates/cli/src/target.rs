@@ -12,7 +12,8 @@ use drivelab_model::spec::{DriveSpec, Options, ProfileRef, SpecError};
 use drivelab_model::{About, Arrangement, Drive};
 
 use crate::attached;
-use crate::failure::{AtPath as _, Failure};
+use crate::failure::Failure;
+use crate::input;
 use crate::interrupt;
 
 /// What a load is aimed at.
@@ -50,10 +51,7 @@ pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Failure> {
         ProfileRef::Embedded(name) => {
             Ok(profile::text(name).expect("the spec was checked against the names").to_owned())
         }
-        ProfileRef::File(name) => {
-            let path = Path::new(name);
-            std::fs::read_to_string(path).at_path("read the drive profile", path)
-        }
+        ProfileRef::File(name) => input::text(Path::new(name), input::PROFILE),
     }
 }
 
@@ -64,7 +62,7 @@ pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
     let folder = Path::new(&name).parent().map(Path::to_path_buf).unwrap_or_default();
     let resolve = |base: &str| {
         let file = folder.join(base);
-        let text = std::fs::read_to_string(&file).ok()?;
+        let text = input::text(&file, input::PROFILE).ok()?;
         Some(BaseText { file: file.display().to_string(), text })
     };
     Profile::parse(&name, &text, &resolve).map_err(|error| match error {

@@ -77,3 +77,14 @@ fn bad_requests_say_what_to_do() {
     drivelab(folder.path(), &["inspect", "--dmesg", "nowhere"]).failed(2, &["nowhere"]);
     drivelab(folder.path(), &["inspect", "--watch", "--root", "tree"]).failed(2, &["--root"]);
 }
+
+#[test]
+fn without_a_tree_of_devices_nothing_is_wrong_or_right() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let asked = drivelab(folder.path(), &["inspect", "--root", "empty", "vda"]);
+    asked.failed(3, &["sys/block is missing", "hint"]);
+    let all = drivelab(folder.path(), &["inspect", "--root", "empty"]);
+    assert_eq!(all.code, 3, "{all:?}");
+    assert!(!all.out.contains("nothing wrong"), "{all:?}");
+}

@@ -7,6 +7,7 @@ mod conformance;
 mod drive;
 mod durability;
 mod help;
+mod input;
 mod inspect;
 mod job;
 mod matrix_study;

@@ -8,7 +8,7 @@ use crate::device::{self, Device, Kind, Machine, Mounts, parse_mdstat};
 use crate::finding::{self, Context, Severity};
 use crate::forced::{self, Forced};
 use crate::log::KernelLog;
-use crate::root::{LOG_BYTES_MAX, Problem, Root, TABLE_BYTES_MAX};
+use crate::root::{LOG_BYTES_MAX, Node, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
 
 /// The schema that this version writes.
@@ -19,8 +19,10 @@ pub const SCHEMA: &str = "drivelab.inspect/1";
 pub struct Options {
     /// The text of a kernel log; without it, `dmesg` below the root is read.
     pub log: Option<String>,
-    /// Whether serial numbers are wanted.
+    /// Whether serial numbers are wanted; a virtio disk has to ask its host for its own.
     pub serials: bool,
+    /// Whether drives may be sent a command for their temperature.
+    pub temperature: bool,
 }
 
 /// What was found: the JSON of `drivelab inspect`.
@@ -43,6 +45,9 @@ pub struct Environment {
     pub kernel: Option<String>,
     /// How the processor chooses its clock: `performance`, `schedutil`.
     pub cpu_governor: Option<String>,
+    /// Whether the tree lists block devices; without, only the log tells of drives.
+    #[serde(default)]
+    pub block_devices: bool,
     /// Whether a kernel log was read; without one, findings that need it are missing.
     pub kernel_log: bool,
     /// Options of the kernel that change how disks are driven.
@@ -91,12 +96,38 @@ pub fn inspect(
     Ok(Inspection { schema: SCHEMA.to_owned(), environment, devices, problems })
 }
 
+/// The same, by a reader that leaves behind what does not answer.
+///
+/// # Errors
+/// As [`inspect`], or too many files do not answer.
+pub fn inspect_within(
+    reader: &mut Reader,
+    wanted: &[Wanted],
+    options: &Options,
+) -> Result<Inspection, InspectError> {
+    let (wanted, options) = (wanted.to_vec(), options.clone());
+    reader.read(move |root| inspect(&root, &wanted, &options))?
+}
+
+/// What [`inspect_within`] does for all devices, and a copy of what was read.
+///
+/// # Errors
+/// As [`inspect_within`].
+pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, InspectError> {
+    let options = options.clone();
+    reader.recording().read(move |root| {
+        inspect(&root, &[], &options)?;
+        Ok(root.into_recording())
+    })?
+}
+
 fn environment(root: &Root, machine: &Machine) -> Environment {
     let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
     let governor = root.node("sys/devices/system/cpu/cpu0/cpufreq");
     Environment {
         kernel: release.map(|text| text.trim().to_owned()),
         cpu_governor: governor.and_then(|node| node.text("scaling_governor")),
+        block_devices: block_devices(root).is_some(),
         kernel_log: machine.log.present,
         forced: machine.forced.clone(),
     }
@@ -111,13 +142,19 @@ fn machine(root: &Root, options: &Options) -> Machine {
         forced: forced::read(root),
         arrays: arrays.map(|text| parse_mdstat(&text)).unwrap_or_default(),
         serials: options.serials,
+        temperature: options.temperature,
     }
+}
+
+/// The folder of all block devices.
+pub(crate) fn block_devices(root: &Root) -> Option<Node<'_>> {
+    root.node("sys/block").or_else(|| root.node("sys/class/block"))
 }
 
 fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
     let mut all = BTreeMap::new();
     // The class lists partitions too; disks are those that are none.
-    if let Some(blocks) = root.node("sys/block").or_else(|| root.node("sys/class/block")) {
+    if let Some(blocks) = block_devices(root) {
         for name in blocks.folders() {
             let Some(block) = blocks.child(&name) else {
                 root.report(&format!("sys/block/{name}"), "leads nowhere");

@@ -20,8 +20,10 @@ pub mod watch;
 
 pub use device::{Device, Kind};
 pub use finding::{Finding, FindingId, Severity};
-pub use inspection::{Environment, Inspection, Options, SCHEMA, inspect};
+pub use inspection::{
+    Environment, Inspection, Options, SCHEMA, inspect, inspect_within, record_within,
+};
 pub use log::KernelLog;
-pub use root::{Problem, Root};
+pub use root::{Problem, Reader, Root};
 pub use select::{InspectError, Wanted, device_number};
 pub use speed::Speed;

@@ -1,9 +1,16 @@
 //! Which devices are meant.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::device::{Device, Mounts};
-use crate::root::Root;
+use crate::inspection::block_devices;
+use crate::root::{Root, Unanswered};
+
+/// Devices that a message names.
+const NEAR_SHOWN: usize = 5;
+/// Letters by which a name may differ and still be the one that was meant.
+const SLIPS_MAX: usize = 1;
 
 /// What somebody asks about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +35,24 @@ pub fn device_number(number: u64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InspectError {
     /// There is no such device.
-    #[error("there is no block device `{name}`; {}", nearest(.near))]
+    #[error("there is no block device `{name}`; {}", nearest(.near, *.more))]
     NoSuchDevice {
         /// What was asked for.
         name: String,
-        /// Devices there are, the most alike first.
+        /// Devices there are: the most alike, then drives, then what else there is.
         near: Vec<String>,
+        /// How many there are besides.
+        more: usize,
     },
+    /// There is no tree to look for it in.
+    #[error("no disk can be looked at: {} is missing", base.join("sys/block").display())]
+    NoTree {
+        /// Where the tree should lie.
+        base: PathBuf,
+    },
+    /// Too much of the tree does not answer.
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
     /// A file is in memory, on another machine, or spread over several devices.
     #[error("`{path}` is on no block device of its own (file system: `{file_system}`)")]
     NoBlockDevice {
@@ -45,11 +63,11 @@ pub enum InspectError {
     },
 }
 
-fn nearest(near: &[String]) -> String {
-    if near.is_empty() {
-        "the tree has none".into()
-    } else {
-        format!("there are {}", near.join(", "))
+fn nearest(near: &[String], more: usize) -> String {
+    match (near, more) {
+        ([], _) => "the tree has none".into(),
+        (near, 0) => format!("there are {}", near.join(", ")),
+        (near, more) => format!("there are {}, and {more} more", near.join(", ")),
     }
 }
 
@@ -60,6 +78,9 @@ pub(crate) fn chosen(
     mounts: &Mounts,
     wanted: &[Wanted],
 ) -> Result<Vec<Device>, InspectError> {
+    if all.is_empty() && block_devices(root).is_none() {
+        return Err(InspectError::NoTree { base: root.base().to_owned() });
+    }
     let mut chosen = Vec::new();
     let mut seen = BTreeSet::new();
     for wanted in wanted {
@@ -102,11 +123,17 @@ fn find(all: &BTreeMap<String, Device>, name: &str) -> Option<Device> {
 
 fn missing(all: &BTreeMap<String, Device>, name: &str) -> InspectError {
     let short = name.rsplit('/').next().unwrap_or(name);
-    let mut near: Vec<(usize, String)> =
-        all.keys().map(|known| (strsim::levenshtein(known, short), known.clone())).collect();
+    // A name is cut: one of kilobytes is like none.
+    let short: String = short.chars().take(64).collect();
+    let rank = |device: &Device| {
+        let slips = strsim::levenshtein(&device.name, &short);
+        (slips > SLIPS_MAX, !device.is_drive(), slips, device.name.clone())
+    };
+    let mut near: Vec<_> = all.values().map(rank).collect();
     near.sort();
-    let near = near.into_iter().take(5).map(|(_, name)| name).collect();
-    InspectError::NoSuchDevice { name: name.to_owned(), near }
+    let more = near.len().saturating_sub(NEAR_SHOWN);
+    let near = near.into_iter().take(NEAR_SHOWN).map(|(.., name)| name).collect();
+    InspectError::NoSuchDevice { name: name.to_owned(), near, more }
 }
 
 /// The name of the block device with this number, by `sys/dev/block`.

@@ -45,9 +45,20 @@ const TREES: [&str; 13] = [
 fn a_copy_says_the_same_as_the_machine() {
     for name in TREES {
         let tree = Tree::named(name);
-        let (folder, _) = captured(&tree, false);
+        let (folder, _) = captured(&tree, true);
         assert_eq!(inspected(folder.path(), false), tree.inspect(), "{name}");
+        let (folder, _) = captured(&tree, false);
+        let copy = placeless(inspected(folder.path(), false));
+        assert_eq!(copy, placeless(tree.inspect()), "{name}");
     }
+}
+
+/// Without the names of files, which a copy has others for.
+fn placeless(mut found: Inspection) -> Inspection {
+    for backing in found.devices.iter_mut().filter_map(|device| device.backing.as_mut()) {
+        backing.path = None;
+    }
+    found
 }
 
 #[test]
@@ -75,4 +86,30 @@ fn serial_numbers_stay_out_unless_asked_for() {
 fn the_same_tree_gives_the_same_bytes() {
     let tree = Tree::named("stacked");
     assert_eq!(captured(&tree, false).1, captured(&tree, false).1);
+}
+
+#[test]
+fn names_of_places_stay_out_unless_asked_for() {
+    let tree = Tree::named("ich8-ahci");
+    tree.remove("proc/mounts");
+    tree.add(
+        "proc/self/mountinfo = 24 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\\n\
+         27 1 8:1 /private-folder /home/jane rw,x-path=/srv/jane shared:1 - ext4 /dev/sda1 rw\n\
+         sys/block/loop0/size = 2048\nsys/block/loop0/dev = 7:0\n\
+         sys/block/loop0/loop/backing_file = /home/jane/secret.img",
+    );
+    let copy = |serials| {
+        let (folder, archive) = captured(&tree, serials);
+        (folder, String::from_utf8_lossy(&archive).into_owned())
+    };
+    let (folder, archive) = copy(false);
+    for secret in ["jane", "private-folder", "secret.img"] {
+        assert!(!archive.contains(secret), "{secret}");
+    }
+    let found = inspected(folder.path(), false);
+    let disk = |name: &str| found.devices.iter().find(|device| device.name == name).unwrap();
+    let points: Vec<&str> = disk("sda").all_mounts().map(|mount| mount.point.as_str()).collect();
+    assert!(points.len() == 2 && points[1].starts_with("/place-"), "{points:?}");
+    assert_eq!(disk("loop0").backing.as_ref().unwrap().path.as_deref(), Some("/file-1"));
+    assert!(copy(true).1.contains("/home/jane/secret.img"));
 }

@@ -12,7 +12,8 @@ use drivelab_report::pairs;
 use drivelab_report::parse::ParseError;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::input;
 use crate::ui::Ui;
 
 /// Say what may be concluded from results that exist already.
@@ -155,8 +156,7 @@ fn content(path: &Path) -> Result<Content, Failure> {
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
 fn read(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).at_path("read", path)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    input::lossy(path, input::RESULTS)
 }
 
 fn wrong(path: &Path, error: &ParseError) -> Failure {

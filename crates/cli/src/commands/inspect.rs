@@ -1,8 +1,6 @@
 //! `inspect`: how disks are attached, and what is wrong with them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,10 +9,11 @@ use drivelab_core::units::Span;
 use drivelab_host::capture::Capture;
 use drivelab_host::view::{self, Paint};
 use drivelab_host::watch::{self, Sample};
-use drivelab_host::{Inspection, Options, Root, Wanted};
+use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
 
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::input;
 use crate::interrupt;
 use crate::kernel_log;
 use crate::output;
@@ -42,7 +41,13 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
 
-    /// Tell serial numbers, and leave them in a capture
+    /// Ask drives that are awake for their temperature: a command to each, which can put off its
+    /// going to sleep
+    #[arg(long)]
+    temperature: bool,
+
+    /// Tell serial numbers (a virtio disk has to ask its host), and leave them in a capture, mount
+    /// points and names of files too
     #[arg(long)]
     serials: bool,
 
@@ -55,18 +60,17 @@ pub(crate) struct InspectArgs {
 
 /// Inspects, captures or watches.
 pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
-    let options = Options { log: log(arguments)?, serials: arguments.serials };
+    let (serials, temperature) = (arguments.serials, arguments.temperature);
+    let options = Options { log: log(arguments)?, serials, temperature };
     if let Some(file) = &arguments.capture {
         return capture(arguments, options, file, ui);
     }
-    let root = Root::new(base(arguments)?);
+    let mut reader = Reader::new(base(arguments)?);
     let wanted: Vec<Wanted> =
         arguments.devices.iter().map(|name| wanted(arguments, name)).collect();
-    let found = drivelab_host::inspect(&root, &wanted, &options).map_err(|error| {
-        Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
-    })?;
+    let found = drivelab_host::inspect_within(&mut reader, &wanted, &options).map_err(refused)?;
     if let Some(seconds) = arguments.watch {
-        return watch_disks(&root, &found, seconds.unwrap_or(0), ui);
+        return watch_disks(&mut reader, &found, seconds.unwrap_or(0), ui);
     }
     if ui.json {
         let json = serde_json::to_value(&found).map_err(Failure::bad_request)?;
@@ -74,8 +78,24 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
     } else {
         ui.result(&view::text(&found, paint(ui)))?;
     }
+    if !found.environment.block_devices && found.devices.is_empty() {
+        return Ok(Exit::CannotHere);
+    }
     let fails = arguments.strict && found.has_misconfiguration();
     Ok(if fails { Exit::No } else { Exit::Done })
+}
+
+/// A name that is not there is the user's to mend, a tree that is not there the machine's.
+fn refused(error: InspectError) -> Failure {
+    match error {
+        InspectError::NoTree { .. } => Failure::cannot_here(error)
+            .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
+        InspectError::Unanswered(_) => Failure::cannot_here(error)
+            .hint("a device or a file server is dead; `dmesg` may name it"),
+        error => {
+            Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
+        }
+    }
 }
 
 fn paint(ui: Ui) -> Paint {
@@ -101,11 +121,7 @@ fn wanted(arguments: &InspectArgs, name: &Path) -> Wanted {
 /// A captured tree has its own.
 fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
     if let Some(file) = &arguments.dmesg {
-        let limit = drivelab_host::root::LOG_BYTES_MAX as u64;
-        let mut bytes = Vec::new();
-        let open = File::open(file).and_then(|open| open.take(limit).read_to_end(&mut bytes));
-        open.at_path("read the kernel log", file)?;
-        return Ok(Some(String::from_utf8_lossy(&bytes).into_owned()));
+        return input::beginning(file, input::LOG).map(Some);
     }
     if arguments.root.is_some() {
         return Ok(None);
@@ -114,10 +130,10 @@ fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
 }
 
 fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Outcome {
-    let root = Root::recording(base(arguments)?);
-    drivelab_host::inspect(&root, &[], &options).map_err(Failure::bad_request)?;
+    let reader = Reader::new(base(arguments)?);
+    let recording = drivelab_host::record_within(reader, &options).map_err(refused)?;
     let serials = options.serials;
-    let capture = Capture { recording: root.into_recording(), log: options.log, serials };
+    let capture = Capture { recording, log: options.log, serials };
     let out = output::create(file, "write the capture")?;
     let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
     if ui.json {
@@ -133,11 +149,16 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
 }
 
 /// Once a second, until interrupted or `seconds` times; 0 is without end.
-fn watch_disks(root: &Root, found: &Inspection, seconds: u64, ui: Ui) -> Outcome {
+fn watch_disks(reader: &mut Reader, found: &Inspection, seconds: u64, ui: Ui) -> Outcome {
     let depth = |disk: &drivelab_host::Device| Some((disk.name.clone(), disk.queue_depth?));
     let depths: BTreeMap<String, u32> = found.devices.iter().filter_map(depth).collect();
     let names: Vec<String> = found.devices.iter().map(|disk| disk.name.clone()).collect();
-    let mut before = (Instant::now(), Sample::read(root, &names));
+    let mut sample = || {
+        let names = names.clone();
+        let read = reader.read(move |root| Sample::read(&root, &names));
+        read.map_err(|error| refused(error.into()))
+    };
+    let mut before = (Instant::now(), sample()?);
     let mut shown = 0;
     while seconds == 0 || shown < seconds {
         let due = before.0 + Duration::from_secs(1);
@@ -148,7 +169,7 @@ fn watch_disks(root: &Root, found: &Inspection, seconds: u64, ui: Ui) -> Outcome
             let rest = due.saturating_duration_since(Instant::now());
             std::thread::sleep(rest.min(Duration::from_millis(50)));
         }
-        let now = (Instant::now(), Sample::read(root, &names));
+        let now = (Instant::now(), sample()?);
         let elapsed = u64::try_from(now.0.duration_since(before.0).as_nanos()).unwrap_or(u64::MAX);
         let rates = watch::rates(&before.1, &now.1, Span::from_ns(elapsed), &depths);
         if ui.json {

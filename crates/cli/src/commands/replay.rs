@@ -1,18 +1,19 @@
 //! `replay`: a recorded trace against a modelled drive.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use drivelab_core::Histogram;
 use drivelab_core::Op;
 use drivelab_core::record::Latency;
-use drivelab_core::trace::{Format, Parser};
+use drivelab_core::trace::{Entries, Entry, Format, Parser};
 use drivelab_model::replay::{Answer, Loop, Replay};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::input::Lines;
 use crate::interrupt;
 use crate::output;
 use crate::target;
@@ -198,8 +199,9 @@ fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
 /// A trace being read.
 struct Trace {
     path: PathBuf,
-    input: Box<dyn BufRead>,
-    line: String,
+    lines: Lines,
+    /// What the last line holds besides what was taken of it.
+    rest: Entries,
     read: u64,
     progress: Option<Progress>,
 }
@@ -209,40 +211,27 @@ const STEP: u64 = 1 << 20;
 
 impl Trace {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let (input, progress): (Box<dyn BufRead>, _) = if path == Path::new("-") {
-            (Box::new(BufReader::new(std::io::stdin())), None)
-        } else {
-            let file = File::open(path).at_path("read the trace", path)?;
-            let length = file.metadata().map_or(0, |metadata| metadata.len());
-            let progress = (length >= STEP).then(|| Progress::steps(length, "replay"));
-            (Box::new(BufReader::with_capacity(1 << 16, file)), progress)
-        };
-        Ok(Self { path: path.to_owned(), input, line: String::new(), read: 0, progress })
+        let lines = Lines::open(path, "read the trace")?;
+        let length = if path == Path::new("-") { 0 } else { lines.length() };
+        let progress = (length >= STEP).then(|| Progress::steps(length, "replay"));
+        Ok(Self { path: path.to_owned(), lines, rest: Entries::default(), read: 0, progress })
     }
 
     /// The next request.
-    fn next(
-        &mut self,
-        parser: &mut Parser,
-    ) -> Result<Option<drivelab_core::trace::Entry>, Failure> {
+    fn next(&mut self, parser: &mut Parser) -> Result<Option<Entry>, Failure> {
         loop {
-            self.line.clear();
-            let length =
-                self.input.read_line(&mut self.line).at_path("read the trace", &self.path)?;
-            if length == 0 {
-                return Ok(None);
+            if let Some(entry) = self.rest.next() {
+                return Ok(Some(entry));
             }
+            let Some((line, length)) = self.lines.next()? else { return Ok(None) };
             let before = self.read / STEP;
-            self.read += length as u64;
+            self.read += length;
             if let Some(progress) = self.progress.as_ref().filter(|_| self.read / STEP > before) {
                 progress.at(self.read, "");
             }
-            let entry = parser
-                .line(&self.line)
+            self.rest = parser
+                .line(line)
                 .map_err(|error| Failure::bad_words(format!("{}, {error}", self.path.display())))?;
-            if entry.is_some() {
-                return Ok(entry);
-            }
         }
     }
 }

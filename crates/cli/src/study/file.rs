@@ -158,13 +158,19 @@ pub(crate) struct Curve {
 const BLOCKS_MAX: u32 = 10_000;
 /// More arms than anybody compares: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
-/// A month of runs of three seconds.
-const RUNS_MAX: u64 = 1_000_000;
+/// Most workloads, depths of a curve, contrasts and findings.
+const LISTED_MAX: usize = 1000;
+/// Most runs: of a second each they take twelve days.
+const RUNS_MAX: usize = 1_000_000;
 
 impl StudyFile {
     /// Reads the study in `text`; `name` stands in messages.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         let mut top = Section::parse(name, text)?;
+        top.at_most("arm", ARMS_MAX)?;
+        for list in ["workload", "contrast", "finding", "notes"] {
+            top.at_most(list, LISTED_MAX)?;
+        }
         let (drive, base) = match top.section("base")? {
             None => (None, Options::default()),
             Some(mut section) => {
@@ -224,30 +230,31 @@ impl StudyFile {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Failure::bad_words(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
         }
-        self.count().map_err(Failure::bad_words)
+        match self.too_many() {
+            Some(wrong) => Err(Failure::bad_words(wrong).hint("lower `--blocks`")),
+            None => Ok(()),
+        }
     }
 
-    /// Refuses more runs than anybody waits for, before anything is planned.
-    fn count(&self) -> Result<(), String> {
-        let tasks = self.workloads.len() + self.curve.as_ref().map_or(0, |it| it.depths.len());
-        let stays = self.arms.len() as u64 * u64::from(self.blocks);
-        let runs = stays.saturating_mul(tasks.max(1) as u64);
-        if runs <= RUNS_MAX {
-            return Ok(());
+    /// What is wrong with the number of its runs.
+    fn too_many(&self) -> Option<String> {
+        if let Some(grid) = &self.grid {
+            return grid.matrix.too_large();
         }
-        Err(format!(
-            "{} arms in {} blocks with {tasks} workloads and depths each are {runs} runs; a study \
-             has at most {RUNS_MAX}",
-            self.arms.len(),
-            self.blocks
-        ))
+        let depths = self.curve.as_ref().map_or(0, |curve| curve.depths.len());
+        let each = self.arms.len() * (self.workloads.len() + depths);
+        let runs = each.saturating_mul(self.blocks as usize);
+        let said = || format!("arms, workloads and `blocks` make {runs} runs; at most {RUNS_MAX}");
+        (runs > RUNS_MAX).then(said)
     }
 
     fn check(&self, top: &Section) -> Result<(), ConfigError> {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(top.error(format!("`blocks` must be from 1 to {BLOCKS_MAX}")));
         }
-        self.count().map_err(|message| top.error(message))?;
+        if let Some(wrong) = self.too_many() {
+            return Err(top.error(wrong));
+        }
         if self.mei == Ratio::ZERO || self.mei >= Ratio::ONE {
             let wrong = "`mei` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
@@ -288,12 +295,7 @@ fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
 
 fn arms(top: &mut Section) -> Result<Vec<Arm>, ConfigError> {
     let mut arms: Vec<Arm> = Vec::new();
-    let sections = top.sections("arm")?;
-    if sections.len() > ARMS_MAX {
-        let count = sections.len();
-        return Err(top.error(format!("{count} arms: a study compares at most {ARMS_MAX}")));
-    }
-    for mut section in sections {
+    for mut section in top.sections("arm")? {
         let name: String = section.require("name")?;
         let summary = section.take("summary")?.unwrap_or_default();
         if arms.iter().any(|arm| arm.name == name) {
@@ -387,6 +389,7 @@ pub(super) fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<u
 
 fn curve(top: &mut Section) -> Result<Option<Curve>, ConfigError> {
     let Some(mut section) = top.section("curve")? else { return Ok(None) };
+    section.at_most("iodepth", LISTED_MAX)?;
     let depths: Vec<u32> = section.list("iodepth")?.unwrap_or_default();
     if depths.is_empty() {
         return Err(section.error("a curve needs depths: `iodepth = [1, 2, 4, 8, 16, 32]`"));

@@ -7,6 +7,7 @@ mod progress;
 pub(crate) use progress::{Progress, Show};
 
 use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -55,12 +56,12 @@ impl Ui {
 
     /// Tells the user something that is no result.
     pub(crate) fn note(self, text: &str) {
-        let _ = writeln!(anstream::stderr(), "{text}");
+        let _ = writeln!(anstream::stderr(), "{}", cut(text));
     }
 
     /// Warns the user.
     pub(crate) fn warn(self, text: &str) {
-        let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {text}");
+        let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} {}", cut(text));
     }
 
     /// Asks a question that is answered with yes or no; `None` where nobody is there to answer.
@@ -81,14 +82,43 @@ pub(crate) fn show_failure(failure: &Failure) -> Exit {
     let mut err = anstream::stderr().lock();
     let mut causes = failure.error.chain();
     let first = causes.next().map(ToString::to_string).unwrap_or_default();
-    let _ = writeln!(err, "{ERROR}error:{ERROR:#} {first}");
+    let _ = writeln!(err, "{ERROR}error:{ERROR:#} {}", cut(&first));
     for cause in causes {
-        let _ = writeln!(err, "  because: {cause}");
+        let _ = writeln!(err, "  because: {}", cut(&cause.to_string()));
     }
     for hint in &failure.hints {
-        let _ = writeln!(err, "{HINT}hint:{HINT:#} {hint}");
+        let _ = writeln!(err, "{HINT}hint:{HINT:#} {}", cut(hint));
     }
     failure.exit
+}
+
+/// Shows what is wrong with the command line, or the help that was asked for.
+pub(crate) fn show_usage(error: &clap::Error) -> ExitCode {
+    let plain = error.to_string();
+    let short = cut(&plain);
+    if short == plain || !error.use_stderr() {
+        error.exit();
+    }
+    eprintln!("{}", short.trim_end());
+    Exit::BadRequest.into()
+}
+
+/// Longest word of a message that is shown whole: longer ones are values, and how they begin tells
+/// which.
+const WORD_CHARS_MAX: usize = 200;
+
+/// A message with long words cut: a value of kilobytes hides what is said of it.
+fn cut(text: &str) -> String {
+    let word = |word: &str| {
+        let count = word.chars().count();
+        if count <= WORD_CHARS_MAX {
+            return word.to_owned();
+        }
+        let kept: String = word.chars().take(WORD_CHARS_MAX / 2).collect();
+        let close = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
+        format!("{kept}...{close} ({count} characters){}", &word[word.trim_end().len()..])
+    };
+    text.split_inclusive(char::is_whitespace).map(word).collect()
 }
 
 /// Says that a panic was a bug of ours.

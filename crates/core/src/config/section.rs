@@ -170,6 +170,21 @@ impl Section {
         }
     }
 
+    /// Refuses a list, of values or of tables, that is longer than `most`: before anything is made
+    /// of its items.
+    ///
+    /// # Errors
+    /// Names the line of the list, its length and the limit.
+    pub fn at_most(&self, key: &'static str, most: usize) -> Result<(), ConfigError> {
+        match self.left.iter().find(|(name, ..)| name == key) {
+            Some((_, at, Item::Array { items, .. })) if items.len() > most => {
+                let message = format!("`{key}`: {} of them; at most {most} are taken", items.len());
+                Err(self.error_at(*at, message, None))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Takes the tables `[[key]]`, in order; none where the key is absent.
     ///
     /// # Errors

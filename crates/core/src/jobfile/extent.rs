@@ -69,7 +69,10 @@ impl Extent {
         };
         options.offset = whole("offset", self.offset)?.map(|bytes| in_blocks(self.offset, bytes));
         let size = whole("size", self.size)?.map(|bytes| in_blocks(self.size, bytes));
-        let files = self.filesize.map(|one| Bytes::new(one.get() * u64::from(self.files.max(1))));
+        let files = self.filesize.map(|one| {
+            // It fits: the section was refused otherwise.
+            Bytes::new(one.get().saturating_mul(u64::from(self.files.max(1))))
+        });
         let offset = options.offset.unwrap_or_default().get();
         options.size = match (size, files) {
             (Some(size), Some(files)) => Some(size.min(files)),

@@ -20,6 +20,13 @@ use crate::units::Bytes;
 use crate::workload::WorkloadOptions;
 use section::{Section, Wrong};
 
+/// Most jobs that run together, copies counted; as many as the engine starts.
+pub const JOBS_MAX: u32 = 1024;
+/// Most sections of a file; each is a run of its own, or begins with others.
+const SECTIONS_MAX: usize = 4096;
+/// Longest line, before and after variables are put in.
+const LINE_BYTES_MAX: usize = 16 << 10;
+
 /// One job section, defaults of fio and of `[global]` filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileJob {
@@ -124,6 +131,9 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let line = expand(line, variable).map_err(|wrong| (number, (wrong, None)))?;
+            if line.len() > LINE_BYTES_MAX {
+                return Err((number, (too_long(), None)));
+            }
             self.line(number, &line)?;
         }
         self.close()
@@ -153,9 +163,24 @@ impl<'a> Reader<'a> {
         let Some(section) = self.current.take() else { return Ok(()) };
         let line = section.line;
         let group = self.group(&section).map_err(|wrong| (line, wrong))?;
+        self.count(&section, group).map_err(|wrong| (line, wrong))?;
         self.jobs.push(section.job(group).map_err(|wrong| (line, wrong))?);
         self.apart = false;
         Ok(())
+    }
+
+    /// Refuses more sections than are read, and more jobs than are started together.
+    fn count(&self, section: &Section, group: u32) -> Result<(), Wrong> {
+        if self.jobs.len() >= SECTIONS_MAX {
+            return Err((format!("the file has more than {SECTIONS_MAX} sections"), None));
+        }
+        let with = self.jobs.iter().rev().take_while(|job| job.group == group);
+        let jobs: u32 = section.numjobs.unwrap_or(1) + with.map(|job| job.numjobs).sum::<u32>();
+        if jobs <= JOBS_MAX {
+            return Ok(());
+        }
+        let message = format!("{jobs} jobs would run together; at most {JOBS_MAX} do");
+        Err((message, Some("lower `numjobs`, or put `stonewall` between sections".into())))
     }
 
     /// With which jobs this one runs.
@@ -184,8 +209,15 @@ impl<'a> Reader<'a> {
     }
 }
 
+fn too_long() -> String {
+    format!("the line is longer than {LINE_BYTES_MAX} bytes")
+}
+
 /// Puts the values of `${NAME}` and of keywords in.
 fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    if line.len() > LINE_BYTES_MAX {
+        return Err(too_long());
+    }
     let mut expanded = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("${") {
@@ -196,6 +228,9 @@ fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Strin
         let value = value.ok_or_else(|| format!("`${{{name}}}` is not set in the environment"))?;
         expanded += before;
         expanded += &value;
+        if expanded.len() > LINE_BYTES_MAX {
+            return Err(too_long());
+        }
         rest = behind;
     }
     expanded += rest;

@@ -48,6 +48,9 @@ impl Base {
     }
 }
 
+/// The largest offset that a file has (`off_t`, 63 bits): two of them still have a sum.
+pub(super) const OFFSET_MAX: u64 = i64::MAX as u64;
+
 /// A value each for reads, writes and trims: `4k`, `4k,64k`, `,64k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sided<T> {
@@ -108,18 +111,26 @@ pub(super) fn switch(key: &str, value: &str) -> Result<bool, Wrong> {
 /// hours.
 pub(super) fn time(key: &str, value: &str, unit: &str) -> Result<Span, Wrong> {
     let lower = value.to_ascii_lowercase();
+    let too_long = || (format!("`{key}`: `{value}` is longer than the 584 years that fit"), None);
     if lower.contains(':') {
         let wrong = || (format!("`{key}`: `{value}` is no time such as `1:30:00`"), None);
         let parts: Result<Vec<u64>, _> = lower.split(':').map(str::parse).collect();
         let factors = [1_u64, 60, 3_600, 86_400];
         let parts = parts.ok().filter(|parts| parts.len() <= factors.len()).ok_or_else(wrong)?;
-        let seconds = parts.iter().rev().zip(factors).map(|(part, factor)| part * factor);
-        return Ok(Span::from_secs(seconds.sum()));
+        let seconds = parts
+            .iter()
+            .rev()
+            .zip(factors)
+            .try_fold(0_u64, |sum, (part, factor)| sum.checked_add(part.checked_mul(factor)?));
+        return seconds.and_then(Span::checked_from_secs).ok_or_else(too_long);
     }
     let bare = lower.bytes().all(|byte| byte.is_ascii_digit());
     let days = lower.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
     match days {
-        Some(days) => Ok(Span::from_secs(days * 86_400)),
+        Some(days) => {
+            let seconds = days.checked_mul(86_400);
+            seconds.and_then(Span::checked_from_secs).ok_or_else(too_long)
+        }
         None if bare => read(key, &format!("{lower}{unit}")),
         None => read(key, &lower),
     }

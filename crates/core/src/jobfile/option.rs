@@ -1,7 +1,8 @@
 //! Each of fio's options, and what becomes of it.
 
+use super::JOBS_MAX;
 use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
-use super::number::{Base, Part, Sided, read, switch, time};
+use super::number::{Base, OFFSET_MAX, Part, Sided, read, switch, time};
 use super::section::{Section, Wrong};
 use crate::config::{Choice as _, nearest};
 use crate::units::{Bytes, SECTOR_BYTES};
@@ -136,7 +137,7 @@ fn set_requests(section: &mut Section, key: &str, value: &str) -> Result<bool, W
             job.rwmixread = Some(100_u32.saturating_sub(writes));
         }
         "random_distribution" => {
-            job.random_distribution = Some(value.parse().map_err(|wrong| (wrong, None))?);
+            job.random_distribution = Some(read(key, value)?);
         }
         "norandommap" => job.norandommap = Some(switch(key, value)?),
         "percentage_random" => {
@@ -200,7 +201,7 @@ fn set_job(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong>
         "sqthread_poll" => section.polling.submissions = switch(key, value)?,
         "buffered" => section.direct = !switch(key, value)?,
         "ioengine" => section.ioengine = ioengine(section, value)?,
-        "numjobs" => section.numjobs = Some(count(section.base, key, value)?),
+        "numjobs" => section.numjobs = Some(numjobs(section.base, value)?),
         "randseed" => section.seed = Some(read(key, value)?),
         "kb_base" => section.base = Base::read(value)?,
         "name" if !section.name.is_empty() => value.clone_into(&mut section.name),
@@ -208,6 +209,14 @@ fn set_job(section: &mut Section, key: &str, value: &str) -> Result<bool, Wrong>
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+fn numjobs(base: Base, value: &str) -> Result<u32, Wrong> {
+    let jobs = count(base, "numjobs", value)?;
+    if (1..=JOBS_MAX).contains(&jobs) {
+        return Ok(jobs);
+    }
+    Err((format!("`numjobs`: {value} is not from 1 to {JOBS_MAX}"), None))
 }
 
 /// The kind of I/O; behind the colon stands how many bytes sequential I/O skips after each block,
@@ -277,17 +286,13 @@ fn set_split(section: &mut Section, value: &str) -> Result<(), Wrong> {
         let percent = if percent.is_empty() { None } else { Some(read("bssplit", percent)?) };
         sizes.push((section.bytes("bssplit", size)?, percent));
     }
-    let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
-    let given: u32 = sizes.iter().filter_map(|(_, percent)| *percent).sum();
-    if given > 100 || (open == 0 && given != 100) {
+    let shares = sizes.iter().filter_map(|(_, percent)| *percent);
+    let given = shares.fold(0_u32, u32::saturating_add);
+    if sizes.iter().all(|(_, percent)| percent.is_some()) && given != 100 {
         let message = format!("`bssplit`: the percentages are {given} together, not 100");
         return Err((message, None));
     }
-    // Weights and not percents, so that what is left divides evenly.
-    let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
-    let weight = |percent: Option<u32>| percent.map_or(100 - given, |percent| percent * open);
-    let sizes = sizes.into_iter().map(|(size, percent)| (size, weight(percent)));
-    let sizes = BlockSizes::split(sizes.filter(|(_, weight)| *weight > 0).collect());
+    let sizes = BlockSizes::sharing(&sizes);
     section.workload.bssplit = Some(sizes.map_err(|wrong| (format!("`bssplit`: {wrong}"), None))?);
     section.bs = None;
     Ok(())
@@ -334,6 +339,9 @@ impl Section {
     /// A number of bytes; where thousands were counted that is told.
     fn bytes(&mut self, key: &str, value: &str) -> Result<Bytes, Wrong> {
         let (number, thousands) = self.base.number(key, value)?;
+        if number > OFFSET_MAX {
+            return Err((format!("`{key}`: {value} is more than any file or device holds"), None));
+        }
         if thousands && self.base == Base::Swapped {
             let why = format!("in fio `{value}` counts in thousands, unless `kb_base` is 1000");
             self.note(key, &why);

@@ -2,11 +2,16 @@
 
 use super::FileJob;
 use super::extent::Extent;
-use super::number::{Base, Sided};
+use super::number::{Base, OFFSET_MAX, Part, Sided};
 use crate::conduct::Conduct;
 use crate::polling::Polling;
 use crate::units::{Bytes, Ratio, Span};
 use crate::workload::{BlockSizes, Rw, WorkloadOptions};
+
+/// The longest path that the kernel takes (`PATH_MAX`).
+const NAME_BYTES_MAX: usize = 4096;
+/// Most notes of a job; there are fewer keys, and nobody reads more.
+const NOTES_MAX: usize = 100;
 
 /// What is wrong, and what to write instead.
 pub(super) type Wrong = (String, Option<String>);
@@ -51,7 +56,7 @@ impl Section {
 
     pub(super) fn note(&mut self, key: &str, why: &str) {
         let note = format!("`{key}`: {why}");
-        if !self.notes.contains(&note) {
+        if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
@@ -74,7 +79,8 @@ impl Section {
         // What cannot be is said before anything runs.
         let unlimited = WorkloadOptions { runtime: None, ..self.workload.clone() };
         unlimited.check().map_err(|error| (error.to_string(), None))?;
-        let targets = self.targets();
+        self.fits()?;
+        let targets = self.targets()?;
         Ok(FileJob {
             targets,
             name: self.name,
@@ -89,6 +95,32 @@ impl Section {
             seed: self.seed.unwrap_or(1),
             notes: self.notes,
         })
+    }
+
+    /// Refuses sums and products that no target holds.
+    fn fits(&self) -> Result<(), Wrong> {
+        let beyond = |what: &str| (format!("{what} is more than any file or device holds"), None);
+        let held = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes <= OFFSET_MAX);
+        let bytes = |part: Option<Part>| match part {
+            Some(Part::Bytes(bytes)) => bytes.get(),
+            Some(Part::Percent(_)) | None => 0,
+        };
+        let filesize = self.extent.filesize.unwrap_or_default().get();
+        let files = filesize.checked_mul(u64::from(self.extent.files.max(1)));
+        if !held(files) {
+            return Err(beyond("`filesize` times `nrfiles`"));
+        }
+        let (offset, size) = (bytes(self.extent.offset), bytes(self.extent.size));
+        let end = offset.checked_add(size.max(files.unwrap_or(0)));
+        if !held(end) {
+            return Err(beyond("the sum of `offset` and `size`"));
+        }
+        let step = self.conduct.offset_increment.unwrap_or_default().get();
+        let behind = step.checked_mul(u64::from(self.numjobs.unwrap_or(1).saturating_sub(1)));
+        if !held(behind.zip(end).and_then(|(behind, end)| behind.checked_add(end))) {
+            return Err(beyond("`offset_increment` times `numjobs`"));
+        }
+        Ok(())
     }
 
     /// The block size of the requests that there are.
@@ -116,10 +148,12 @@ impl Section {
         let sizes = self.workload.bssplit.as_ref().map(BlockSizes::largest);
         let block = self.workload.bs.or(sizes).unwrap_or(Bytes::kib(4)).get();
         // From where a block ends, `skip` is left out, or gone back.
-        let step = if backwards { skip.get().checked_sub(block) } else { Some(block + skip.get()) };
+        let step =
+            if backwards { skip.get().checked_sub(block) } else { skip.get().checked_add(block) };
         let Some(step) = step.filter(|step| *step >= block) else {
             let message = format!("`rw={rw}:-{skip}` would touch some bytes twice");
-            return Err((message, Some(format!("go back two blocks, `{rw}:-{}`", 2 * block))));
+            let twice = block.saturating_mul(2);
+            return Err((message, Some(format!("go back two blocks, `{rw}:-{twice}`"))));
         };
         self.workload.stride = Some(Bytes::new(step)).filter(|step| step.get() > block);
         self.workload.backwards = Some(backwards);
@@ -208,7 +242,7 @@ impl Section {
 
     /// As fio names files: the job's name, which copy of it, and which file; in the directory, one
     /// after the other where there are several.
-    fn targets(&self) -> Vec<String> {
+    fn targets(&self) -> Result<Vec<String>, Wrong> {
         let directories: Vec<&str> =
             self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());
         let place = |name: &str, copy: u32| match directories.len() {
@@ -217,17 +251,22 @@ impl Section {
             many => format!("{}/{name}", directories[copy as usize % many]),
         };
         if let Some(name) = &self.filename {
-            return vec![place(name, 0)];
+            return Ok(vec![place(name, 0)]);
         }
         let format = self.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
         let of = |copy: u32| {
             let name = format.replace("$jobname", &self.name);
             let name = name.replace("$jobnum", &copy.to_string()).replace("$filenum", "0");
-            place(&name, copy)
+            let name = place(&name, copy);
+            if name.len() <= NAME_BYTES_MAX {
+                return Ok(name);
+            }
+            Err((format!("a file name here is longer than {NAME_BYTES_MAX} bytes"), None))
         };
-        let mut targets: Vec<String> = (0..self.numjobs.unwrap_or(1)).map(of).collect();
+        let targets: Result<Vec<String>, Wrong> = (0..self.numjobs.unwrap_or(1)).map(of).collect();
+        let mut targets = targets?;
         targets.dedup();
-        targets
+        Ok(targets)
     }
 }
 

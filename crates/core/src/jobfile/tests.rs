@@ -1,6 +1,7 @@
 //! Job files as guides have them.
 
 use super::{FileJob, parse};
+use crate::config::ConfigError;
 use crate::polling::Polling;
 use crate::units::{Bytes, Ratio, Span};
 use crate::workload::{Pace, Rw, Workload, WorkloadOptions};
@@ -24,8 +25,16 @@ fn workload(text: &str) -> Workload {
     options(&format!("runtime=9\nsize=1g\n{text}")).check().unwrap()
 }
 
+/// Why it is refused; what is read in its place would fill the screen.
+fn refused(text: &str) -> ConfigError {
+    let Err(error) = parse("test.fio", text, &|_| None) else {
+        panic!("taken: {}", text.chars().take(200).collect::<String>())
+    };
+    error
+}
+
 fn check_error(text: &str, line: usize, message: &str, hint: &str) {
-    let error = parse("test.fio", text, &|_| None).unwrap_err();
+    let error = refused(text);
     assert_eq!(error.line, line, "{error}");
     assert!(error.message.contains(message), "{error}");
     assert!(error.hint.as_deref().unwrap_or_default().contains(hint), "{error:?}");
@@ -300,4 +309,57 @@ fn command_lines_are_read_as_the_job_files_that_they_stand_for() {
     check_error("fio --rw=read", 1, "no job section", "[job]");
     check_error("fio job.fio", 1, "`job.fio` stands alone", "--job job.fio");
     check_error("fio --name=a \\\n--bs='4k", 2, "never closed", "");
+}
+
+#[test]
+fn numbers_that_no_machine_serves_are_refused_where_they_stand() {
+    for wrong in [
+        "numjobs=2000",
+        "numjobs=4000000000",
+        "numjobs=0",
+        "bssplit=4k/4294967295:64k/101",
+        "bssplit=4k/101",
+        "runtime=300000d",
+        "runtime=9999999:00:00",
+        "ramp_time=18446744073709551615d",
+        "runtime=1:18446744073709551615",
+        "bs=18446744073709551615",
+        "rw=read:18446744073709551000",
+        "random_distribution=zoned:100/0",
+        "random_distribution=zoned:50/100:50/",
+    ] {
+        let key = wrong.split('=').next().unwrap();
+        check_error(&format!("[a]\nsize=1m\n{wrong}"), 3, key, "");
+    }
+}
+
+#[test]
+fn sums_and_products_are_refused_with_the_section() {
+    let check = |text: &str, message: &str| check_error(text, 1, message, "");
+    check("[a]\nfilesize=8p\nnrfiles=4m\nrw=randread", "`filesize` times `nrfiles`");
+    check("[a]\nsize=8191p\noffset=8191p", "`offset` and `size`");
+    check("[a]\nsize=1m\nnumjobs=3\noffset_increment=8191p", "`offset_increment`");
+}
+
+#[test]
+fn jobs_of_all_sections_are_counted_while_they_are_read() {
+    let sections = |count: usize| "[a]\nsize=1m\nnumjobs=8\n".repeat(count);
+    assert_eq!(read(&sections(128)).len(), 128);
+    check_error(&sections(129), 1 + 128 * 3, "1024", "stonewall");
+    let apart = "[a]\nsize=1m\nnumjobs=1024\n[b]\nstonewall\nsize=1m\nnumjobs=1024";
+    assert_eq!(read(apart).len(), 2);
+    let many = "[a]\nstonewall\nsize=1m\n".repeat(5000);
+    assert!(refused(&many).message.contains("sections"));
+}
+
+#[test]
+fn names_and_notes_do_not_multiply() {
+    let name = "x".repeat(3000);
+    let format = "$jobname".repeat(300);
+    let text = format!("[{name}]\nsize=1m\nnumjobs=9\nfilename_format={format}");
+    check_error(&text, 1, "longer than", "");
+    check_error(&format!("[a]\nsize=1m\n{}=1", "k".repeat(40_000)), 3, "longer than", "");
+    let noted: Vec<String> = (1..5000).map(|kib| format!("bs={kib}ki\n")).collect();
+    let noted = noted.concat();
+    assert!(job(&format!("size=1m\n{noted}")).notes.len() <= 100);
 }

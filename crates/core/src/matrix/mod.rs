@@ -10,6 +10,7 @@ pub use result::{CellFigures, CellResult};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigError, Section};
+use crate::jobfile::JOBS_MAX;
 use crate::rng::Rng;
 use crate::units::{Bytes, Span};
 use crate::workload::{BlockSizes, WorkloadError};
@@ -67,6 +68,11 @@ const RANDOM: [u32; 2] = [0, 100];
 const THREADS: [u32; 2] = [1, 20];
 const BLOCK_SIZES: [u64; 9] = [4, 8, 32, 64, 256, 1024, 4096, 8192, 65_536];
 
+/// Most blocks, as in a study.
+const BLOCKS_MAX: u32 = 10_000;
+/// Most cells: at 20 s each they take three weeks.
+const CELLS_MAX: u64 = 100_000;
+
 impl Matrix {
     /// Reads the matrix file `text`.
     ///
@@ -114,6 +120,32 @@ impl Matrix {
         Ok(matrix)
     }
 
+    /// How many cells there are, all blocks together.
+    pub fn count(&self) -> u64 {
+        let targets = self.targets.len() + usize::from(self.together && self.targets.len() > 1);
+        let lengths =
+            [targets, self.read.len(), self.random.len(), self.threads.len(), self.bs.len()];
+        let block = lengths.iter().fold(1, |product: u64, length| {
+            product.saturating_mul(u64::try_from(*length).unwrap_or(u64::MAX))
+        });
+        block.saturating_mul(u64::from(self.blocks))
+    }
+
+    /// What is wrong with its counts; nothing is made of them before.
+    ///
+    /// A matrix whose blocks were changed after it was read is asked again.
+    pub fn too_large(&self) -> Option<String> {
+        if self.blocks > BLOCKS_MAX {
+            return Some(format!("`blocks`: {} is not from 1 to {BLOCKS_MAX}", self.blocks));
+        }
+        if let Some(threads) = self.threads.iter().find(|it| !(1..=JOBS_MAX).contains(*it)) {
+            return Some(format!("`threads`: {threads} is not from 1 to {JOBS_MAX}"));
+        }
+        let cells = self.count();
+        (cells > CELLS_MAX)
+            .then(|| format!("the lists and `blocks` make {cells} cells; at most {CELLS_MAX} fit"))
+    }
+
     fn wrong(&self) -> Option<String> {
         let lengths = [
             ("targets", self.targets.len()),
@@ -125,6 +157,9 @@ impl Matrix {
         ];
         if let Some((key, _)) = lengths.iter().find(|(_, length)| *length == 0) {
             return Some(format!("`{key}` is empty: there is nothing to measure"));
+        }
+        if let Some(wrong) = self.too_large() {
+            return Some(wrong);
         }
         // What one cell refuses another with the same value refuses too; so all are tried.
         self.block(0).iter().find_map(|cell| Some(cell.workload(self).err()?.to_string()))
@@ -157,8 +192,7 @@ impl Matrix {
 
     /// How long all cells take at least.
     pub fn estimate(&self) -> Span {
-        let cells = u64::try_from(self.cells().len()).unwrap_or(u64::MAX);
-        (self.runtime + self.ramp_time) * cells
+        (self.runtime + self.ramp_time) * self.count()
     }
 
     /// The targets of a cell.
@@ -230,5 +264,19 @@ mod tests {
         check("targets = [\"a\"]\nread = [101]", "rwmixread");
         check("targets = [\"a\"]\nthread = [1]", "unknown key `thread`");
         check("targets = [\"a\"]\nbs = [\"5\"]", "512");
+    }
+
+    #[test]
+    fn cells_are_counted_before_they_are_made() {
+        let check = |text: &str, expected: &str| {
+            let error = Matrix::parse("m", &format!("targets = [\"a\"]\n{text}")).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        };
+        check("blocks = 4000000000", "`blocks`");
+        check("blocks = 10001", "`blocks`");
+        check("threads = [2000]", "`threads`");
+        let list = vec!["50"; 300].join(", ");
+        let text = format!("read = [{list}]\nrandom = [{list}]\nthreads = [1]\nblocks = 1000");
+        check(&text, "cells");
     }
 }

@@ -4,7 +4,36 @@ use super::fields::{time, transfer, whole};
 use super::{Entry, Parsed, is_device};
 use crate::{Op, Request};
 
-pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
+/// What was seen of the trace.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The device whose requests these are, `major,minor`.
+    device: Option<String>,
+}
+
+impl State {
+    pub(super) fn read(&mut self, text: &str) -> Result<Option<Parsed>, String> {
+        let parsed = read(text)?;
+        if parsed.is_some() {
+            self.same_device(text.split_whitespace().next().unwrap_or_default())?;
+        }
+        Ok(parsed)
+    }
+
+    /// Addresses of two devices are no addresses of one drive.
+    fn same_device(&mut self, device: &str) -> Result<(), String> {
+        let known = self.device.get_or_insert_with(|| device.to_owned());
+        if known == device {
+            return Ok(());
+        }
+        Err(format!(
+            "the trace holds requests of {known} and {device}; a drive has those of one: print \
+             one device with `blkparse`, or keep its lines with `grep`"
+        ))
+    }
+}
+
+fn read(text: &str) -> Result<Option<Parsed>, String> {
     let mut words = text.split_whitespace();
     if !words.next().is_some_and(is_device) {
         // The summary at the end, which counts per processor.
@@ -38,5 +67,7 @@ pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
         Request { fua, ..request }
     };
     let entry = Entry { request, at: None, think: None, measured: None };
-    Ok(Some(Parsed { entry, arrival_ns: Some(arrival.ns()) }))
+    // An F before the direction: the cache is emptied first (`REQ_PREFLUSH`).
+    let flushes_before = op != Op::Flush && kind.starts_with('F');
+    Ok(Some(Parsed { entry, flushes_before, arrival_ns: Some(arrival.ns()) }))
 }

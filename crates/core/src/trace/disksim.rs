@@ -18,5 +18,5 @@ pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
     let think = time(words.next(), 1000, "think time in us")?;
     let request = transfer(op, lba, sectors)?;
     let entry = Entry { request, at: None, think: Some(think), measured: Some(measured) };
-    Ok(Some(Parsed { entry, arrival_ns: None }))
+    Ok(Some(Parsed { entry, flushes_before: false, arrival_ns: None }))
 }

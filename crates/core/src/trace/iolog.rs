@@ -52,6 +52,10 @@ impl State {
             transfer_of_bytes(op, offset, whole(rest.get(3).copied(), "length in bytes")?)?
         };
         let entry = Entry { request, at: None, think: None, measured: None };
-        Ok(Some(Parsed { entry, arrival_ns: Some(arrival.unwrap_or(self.waited_ns)) }))
+        Ok(Some(Parsed {
+            entry,
+            flushes_before: false,
+            arrival_ns: Some(arrival.unwrap_or(self.waited_ns)),
+        }))
     }
 }

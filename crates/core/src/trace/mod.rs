@@ -67,14 +67,32 @@ pub struct Parser {
     line: u64,
     requests: u64,
     iolog: iolog::State,
+    blkparse: blkparse::State,
     /// The first recorded arrival: times count from there.
     origin: Option<u64>,
     latest: u64,
 }
 
+/// The requests of a line, in order: none, one, or a flush and the write behind it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entries {
+    flush: Option<Entry>,
+    entry: Option<Entry>,
+}
+
+impl Iterator for Entries {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        self.flush.take().or_else(|| self.entry.take())
+    }
+}
+
 /// What a format makes of a line.
 struct Parsed {
     entry: Entry,
+    /// The drive's cache is emptied before it.
+    flushes_before: bool,
     /// The recorded arrival in nanoseconds, from any origin.
     arrival_ns: Option<u64>,
 }
@@ -87,6 +105,7 @@ impl Parser {
             line: 0,
             requests: 0,
             iolog: iolog::State::default(),
+            blkparse: blkparse::State::default(),
             origin: None,
             latest: 0,
         }
@@ -97,19 +116,19 @@ impl Parser {
         self.format
     }
 
-    /// Reads the next line; `None` where it holds no request.
+    /// Reads the next line, which holds at most two requests.
     ///
     /// # Errors
     /// The line is none of this format, or names times that run backwards by more than a second.
-    pub fn line(&mut self, text: &str) -> Result<Option<Entry>, TraceError> {
+    pub fn line(&mut self, text: &str) -> Result<Entries, TraceError> {
         self.line += 1;
         self.read(text).map_err(|message| TraceError { line: self.line, message })
     }
 
-    fn read(&mut self, text: &str) -> Result<Option<Entry>, String> {
+    fn read(&mut self, text: &str) -> Result<Entries, String> {
         let text = text.trim();
         if text.is_empty() || text.starts_with('#') {
-            return Ok(None);
+            return Ok(Entries::default());
         }
         let format = match self.format {
             Some(format) => format,
@@ -117,13 +136,13 @@ impl Parser {
         };
         let parsed = match format {
             Format::DiskSim => disksim::read(text)?,
-            Format::Blkparse => blkparse::read(text)?,
+            Format::Blkparse => self.blkparse.read(text)?,
             Format::Iolog => self.iolog.read(text)?,
             Format::Spc => spc::read(text)?,
         };
-        let Some(Parsed { mut entry, arrival_ns }) = parsed else { return Ok(None) };
-        entry.request.id.0 = self.requests;
-        self.requests += 1;
+        let Some(Parsed { mut entry, flushes_before, arrival_ns }) = parsed else {
+            return Ok(Entries::default());
+        };
         if let Some(arrival) = arrival_ns {
             // Events of several processors are printed slightly out of order.
             const SLACK_NS: u64 = 1_000_000_000;
@@ -135,7 +154,18 @@ impl Parser {
             self.latest = self.latest.max(since);
             entry.at = Some(Time::from_ns(self.latest));
         }
-        Ok(Some(entry))
+        let flush = flushes_before.then(|| Entry { request: Request::flush(0), ..entry });
+        Ok(Entries {
+            flush: flush.map(|flush| self.number(flush)),
+            entry: Some(self.number(entry)),
+        })
+    }
+
+    /// Gives it the next id.
+    fn number(&mut self, mut entry: Entry) -> Entry {
+        entry.request.id.0 = self.requests;
+        self.requests += 1;
+        entry
     }
 }
 

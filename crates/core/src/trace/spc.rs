@@ -21,5 +21,5 @@ pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
     let arrival = time(parts.next(), 1_000_000_000, "time in seconds")?;
     let request = transfer(op, lba, bytes.div_ceil(512))?;
     let entry = Entry { request, at: None, think: None, measured: None };
-    Ok(Some(Parsed { entry, arrival_ns: Some(arrival.ns()) }))
+    Ok(Some(Parsed { entry, flushes_before: false, arrival_ns: Some(arrival.ns()) }))
 }

@@ -6,7 +6,7 @@ fn requests(text: &str) -> Vec<(Op, u64, u64, Option<u64>)> {
     let mut parser = Parser::new(None);
     let mut found = Vec::new();
     for line in text.lines() {
-        if let Some(entry) = parser.line(line).unwrap() {
+        for entry in parser.line(line).unwrap() {
             assert_eq!(entry.request.id.0, found.len() as u64);
             let request = entry.request;
             let at = entry.at.map(Time::ns);
@@ -19,7 +19,8 @@ fn requests(text: &str) -> Vec<(Op, u64, u64, Option<u64>)> {
 #[test]
 fn disksim_traces_hold_measured_and_think_times() {
     let mut parser = Parser::new(None);
-    let entry = parser.line("R Hit  564349     2      1414.270     18746.7705").unwrap().unwrap();
+    let entry =
+        parser.line("R Hit  564349     2      1414.270     18746.7705").unwrap().next().unwrap();
     assert_eq!(entry.request, Request::read(0, Lba::new(564_349), Sectors::new(2)));
     assert_eq!(entry.measured, Some(Span::from_ns(1_414_270)));
     assert_eq!(entry.think, Some(Span::from_ns(18_746_771)));
@@ -41,6 +42,8 @@ fn blkparse_text_gives_what_was_queued() {
     let expected = [
         (Op::Write, 223_490, 8, Some(0)),
         (Op::Read, 8, 64, Some(1_000_000_000)),
+        // A flush before the write: both are asked of the drive.
+        (Op::Flush, 0, 0, Some(1_500_000_000)),
         (Op::Write, 16, 8, Some(1_500_000_000)),
         (Op::Flush, 0, 0, Some(1_600_000_000)),
         (Op::Trim, 4096, 1024, Some(1_700_000_000)),
@@ -89,6 +92,9 @@ fn lines_that_are_none_are_refused_with_what_was_expected() {
     check("0,1,512,R,5.0\n0,1,512,R,2.0", 2, "run backwards");
     check("0,1,512,Q,5.0", 1, "found `Q`");
     check("0,1,512,R,99999999999999999999", 1, "not a time");
+    let two = "8,0 3 1 1.0 9 Q R 8 + 8 [a]\n8,16 3 2 1.1 9 Q R 8 + 8 [a]";
+    check(two, 2, "8,0 and 8,16");
+    check("0,1,512,R,18446744073.7\n0,1,512,R,1.0", 2, "run backwards");
 }
 
 proptest::proptest! {

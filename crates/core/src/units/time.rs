@@ -70,6 +70,14 @@ impl Span {
         Self { ns: s * 1_000_000_000 }
     }
 
+    /// A span of `s` seconds; `None` beyond the 584 years that there are.
+    pub const fn checked_from_secs(s: u64) -> Option<Self> {
+        match s.checked_mul(1_000_000_000) {
+            Some(ns) => Some(Self { ns }),
+            None => None,
+        }
+    }
+
     /// Its length in nanoseconds.
     pub const fn ns(self) -> u64 {
         self.ns

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +17,10 @@ use crate::units::{Bytes, SECTOR_BYTES, Sectors};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct BlockSizes {
-    sizes: Vec<(Bytes, u32)>,
+    // Shared: a matrix has a copy in each of its cells.
+    sizes: Arc<[(Bytes, u32)]>,
     /// The weight of each size and all before it.
-    weights: Vec<u64>,
+    weights: Arc<[u64]>,
 }
 
 /// More sizes than that no workload has; fio's own tables end at 100.
@@ -40,6 +42,9 @@ impl BlockSizes {
     /// # Errors
     /// A size is not acceptable, there is none, or no weight is above zero.
     pub fn split(sizes: Vec<(Bytes, u32)>) -> Result<Self, String> {
+        if sizes.len() as u64 > SIZES_MAX {
+            return Err(format!("{} are more than {SIZES_MAX} sizes", sizes.len()));
+        }
         for (size, _) in &sizes {
             if size.get() == 0 || !size.get().is_multiple_of(SECTOR_BYTES) || *size > LARGEST {
                 return Err(format!(
@@ -59,7 +64,49 @@ impl BlockSizes {
         if sum == 0 {
             return Err("no block size is ever used: give one a weight above 0".into());
         }
-        Ok(Self { sizes, weights })
+        Ok(Self { sizes: sizes.into(), weights: weights.into() })
+    }
+
+    /// Blocks of several sizes, as fio's `bssplit` has them: a size without a percentage has an
+    /// equal part of what the others leave.
+    ///
+    /// # Errors
+    /// As [`Self::split`], or the percentages are more than 100 together.
+    pub fn sharing(sizes: &[(Bytes, Option<u32>)]) -> Result<Self, String> {
+        let percentages = sizes.iter().filter_map(|(_, percent)| *percent);
+        let given = percentages.fold(0_u32, u32::saturating_add);
+        let Some(left) = 100_u32.checked_sub(given) else {
+            return Err(format!("the percentages are {given} together, more than 100"));
+        };
+        let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
+        let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
+        // Weights and not percents, so that what is left divides evenly.
+        let weight = |percent: Option<u32>| percent.map_or(left, |it| it.saturating_mul(open));
+        let weighed = sizes.iter().map(|(size, percent)| (*size, weight(*percent)));
+        Self::split(weighed.filter(|(_, weight)| *weight > 0).collect())
+    }
+
+    /// Reads what a user writes: numbers behind sizes are percentages, as in fio; where all have
+    /// one and they are fewer than a hundred together, they are weights.
+    ///
+    /// # Errors
+    /// As [`Self::sharing`].
+    pub fn of_percentages(text: &str) -> Result<Self, String> {
+        let given = text.split(':').filter(|part| part.contains('/')).count();
+        if given == 0 {
+            return text.parse();
+        }
+        let part = |part: &str| {
+            let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+            let wrong = || format!("`{percent}` is no percentage: write `4k/60:64k/40`");
+            let percent = match percent {
+                "" => None,
+                percent => Some(percent.parse::<u32>().map_err(|_| wrong())?),
+            };
+            let size = size.parse().map_err(|error| format!("{error}"))?;
+            Ok::<_, String>((size, percent))
+        };
+        Self::sharing(&text.split(':').map(part).collect::<Result<Vec<_>, _>>()?)
     }
 
     /// Blocks of every multiple of `smallest` up to `largest`, each as often as the others.
@@ -83,7 +130,7 @@ impl BlockSizes {
         let fits = |(times, (size, weight)): (u64, &(Bytes, u32))| {
             size.get() == times * least && *weight == 1
         };
-        self.sizes.len() > 2 && (1..).zip(&self.sizes).all(fits)
+        self.sizes.len() > 2 && (1..).zip(&*self.sizes).all(fits)
     }
 
     fn weight(&self) -> u64 {
@@ -200,6 +247,20 @@ mod tests {
         check("4k-10k", None);
         check("8k-4k", None);
         check("512-1G", None);
+        check(&vec!["4k"; 5000].join(":"), None);
+    }
+
+    #[test]
+    fn what_a_user_writes_are_percentages_and_what_a_record_holds_are_weights() {
+        let read = |text: &str| <BlockSizes as crate::config::Value>::read(text);
+        for wrong in ["4k/50:4k/60", "4k/101", "4k/4294967295:64k/101"] {
+            assert!(read(wrong).unwrap_err().contains("100"), "{wrong}");
+        }
+        assert_eq!(read("4k/60:64k/40").unwrap().to_string(), "4k/60:64k/40");
+        assert_eq!(read("4k/60:8k:16k").unwrap().to_string(), "4k/120:8k/40:16k/40");
+        assert_eq!(read("4k-64k").unwrap().to_string(), "4k-64k");
+        assert_eq!(read("4k/3:64k/1").unwrap().to_string(), "4k/3:64k/1");
+        assert_eq!("4k/100:8k/50:16k/50".parse::<BlockSizes>().unwrap().largest(), Bytes::kib(16));
     }
 
     #[test]

@@ -121,9 +121,12 @@ const IODEPTH_MAX: u32 = 4096;
 /// Beyond this no clock tells arrivals apart.
 const RATE_MAX: u64 = 1_000_000_000;
 
+/// The largest offset that a file has (`off_t`, 63 bits).
+const OFFSET_MAX: u64 = i64::MAX as u64;
+
 impl Value for BlockSizes {
     fn read(text: &str) -> Result<Self, String> {
-        text.parse()
+        Self::of_percentages(text)
     }
 }
 
@@ -191,6 +194,11 @@ impl WorkloadOptions {
         let offset = self.offset.unwrap_or_default();
         if !offset.get().is_multiple_of(SECTOR_BYTES) {
             return Err(value("offset", format!("{offset} is no multiple of 512 bytes")));
+        }
+        let end = offset.get().checked_add(self.size.unwrap_or_default().get());
+        if end.is_none_or(|end| end > OFFSET_MAX) {
+            let wrong = format!("{offset} and the size lie beyond any drive");
+            return Err(value("offset", wrong));
         }
         let streams = self.streams.unwrap_or(1);
         if !(1..=65_536).contains(&streams) {

@@ -3,11 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Hop, HopKind};
+use crate::device::is_awake;
 use crate::root::Node;
 use crate::speed::Speed;
 
-/// The PCIe link of a controller. Absent facts are null: conventional PCI and functions inside the
-/// chip set have none.
+/// The PCIe link of a controller.
+///
+/// The kernel reads `current_link_*` from the device's registers, and since Linux 6.18 wakes it for
+/// that (`pci_config_pm_runtime_get`). Absent facts are null: conventional PCI and functions inside
+/// the chip set have none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcie {
     /// Transfers a second and lane, now.
@@ -26,6 +30,9 @@ pub struct Pcie {
     pub bandwidth_gbps: Option<Speed>,
     /// What the controller could take.
     pub max_bandwidth_gbps: Option<Speed>,
+    /// Whether the controller sleeps; its link is then not asked for, which would wake it.
+    #[serde(default)]
+    pub asleep: bool,
     /// The bridge behind which the narrowest link lies, where it is not the controller's own.
     pub limited_by: Option<String>,
 }
@@ -34,6 +41,9 @@ impl Pcie {
     /// Reads the links of a function (the first of `functions`) and of the bridges above it.
     pub(crate) fn read(functions: &[Node<'_>]) -> Self {
         let Some((own, bridges)) = functions.split_first() else { return Self::default() };
+        if !is_awake(own) {
+            return Self { asleep: true, ..Self::default() };
+        }
         let mut pcie = Self {
             speed_gts: speed(own, "current_link_speed"),
             width: width(own, "current_link_width"),
@@ -41,7 +51,7 @@ impl Pcie {
             max_width: width(own, "max_link_width"),
             ..Self::default()
         };
-        if let Some(slot) = bridges.first() {
+        if let Some(slot) = bridges.first().filter(|slot| is_awake(slot)) {
             pcie.slot_max_speed_gts = speed(slot, "max_link_speed");
             pcie.slot_max_width = width(slot, "max_link_width");
         }
@@ -51,7 +61,7 @@ impl Pcie {
             return pcie;
         }
         // The slot's own link is the controller's; the links above it may be narrower.
-        for bridge in bridges.iter().skip(1) {
+        for bridge in bridges.iter().skip(1).filter(|bridge| is_awake(bridge)) {
             let link = (speed(bridge, "current_link_speed"), width(bridge, "current_link_width"));
             let carried = bandwidth(link.0, link.1);
             if carried.is_some() && carried < pcie.bandwidth_gbps {
@@ -75,6 +85,10 @@ impl Pcie {
 pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
     let bridges = functions.iter().skip(1).rev();
     let hop = |node: &Node<'_>| {
+        if !is_awake(node) {
+            let about = "PCI bridge, asleep: not asked for its link".to_owned();
+            return Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about };
+        }
         let link = (speed(node, "current_link_speed"), width(node, "current_link_width"));
         let about = match link {
             (Some(speed), Some(width)) => format!("PCIe bridge, {speed} GT/s x{width}"),

@@ -26,6 +26,8 @@ pub(crate) struct Machine {
     pub(crate) arrays: BTreeMap<String, Raid>,
     /// Whether serial numbers are wanted.
     pub(crate) serials: bool,
+    /// Whether temperatures are.
+    pub(crate) temperature: bool,
 }
 
 /// Reads the block device in folder `block`.
@@ -116,7 +118,9 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     });
     device.power.runtime_control = start.text("power/control");
     device.power.runtime_status = start.text("power/runtime_status");
-    device.temperature_celsius = temperature(start);
+    if machine.temperature && is_awake(start) {
+        device.temperature_celsius = temperature(start);
+    }
     device.queue_depth =
         start.number("queue_depth").or_else(|| device.queue_depth.or(device.queue.tags));
     device.model = device.model.take().or_else(|| start.text("model"));
@@ -140,7 +144,11 @@ fn controller(device: &mut Device, start: &Node<'_>) {
     device.controller = pci::controller(own);
     device.pcie = Pcie::read(&functions);
     device.hops.extend(pcie::bridge_hops(&functions));
-    device.hops.push(pci::hop(&device.controller));
+    let mut hop = pci::hop(&device.controller);
+    if device.pcie.asleep {
+        hop.about.push_str("; asleep: not asked for its link");
+    }
+    device.hops.push(hop);
 }
 
 fn attach_nvme(device: &mut Device, node: &Node<'_>) {
@@ -235,7 +243,17 @@ pub(crate) fn is_ide(controller: &Controller) -> bool {
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
 }
 
+/// Whether the kernel keeps it in operation: what sleeps is not woken to be asked. A kernel without
+/// run-time power management says nothing, and puts nothing to sleep.
+pub(crate) fn is_awake(node: &Node<'_>) -> bool {
+    let status = node.text("power/runtime_status");
+    status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
+}
+
 /// From the sensor that `drivetemp` or `nvme` offers, in thousandths of a degree.
+///
+/// Each read sends the drive a command (SMART or SCT, Get Log Page), which may reset the timer by
+/// which it spins down (`Documentation/hwmon/drivetemp.rst`).
 fn temperature(start: &Node<'_>) -> Option<i32> {
     let folder = start.child("hwmon").unwrap_or_else(|| start.clone());
     let names = folder.folders();
@@ -244,7 +262,11 @@ fn temperature(start: &Node<'_>) -> Option<i32> {
     Some(millidegrees / 1000)
 }
 
+/// A drive's is known to the kernel; a virtio disk's takes a request to its host (`GET_ID`).
 fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
+    if hardware.is_some_and(|node| !is_awake(node)) {
+        return None;
+    }
     let hardware = hardware.and_then(|node| node.text("serial").or_else(|| node.text("wwid")));
     hardware.or_else(|| block.text("serial")).or_else(|| block.text("wwid"))
 }

@@ -17,7 +17,7 @@ pub use partition::{Alignment, Partition};
 pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
-pub(crate) use build::{Machine, build, is_ide, redacted_uuid};
+pub(crate) use build::{Machine, build, is_awake, is_ide, redacted_uuid};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::unseen;
 
@@ -77,7 +77,7 @@ pub struct Device {
     pub rpm: Option<u32>,
     /// Power management.
     pub power: Power,
-    /// Its temperature.
+    /// Its temperature, where asked for.
     pub temperature_celsius: Option<i32>,
     /// Whether it watches its own health.
     pub smart: Smart,

@@ -122,6 +122,11 @@ pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
     findings.found
 }
 
+/// `` `echo 128 | sudo tee /sys/block/sda/queue/read_ahead_kb` ``, to be pasted.
+fn write(context: &Context<'_>, name: &str, value: &str) -> String {
+    format!("`echo {value} | sudo tee /sys/block/{}/{name}`", context.device.name)
+}
+
 /// `/sys/block/sda/queue/scheduler: none`, for evidence.
 fn attribute(context: &Context<'_>, name: &str, value: &str) -> String {
     format!("/sys/block/{}/{name}: {value}", context.device.name)

@@ -1,6 +1,6 @@
 //! Queues: native command queuing off, or fewer commands than the drive takes.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use super::{Context, FindingId, Findings, Parts, Severity, attribute, write};
 use crate::bus::ata::NcqOff;
 use crate::device::Kind;
 
@@ -108,10 +108,7 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
             Parts {
                 message: format!("the kernel holds {requests} requests for a queue of {depth}"),
                 evidence: vec![path, shown],
-                fix: format!(
-                    "write at least {depth} to /sys/block/{}/queue/nr_requests",
-                    device.name
-                ),
+                fix: write(context, "queue/nr_requests", &depth.to_string()),
             },
         );
         return;
@@ -125,7 +122,7 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
             Parts {
                 message: format!("the scheduler holds {requests} requests: it has nothing to sort"),
                 evidence: vec![attribute(context, "queue/nr_requests", &requests.to_string())],
-                fix: format!("write 64 to /sys/block/{}/queue/nr_requests", device.name),
+                fix: write(context, "queue/nr_requests", "64"),
             },
         );
     }

@@ -1,6 +1,6 @@
 //! Settings that do not suit the drive: scheduler, read-ahead, alignment.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use super::{Context, FindingId, Findings, Parts, Severity, attribute, write};
 use crate::device::{Alignment, Kind};
 
 /// Read-ahead beyond this is remarkable: 32 times the kernel's default of 128 KiB
@@ -32,21 +32,25 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
         }
         _ => return rotational_flag(context, findings),
     };
-    findings.add(FindingId::SchedulerUnfit, Severity::Warn, Parts {
-        message: message.into(),
-        evidence: vec![
-            attribute(context, "queue/scheduler", scheduler),
-            match device.rpm {
-                Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
-                Some(_) => "the drive has no platters".into(),
-                None => String::new(),
-            },
-        ],
-        fix: format!(
-            "write {better} to /sys/block/{}/queue/scheduler, and make it last with a udev rule",
-            device.name
-        ),
-    });
+    findings.add(
+        FindingId::SchedulerUnfit,
+        Severity::Warn,
+        Parts {
+            message: message.into(),
+            evidence: vec![
+                attribute(context, "queue/scheduler", scheduler),
+                match device.rpm {
+                    Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
+                    Some(_) => "the drive has no platters".into(),
+                    None => String::new(),
+                },
+            ],
+            fix: format!(
+                "{}, and make it last with a udev rule",
+                write(context, "queue/scheduler", better)
+            ),
+        },
+    );
 }
 
 /// The kernel chooses by this flag; the drive knows better.
@@ -57,18 +61,21 @@ fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (is, taken) = if rpm > 0 { ("spins", "flash") } else { ("is flash", "a spinning disk") };
-    findings.add(FindingId::SchedulerUnfit, Severity::Warn, Parts {
-        message: format!("the drive {is}, and the kernel takes it for {taken}"),
-        evidence: vec![
-            attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
-            format!("the drive says: {rpm} turns a minute"),
-        ],
-        fix: format!(
-            "write {} to /sys/block/{}/queue/rotational; file systems look at it when they mount",
-            u8::from(rpm > 0),
-            device.name
-        ),
-    });
+    findings.add(
+        FindingId::SchedulerUnfit,
+        Severity::Warn,
+        Parts {
+            message: format!("the drive {is}, and the kernel takes it for {taken}"),
+            evidence: vec![
+                attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
+                format!("the drive says: {rpm} turns a minute"),
+            ],
+            fix: format!(
+                "{}; file systems look at it when they mount",
+                write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
+            ),
+        },
+    );
 }
 
 fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
@@ -82,25 +89,29 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
         "the page cache does not read ahead: sequential reads of files go page by page".to_owned()
     } else if read_ahead > most {
         format!(
-            "the page cache reads {read_ahead} KiB ahead: random reads of files fetch far more \
-                 than they asked for"
+            "the page cache reads up to {read_ahead} KiB ahead: mapped files and short sequential \
+             runs fetch more than they ask for"
         )
     } else {
         return;
     };
     findings.add(
         FindingId::ReadaheadExtreme,
-        Severity::Warn,
+        // A large one is often meant so in the image of a machine whose disk is far away.
+        if read_ahead > 0 && is_virtual(device.kind) { Severity::Info } else { Severity::Warn },
         Parts {
             message,
             evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
             fix: format!(
-                "write 128 (the default) to /sys/block/{}/queue/read_ahead_kb, or measure with \
-             O_DIRECT, which it does not touch",
-                device.name
+                "{} (the default), or measure with O_DIRECT, which it does not touch",
+                write(context, "queue/read_ahead_kb", "128")
             ),
         },
     );
+}
+
+fn is_virtual(kind: Kind) -> bool {
+    kind.is_drive() && !kind.is_physical()
 }
 
 fn alignment(context: &Context<'_>, findings: &mut Findings) {

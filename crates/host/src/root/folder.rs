@@ -13,6 +13,8 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, Mode, OFlags, RawDir};
 
+use super::Root;
+
 /// Most entries of one folder; a machine with more disks than that is another's problem.
 pub(super) const ENTRIES_MAX: usize = 16_384;
 /// Folders that are kept open: the ten or so of a disk, and the classes that all disks share.
@@ -50,7 +52,7 @@ impl Folder {
         let mut listed = RawDir::new(&fd, &mut buffer);
         while let Some(entry) = listed.next() {
             let entry = entry?;
-            if names.len() >= ENTRIES_MAX {
+            if names.len() + odd.len() >= ENTRIES_MAX {
                 is_cut = true;
                 break;
             }
@@ -89,9 +91,9 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// The folder at `path` below `base`, where it is open or worth opening; `None` where it is to
-    /// be asked by paths.
-    pub(super) fn at(&self, base: &Path, path: &str) -> Option<Rc<Folder>> {
+    /// The folder at `path` below the root, where it is open or worth opening; `None` where it
+    /// is to be asked by paths.
+    pub(super) fn at(&self, root: &Root, path: &str) -> Option<Rc<Folder>> {
         let mut lookups = self.lookups.borrow_mut();
         let Some(count) = lookups.get_mut(path) else {
             lookups.insert(path.to_owned(), 1);
@@ -103,15 +105,18 @@ impl Folders {
         }
         drop(lookups);
         // A folder that cannot be listed may let us look things up all the same.
-        self.listed(base, path).ok()
+        self.listed(root, path).ok()
     }
 
-    /// The folder at `path` below `base`, listed.
-    pub(super) fn listed(&self, base: &Path, path: &str) -> rustix::io::Result<Rc<Folder>> {
+    /// The folder at `path` below the root, listed.
+    pub(super) fn listed(&self, root: &Root, path: &str) -> rustix::io::Result<Rc<Folder>> {
         if let Some(folder) = self.kept(path) {
             return Ok(folder);
         }
-        let folder = Rc::new(Folder::open(&base.join(path))?);
+        if root.is_silent(path) {
+            return Err(rustix::io::Errno::NOENT);
+        }
+        let folder = Rc::new(root.ask(path, || Folder::open(&root.base().join(path)))?);
         self.lookups.borrow_mut().insert(path.to_owned(), LOOKUPS_FIRST);
         let mut open = self.open.borrow_mut();
         if open.len() >= OPEN_MAX {

@@ -8,21 +8,26 @@ mod folder;
 mod node;
 mod record;
 mod resolve;
+mod watchdog;
 
 pub use node::{Entry, Node};
 pub use record::{Item, Recording};
+pub use watchdog::{DEADLINE, Reader, SILENT_MAX, Unanswered};
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use folder::{Folder, Folders, Told};
 use resolve::{Ending, join};
+use watchdog::Waiting;
 
 /// Most bytes of one attribute: sysfs gives at most a page (4096, or 64 KiB on some machines).
 pub const ATTRIBUTE_BYTES_MAX: usize = 64 << 10;
@@ -51,6 +56,10 @@ pub struct Root {
     known: RefCell<HashSet<String>>,
     folders: Folders,
     recording: Option<RefCell<Recording>>,
+    /// What is waited for at the moment, for whoever watches.
+    waiting: Arc<Waiting>,
+    /// Files that do not answer, and folders below which nothing does.
+    silent: BTreeSet<String>,
 }
 
 impl Root {
@@ -62,7 +71,38 @@ impl Root {
             known: RefCell::default(),
             folders: Folders::default(),
             recording: None,
+            waiting: Arc::default(),
+            silent: BTreeSet::new(),
         }
+    }
+
+    /// A tree that a [`Reader`] watches; `silent` is passed over, and reported.
+    fn watched(
+        base: PathBuf,
+        records: bool,
+        waiting: Arc<Waiting>,
+        silent: &BTreeSet<String>,
+        deadline: Duration,
+    ) -> Self {
+        let root = if records { Self::recording(base) } else { Self::new(base) };
+        for path in silent {
+            root.report(path, &watchdog::silence(deadline));
+        }
+        Self { waiting, silent: silent.clone(), ..root }
+    }
+
+    /// Every call to the system goes through here: what may never return says what it waits for.
+    fn ask<T>(&self, path: &str, ask: impl FnOnce() -> T) -> T {
+        self.waiting.for_path(path, ask)
+    }
+
+    /// Whether this path, or a folder above it, did not answer before.
+    fn is_silent(&self, path: &str) -> bool {
+        let above = |known: &String| {
+            path.strip_prefix(known.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        !self.silent.is_empty() && self.silent.iter().any(above)
     }
 
     /// The same, keeping a copy of all that is read.
@@ -102,13 +142,13 @@ impl Root {
             return self.refuse(path);
         }
         let (folder, name) = resolve::split(&resolved);
-        let open = self.folders.at(&self.base, folder);
+        let open = self.folders.at(self, folder);
         self.content(Place { open: open.as_deref(), folder, name }, path, limit)
     }
 
     /// The text of the attribute `name` in `folder`, which is resolved, and no link itself.
     fn attribute(&self, folder: &str, name: &str) -> Option<String> {
-        let open = self.folders.at(&self.base, folder);
+        let open = self.folders.at(self, folder);
         let place = Place { open: open.as_deref(), folder, name };
         match self.kind(place) {
             Ok(FileType::RegularFile) => {
@@ -168,25 +208,35 @@ impl Root {
     /// One byte more than `limit` where the file has it, so that the caller can tell.
     fn read(&self, place: Place<'_>, limit: usize) -> std::io::Result<Vec<u8>> {
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = match place.open {
-            Some(open) => rustix::fs::openat(&open.fd, place.name, flags, Mode::empty())?,
-            None => rustix::fs::open(self.path_of(place), flags, Mode::empty())?,
-        };
-        read_up_to(file.into(), limit)
+        let path = join(place.folder, place.name);
+        if self.is_silent(&path) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        self.ask(&path, || {
+            let file = match place.open {
+                Some(open) => rustix::fs::openat(&open.fd, place.name, flags, Mode::empty())?,
+                None => rustix::fs::open(self.path_of(place), flags, Mode::empty())?,
+            };
+            read_up_to(file.into(), limit)
+        })
     }
 
     /// What stands at a place, without following it.
     fn kind(&self, place: Place<'_>) -> std::io::Result<FileType> {
-        let about = match place.open {
-            Some(open) => match open.tell(place.name) {
-                Told::Kind(kind) => return Ok(kind),
-                Told::Missing => return Err(ErrorKind::NotFound.into()),
-                Told::Unknown => {
-                    rustix::fs::statat(&open.fd, place.name, AtFlags::SYMLINK_NOFOLLOW)?
-                }
-            },
-            None => rustix::fs::lstat(self.path_of(place))?,
-        };
+        match place.open.map(|open| open.tell(place.name)) {
+            Some(Told::Kind(kind)) => return Ok(kind),
+            Some(Told::Missing) => return Err(ErrorKind::NotFound.into()),
+            Some(Told::Unknown) | None => {}
+        }
+        let path = join(place.folder, place.name);
+        if self.is_silent(&path) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let about = self.ask(&path, || match place.open {
+            Some(open) => rustix::fs::statat(&open.fd, place.name, flags),
+            None => rustix::fs::lstat(self.path_of(place)),
+        })?;
         Ok(FileType::from_raw_mode(about.st_mode))
     }
 

@@ -113,7 +113,7 @@ impl<'r> Node<'r> {
     /// What is in it, by name.
     pub fn entries(&self) -> Vec<Entry> {
         let root = self.root;
-        let listed = match root.folders.listed(&root.base, &self.path) {
+        let listed = match root.folders.listed(root, &self.path) {
             Ok(listed) => listed,
             Err(error) => {
                 let error = std::io::Error::from(error);

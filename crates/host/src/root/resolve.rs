@@ -87,7 +87,7 @@ impl Root {
     /// What stands at `place`, whose folder is resolved already; `None` where there is nothing.
     fn look(&self, asked: &str, place: &str) -> Option<Found> {
         let (folder, name) = split(place);
-        let open = self.folders.at(&self.base, folder);
+        let open = self.folders.at(self, folder);
         let kind = match self.kind(Place { open: open.as_deref(), folder, name }) {
             Ok(kind) => kind,
             Err(error) => {
@@ -116,10 +116,13 @@ impl Root {
 
     /// The text of the link at `place`, whose folder is resolved already.
     pub(super) fn read_link(&self, place: &str) -> Option<String> {
+        if self.is_silent(place) {
+            return None;
+        }
         let (folder, name) = split(place);
-        let target = match self.folders.at(&self.base, folder) {
-            Some(open) => rustix::fs::readlinkat(&open.fd, name, Vec::new()),
-            None => rustix::fs::readlink(self.base.join(place), Vec::new()),
+        let target = match self.folders.at(self, folder) {
+            Some(open) => self.ask(place, || rustix::fs::readlinkat(&open.fd, name, Vec::new())),
+            None => self.ask(place, || rustix::fs::readlink(self.base.join(place), Vec::new())),
         };
         let target = target.ok()?;
         let Ok(target) = target.to_str() else {

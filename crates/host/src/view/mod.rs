@@ -22,7 +22,7 @@ pub fn text(inspection: &Inspection, paint: Paint) -> String {
         disk::block(&mut out, device, inspection, paint);
         out.push('\n');
     }
-    if inspection.devices.is_empty() {
+    if inspection.devices.is_empty() && inspection.environment.block_devices {
         out.push_str("no disks were found\n\n");
     }
     summary(&mut out, inspection, paint);
@@ -40,7 +40,13 @@ fn summary(out: &mut String, inspection: &Inspection, paint: Paint) {
             let text = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
             format!("{}; each is explained in docs/findings/", paint.severity(Some(worst), &text))
         }
-        _ => paint.severity(None, "nothing wrong was found"),
+        _ if inspection.environment.block_devices => {
+            paint.severity(None, "nothing wrong was found")
+        }
+        _ if inspection.devices.is_empty() => {
+            "no disk could be looked at: sys/block is missing".to_owned()
+        }
+        _ => "nothing wrong was found in the kernel log; sys/block is missing".to_owned(),
     };
     out.push_str(&format!("{line}\n"));
     if !inspection.environment.kernel_log {

@@ -157,12 +157,23 @@ impl WriteCache {
     /// Drops what it holds of `range`: overwritten or trimmed. All data taken before has arrived by
     /// `arrived`, so what is left behind the gap may be written then.
     pub(crate) fn drop_range(&mut self, range: Range<Lba>, arrived: Time, mechanics: &Mechanics) {
+        self.drop_where(range, arrived, mechanics, |_| true);
+    }
+
+    /// Drops what it holds of `range` in the runs that are `meant`.
+    fn drop_where(
+        &mut self,
+        range: Range<Lba>,
+        arrived: Time,
+        mechanics: &Mechanics,
+        meant: impl Fn(&Candidate) -> bool,
+    ) {
         let Range { start, end } = range;
         let mut index = 0;
         while index < self.runs.len() {
             let run = &mut self.runs[index];
             let run_end = run.lba + run.sectors;
-            if end <= run.lba || run_end <= start {
+            if end <= run.lba || run_end <= start || !meant(run) {
                 index += 1;
                 continue;
             }
@@ -187,14 +198,12 @@ impl WriteCache {
         }
     }
 
-    /// Drops what is older than `write`, which is on the medium.
+    /// Drops what is older than `write`, which is on the medium. A run that newer data joined stays
+    /// whole: which of it is older is not kept.
     pub(crate) fn superseded(&mut self, write: &Candidate, arrived: Time, by: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let overlaps = |run: &&Candidate| run.lba < end && start < run.lba + run.sectors;
         let older = |run: &Candidate| run.newest < write.sequence || planted!(NewerDropped);
-        if self.runs.iter().filter(overlaps).all(older) {
-            self.drop_range(start..end, arrived, by);
-        }
+        self.drop_where(start..end, arrived, by, older);
     }
 
     /// Begins to write the run at `index`.
@@ -210,5 +219,48 @@ impl WriteCache {
         let run = self.writing.take().expect("a run was being written");
         self.dirty = Sectors::new(self.dirty.get() - run.sectors.get());
         run
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{self, Body, Profile};
+
+    fn mechanics() -> Mechanics {
+        let text = profile::text("generic-10k").expect("it comes with us");
+        let profile = Profile::parse("generic-10k", text, &|_| None).unwrap();
+        match &profile.body {
+            Body::Hdd(hdd) => hdd.mechanics(),
+            _ => unreachable!("a drive that turns"),
+        }
+    }
+
+    fn write(lba: u64, sectors: u64, sequence: u64, by: &Mechanics) -> Candidate {
+        let lba = Lba::new(lba);
+        Candidate {
+            lba,
+            sectors: Sectors::new(sectors),
+            place: by.geometry.place(lba),
+            write: true,
+            tag: 0,
+            ready: Time::ZERO,
+            arrived: Time::ZERO,
+            sequence,
+            newest: sequence,
+        }
+    }
+
+    #[test]
+    fn a_write_on_the_medium_replaces_what_is_older_and_nothing_else() {
+        let by = mechanics();
+        let mut cache = WriteCache::new(Sectors::new(1000), 10);
+        cache.insert(write(0, 8, 1, &by), &by);
+        cache.insert(write(16, 8, 7, &by), &by);
+        cache.superseded(&write(4, 16, 5, &by), Time::ZERO, &by);
+        let left: Vec<_> =
+            cache.runs().iter().map(|run| (run.lba.get(), run.sectors.get())).collect();
+        assert_eq!(left, [(0, 4), (16, 8)]);
+        assert_eq!(cache.dirty, Sectors::new(12));
     }
 }

@@ -7,7 +7,8 @@ use drivelab_core::Bytes;
 use drivelab_core::record::RunRecord;
 use drivelab_model::fit::{self, Fit, Measurements};
 
-use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
+use crate::input;
 use crate::output;
 use crate::ui::Ui;
 
@@ -84,7 +85,7 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
         return Err(Failure::bad_words("--rpm and --capacity belong to records of runs")
             .hint("the TOML file says both itself, in `[drive]`"));
     }
-    let text = std::fs::read_to_string(path).at_path("read the measurements", path)?;
+    let text = input::text(path, input::MEASUREMENTS)?;
     Ok(Measurements::read(&path.display().to_string(), &text)?)
 }
 
@@ -96,7 +97,7 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
     let mut measurements =
         Measurements::of_drive(capacity.get(), rpm).map_err(Failure::bad_words)?;
     for path in &arguments.measurements {
-        let text = std::fs::read_to_string(path).at_path("read the record", path)?;
+        let text = input::text(path, input::RESULTS)?;
         let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
             Failure::bad_words(format!("`{}` is no record of a run: {error}", path.display()))
                 .hint("`drivelab run ... --json >FILE` writes one")

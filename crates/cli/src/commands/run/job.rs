@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use drivelab_core::units::Bytes;
 use drivelab_engine::{IoEngine, Progress as Step, seed_of};
 use serde_json::json;
 
-use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::input;
 use crate::interrupt;
 use crate::measure::{self, Measurement};
 use crate::ui::{Progress, Ui};
@@ -32,7 +33,7 @@ pub(crate) struct JobArgs {
 /// Runs the file's groups one after the other, and prints what each job did.
 pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     let name = arguments.file.display().to_string();
-    let jobs = jobfile::parse(&name, &text(&arguments.file)?, &variable)?;
+    let jobs = jobfile::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
     for job in &jobs {
         for note in &job.notes {
             ui.note(&format!("note: [{}] {note}", job.name));
@@ -74,16 +75,6 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     }
     let failed = records.iter().any(super::nothing_worked);
     Ok(if failed { Exit::CannotHere } else { Exit::Done })
-}
-
-/// What the file says; `-` is what comes in.
-fn text(file: &Path) -> Result<String, Failure> {
-    if file == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).at_path("read", file)?;
-        return Ok(text);
-    }
-    std::fs::read_to_string(file).at_path("read", file)
 }
 
 /// The keywords of job files, and the environment.

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::kept::Kept;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
+use crate::input;
 use crate::interrupt;
 use crate::keep;
 use crate::measure::{self, Measurement};
@@ -33,7 +34,7 @@ pub(crate) struct MatrixArgs {
 
 /// Measures what is not measured yet, and writes results and report.
 pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
-    let text = fs::read_to_string(&arguments.file).at_path("read", &arguments.file)?;
+    let text = input::text(&arguments.file, input::MATRIX)?;
     let matrix = Matrix::parse(&arguments.file.display().to_string(), &text)?;
     refuse_models(&matrix)?;
     let cells = matrix.cells();

@@ -17,8 +17,8 @@ pub(crate) struct WorkloadArgs {
     /// Block size: 512, 4k, 1M.
     #[arg(long, visible_alias = "blocksize")]
     bs: Option<Bytes>,
-    /// Several block sizes with weights: 4k/60:64k/40; or all multiples of the first: 4k-64k.
-    #[arg(long, value_name = "SIZE/WEIGHT:...")]
+    /// Several block sizes with percentages: 4k/60:64k/40; or all multiples of the first: 4k-64k.
+    #[arg(long, value_name = "SIZE/PERCENT:...", value_parser = BlockSizes::of_percentages)]
     bssplit: Option<BlockSizes>,
     /// Requests kept outstanding.
     #[arg(long)]

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap::Args;
 use drivelab_core::units::Bytes;
 
-use crate::failure::{AtPath as _, Failure, Outcome};
+use crate::failure::{Failure, Outcome};
+use crate::input;
 use crate::study::{self, Stage, StudyFile};
 use crate::ui::{Show, Ui};
 
@@ -92,5 +93,5 @@ fn read(name: &str) -> Result<String, Failure> {
         let message = format!("there is no study `{name}`, and no such file");
         return Err(Failure::bad_words(message).hint(hint));
     }
-    std::fs::read_to_string(path).at_path("read the study file", path)
+    input::text(path, input::STUDY)
 }

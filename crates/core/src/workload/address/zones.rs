@@ -16,6 +16,9 @@ enum Length {
     Rest,
 }
 
+/// Most zones; fio's table has as many (`ZONESPLIT_MAX`).
+const ZONES_MAX: usize = 256;
+
 /// Zones of the region, one behind the other, each with the percentage of requests that it gets:
 /// fio's `zoned:50/5:30/15:20/` and `zoned_abs:60/20G:40/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,9 @@ pub struct Zones {
 impl Zones {
     /// Reads what stands behind the colon; lengths are in bytes where `absolute`, else in percent.
     pub(super) fn parse(text: &str, absolute: bool) -> Result<Self, String> {
+        if text.split(':').count() > ZONES_MAX {
+            return Err(format!("there are more than {ZONES_MAX} zones"));
+        }
         let mut zones = Vec::new();
         for zone in text.split(':') {
             let (often, length) = zone.split_once('/').unwrap_or((zone, ""));
@@ -55,6 +61,15 @@ impl Zones {
         let sum = shares.sum::<u32>();
         if sum > 100 {
             return Err(format!("the zones take {sum} % of the region"));
+        }
+        let full = sum == 100;
+        let no_place = |(often, length): &&(u32, Length)| match length {
+            Length::Share(share) => *often > 0 && *share == 0,
+            Length::Bytes(bytes) => *often > 0 && bytes.get() == 0,
+            Length::Rest => *often > 0 && full,
+        };
+        if let Some((often, _)) = zones.iter().find(no_place) {
+            return Err(format!("a zone of no length would get {often} % of the requests"));
         }
         Ok(Self { zones })
     }
@@ -144,6 +159,12 @@ mod tests {
         check("zoned:101/5", None);
         check("zoned:", None);
         check("zones:100/100", None);
+        // Requests that would have no place to go, and more zones than a table holds.
+        check("zoned:100/0", None);
+        check("zoned:50/100:50/", None);
+        check("zoned_abs:100/0", None);
+        check("zoned:0/0:100/100", Some("zoned:0/0:100/100"));
+        check(&format!("zoned:100/{}", ":0/0".repeat(1000)), None);
     }
 
     #[test]

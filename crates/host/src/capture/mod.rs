@@ -3,6 +3,8 @@
 //! It holds exactly what an inspection reads, so that reading it gives the same result, and nothing
 //! that tells one drive or machine from another of its kind, unless that is asked for.
 
+mod places;
+
 use std::io::Write;
 
 use crate::bus::identify::Identify;
@@ -10,6 +12,7 @@ use crate::device::redacted_uuid;
 use crate::forced;
 use crate::log::KernelLog;
 use crate::root::{Item, Recording};
+use places::Places;
 
 /// What goes into an archive besides the tree.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +21,7 @@ pub struct Capture {
     pub recording: Recording,
     /// The kernel log, where there is one.
     pub log: Option<String>,
-    /// Whether serial numbers and the like may stay in.
+    /// Whether serial numbers, mount points, names of files and the like may stay in.
     pub serials: bool,
 }
 
@@ -29,7 +32,11 @@ impl Capture {
     /// `out` cannot be written.
     pub fn write(self, out: impl Write) -> std::io::Result<usize> {
         let serials = self.serials;
-        let mut items = self.recording.items;
+        let mut recording = self.recording;
+        if !serials {
+            Places::hide(&mut recording);
+        }
+        let mut items = recording.items;
         if let Some(log) = self.log {
             // Lines that are not about disks name hosts, addresses and people.
             let kept =

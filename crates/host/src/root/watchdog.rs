@@ -1,0 +1,251 @@
+//! Reading that cannot hang: whatever a file below the root does not answer is left behind.
+//!
+//! The kernel answers most attributes from memory, and some by asking a device, which may be dead;
+//! a captured tree may lie on a file system whose server is. Such a read cannot be interrupted. So
+//! all reading is done by a thread that says what it waits for, and one that waits too long is
+//! abandoned: reading begins again in a fresh thread that passes the silent file over. That costs
+//! nothing where all answer, and needs no thread for each file.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::Root;
+
+/// How long a file may take: ten times what a sleeping disk needs to answer from its electronics,
+/// and less than anybody waits for a list of disks.
+pub const DEADLINE: Duration = Duration::from_secs(2);
+/// Looks at what is waited for, in one deadline.
+const LOOKS: u32 = 8;
+/// Most files that are left behind; each of them keeps a thread.
+pub const SILENT_MAX: usize = 8;
+
+/// What the reading thread waits for.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    now: Mutex<Moment>,
+}
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Moment {
+    /// Counts what was asked, so that two waits for one file are told apart.
+    count: u64,
+    path: String,
+    waits: bool,
+}
+
+impl Waiting {
+    /// Does what may never return, and says meanwhile for which path.
+    pub(super) fn for_path<T>(&self, path: &str, ask: impl FnOnce() -> T) -> T {
+        self.set(path, true);
+        let answer = ask();
+        self.set("", false);
+        answer
+    }
+
+    fn set(&self, path: &str, waits: bool) {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        now.count += 1;
+        now.waits = waits;
+        now.path.clear();
+        now.path.push_str(path);
+    }
+
+    fn moment(&self) -> Moment {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Reads a tree, and remembers what did not answer.
+#[derive(Debug)]
+pub struct Reader {
+    base: PathBuf,
+    records: bool,
+    deadline: Duration,
+    silent: BTreeSet<String>,
+}
+
+/// More files than can be left behind do not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("more than {SILENT_MAX} files below `{}` do not answer, such as `{last}`", base.display())]
+pub struct Unanswered {
+    /// Where the tree lies.
+    pub base: PathBuf,
+    /// The last one that was tried.
+    pub last: String,
+}
+
+impl Reader {
+    /// A reader of the tree below `base`.
+    pub fn new(base: impl Into<PathBuf>) -> Self {
+        let silent = BTreeSet::new();
+        Self { base: base.into(), records: false, deadline: DEADLINE, silent }
+    }
+
+    /// The same, whose roots keep a copy of all that is read.
+    #[must_use]
+    pub fn recording(self) -> Self {
+        Self { records: true, ..self }
+    }
+
+    /// The same with another deadline.
+    #[must_use]
+    pub fn within(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Where the tree lies.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Runs `look` with a fresh root; again where it came upon a file that does not answer, which
+    /// is then a problem of that root. The clock is the receiver's time-out: none is asked.
+    ///
+    /// # Errors
+    /// Too many files do not answer.
+    pub fn read<T: Send + 'static>(
+        &mut self,
+        look: impl Fn(Root) -> T + Send + Sync + 'static,
+    ) -> Result<T, Unanswered> {
+        let look = Arc::new(look);
+        loop {
+            let waiting = Arc::new(Waiting::default());
+            let (told, answer) = sync_channel(1);
+            let (work, base, records) = (Arc::clone(&look), self.base.clone(), self.records);
+            let (silent, waits) = (self.silent.clone(), Arc::clone(&waiting));
+            let deadline = self.deadline;
+            // Abandoned where it hangs: whoever ends the process ends it.
+            let thread = std::thread::spawn(move || {
+                let root = Root::watched(base, records, waits, &silent, deadline);
+                let _ = told.send(work(root));
+            });
+            match self.wait(&answer, &waiting) {
+                Ok(found) => return Ok(found),
+                Err(None) => match thread.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(()) => unreachable!("a thread that ends in order has sent its answer"),
+                },
+                Err(Some(path)) if self.silent.len() >= SILENT_MAX => {
+                    return Err(Unanswered { base: self.base.clone(), last: path });
+                }
+                Err(Some(path)) => self.silent.insert(path),
+            };
+        }
+    }
+
+    /// The answer; or the path that has been waited for too long; or nothing where the thread
+    /// ended without one.
+    fn wait<T>(
+        &self,
+        answer: &std::sync::mpsc::Receiver<T>,
+        waiting: &Waiting,
+    ) -> Result<T, Option<String>> {
+        let (mut before, mut looks) = (waiting.moment(), 0);
+        loop {
+            match answer.recv_timeout(self.deadline / LOOKS) {
+                Ok(found) => return Ok(found),
+                Err(RecvTimeoutError::Disconnected) => return Err(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = waiting.moment();
+            looks = if now.waits && now == before { looks + 1 } else { 0 };
+            if looks >= LOOKS {
+                return Err(Some(now.path));
+            }
+            before = now;
+        }
+    }
+}
+
+/// How the deadline is said.
+pub(super) fn silence(deadline: Duration) -> String {
+    format!("did not answer within {} s", deadline.as_secs_f32())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A tree with a file that answers, and a pipe that never does.
+    fn tree() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("sys/block/sda")).unwrap();
+        fs::write(folder.path().join("sys/block/sda/size"), "8\n").unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        let kind = rustix::fs::FileType::Fifo;
+        let pipe = folder.path().join("sys/block/sda/model");
+        rustix::fs::mknodat(rustix::fs::CWD, pipe, kind, mode, 0).unwrap();
+        folder
+    }
+
+    /// Waits for the pipe as for an attribute whose device is dead.
+    fn hang(root: &Root, path: &str) {
+        root.ask(path, || drop(fs::File::open(root.base().join(path))));
+    }
+
+    /// Lets the threads go that hang.
+    fn release(folder: &tempfile::TempDir, pipe: &str) {
+        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut options = fs::File::options();
+        let _ = options.write(true).custom_flags(nonblocking).open(folder.path().join(pipe));
+    }
+
+    #[test]
+    fn what_does_not_answer_is_named_and_the_rest_is_read() {
+        let folder = tree();
+        let mut reader = Reader::new(folder.path()).within(Duration::from_millis(40));
+        let tries = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&tries);
+        let look = move |root: Root| {
+            count.fetch_add(1, Ordering::Relaxed);
+            if !root.is_silent("sys/block/sda/model") {
+                hang(&root, "sys/block/sda/model");
+            }
+            let node = root.node("sys/block/sda").unwrap();
+            (node.number::<u64>("size"), node.text("model"), root.problems())
+        };
+        let (size, model, problems) = reader.read(look.clone()).unwrap();
+        assert_eq!((size, model), (Some(8), None));
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].path, "sys/block/sda/model");
+        assert_eq!(problems[0].message, "did not answer within 0.04 s");
+        assert_eq!(tries.load(Ordering::Relaxed), 2);
+        // What was silent once is not waited for again.
+        reader.read(look).unwrap();
+        assert_eq!(tries.load(Ordering::Relaxed), 3);
+        release(&folder, "sys/block/sda/model");
+    }
+
+    #[test]
+    fn a_tree_in_which_nothing_answers_is_given_up() {
+        let folder = tree();
+        let mut reader = Reader::new(folder.path()).within(Duration::from_millis(8));
+        let look = |root: Root| {
+            for number in 0.. {
+                let path = format!("file-{number}");
+                if !root.is_silent(&path) {
+                    let pipe = root.base().join("sys/block/sda/model");
+                    root.ask(&path, || drop(fs::File::open(&pipe)));
+                }
+            }
+        };
+        let error = reader.read(look).unwrap_err();
+        assert_eq!(error.last, format!("file-{SILENT_MAX}"));
+    }
+
+    #[test]
+    fn a_panic_of_the_reading_thread_is_a_panic() {
+        let mut reader = Reader::new("/nonexistent");
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _ = reader.read(|_| panic!("as if by a bug"));
+        }));
+        assert!(caught.is_err());
+    }
+}
