@@ -1,5 +1,7 @@
 //! The loop to the nanosecond, in virtual time.
 
+mod due;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 
