@@ -27,9 +27,9 @@ fn command(line: &str) -> Option<String> {
 }
 
 /// A loop device on a file of its own.
-struct Loop {
-    device: PathBuf,
-    image: PathBuf,
+pub(crate) struct Loop {
+    pub(crate) device: PathBuf,
+    pub(crate) image: PathBuf,
     _scratch: Scratch,
     /// While one test looks for a free loop device it has those of others open.
     _alone: MutexGuard<'static, ()>,
@@ -37,7 +37,7 @@ struct Loop {
 
 impl Loop {
     /// `None` where this machine has none for us.
-    fn new(partitions: bool) -> Option<Self> {
+    pub(crate) fn new(partitions: bool) -> Option<Self> {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new("loop");
@@ -64,8 +64,20 @@ impl Loop {
         self.device.display().to_string()
     }
 
+    /// Bytes that it holds.
+    #[expect(clippy::unused_self, reason = "all are of one size, which is nobody else's business")]
+    pub(crate) fn size(&self) -> u64 {
+        SIZE as u64
+    }
+
+    /// What the kernel tells of it, or lets set, under this name.
+    pub(crate) fn setting(&self, name: &str) -> PathBuf {
+        let device = self.device.file_name().unwrap();
+        Path::new("/sys/block").join(device).join(name)
+    }
+
     /// Bytes as the device has them, whatever caches hold.
-    fn contents(&self) -> Vec<u8> {
+    pub(crate) fn contents(&self) -> Vec<u8> {
         let file = OpenOptions::new().read(true).open(&self.device).unwrap();
         let mut bytes = vec![0; SIZE];
         file.read_exact_at(&mut bytes, 0).unwrap();
