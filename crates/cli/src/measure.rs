@@ -223,7 +223,9 @@ fn failure(error: RunError) -> Failure {
         RunError::Setup { .. }
         | RunError::Memory { .. }
         | RunError::IoEngine(
-            IoEngineError::NoRing { .. } | IoEngineError::OneAtATime { source: Some(_), .. },
+            IoEngineError::NoRing { .. }
+            | IoEngineError::NoDiscards { .. }
+            | IoEngineError::OneAtATime { source: Some(_), .. },
         )
         | RunError::Load(LoadError::Target(_))
         | RunError::Open(
@@ -231,7 +233,8 @@ fn failure(error: RunError) -> Failure {
             | OpenError::Layout(_)
             | OpenError::Guard(GuardError::ReadOnly { .. })
             | OpenError::NoDirect { .. }
-            | OpenError::NoPolling { .. },
+            | OpenError::NoPolling { .. }
+            | OpenError::NoDiscard { .. },
         ) => Failure::cannot_here(error),
         _ => Failure::bad_request(error),
     };

@@ -174,6 +174,7 @@ fn one(
         memory_align: jobs.opened.memory_align,
         reads: workload.rw.reads(),
         writes: workload.rw.sends(),
+        discards: jobs.opened.discards,
         flush_data_only: workload.fdatasync,
         seed,
         books,

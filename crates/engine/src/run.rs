@@ -276,6 +276,12 @@ impl<'a> Ready<'a> {
         } else {
             ioengine
         };
+        let discards = workload.rw.trims() && opened.discards && ioengine == IoEngine::IoUring;
+        let (ioengine, fallback) = if discards && !uring::ring_discards(&opened.file) {
+            ioengine::without_discards(plan.ioengine, workload.pace)?
+        } else {
+            (ioengine, fallback)
+        };
         let of = (workload, opened.capacity);
         let state = plan.verify_state.as_deref();
         let state = state.map(|path| State::create(path, &plan.path, of, (*seed, plan.numjobs)));

@@ -6,6 +6,7 @@ mod file_system;
 mod holes;
 mod layout;
 mod polling;
+mod trimming;
 mod writing;
 
 pub use error::OpenError;
@@ -53,6 +54,8 @@ pub(crate) struct Opened {
     pub(crate) holes: Bytes,
     /// Made by this run.
     pub(crate) laid_out: bool,
+    /// Its trims are discards: a block device.
+    pub(crate) discards: bool,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
     /// The number of the disk that it is or lies on; of a partition that of the whole disk.
@@ -76,6 +79,9 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     }
     if ask.workload.rw.writes() && !laid_out && !device {
         guard_contents(ask, &file, capacity)?;
+    }
+    if ask.workload.rw.trims() && device {
+        trimming::check(ask.path, &file)?;
     }
     let file_system =
         if device { FileSystem::NONE } else { FileSystem::of(&file).map_err(system("stat"))? };
@@ -105,6 +111,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         file_system,
         holes,
         laid_out,
+        discards: device,
         stand_in: disk.and_then(|(_, stand_in)| stand_in),
         device: number,
     })
@@ -127,6 +134,7 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
         file_system: FileSystem::NONE,
         holes: Bytes::ZERO,
         laid_out: false,
+        discards: false,
         stand_in: Some("the null target, which answers at once".into()),
         device: None,
     })

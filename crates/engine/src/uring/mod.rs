@@ -4,12 +4,14 @@
 //! the kernel may touch belongs to an entry of the in-flight table, and [`Ring`] neither reads,
 //! writes nor frees it before the completion of that entry was reaped.
 
+mod discard;
 mod door;
 mod entry;
 mod loops;
 mod setup;
 mod ticks;
 
+pub(crate) use discard::{discard, ring_discards};
 pub(crate) use loops::behind as loop_file;
 pub(crate) use setup::probe;
 pub(crate) use ticks::ticks;

@@ -20,7 +20,7 @@ use crate::scratch::Scratch;
 const SIZE: usize = 8 << 20;
 
 /// What a command printed; `None` where it failed.
-fn command(line: &str) -> Option<String> {
+pub(crate) fn command(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let output = Command::new(words.next()?).args(words).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -30,7 +30,7 @@ fn command(line: &str) -> Option<String> {
 pub(crate) struct Loop {
     pub(crate) device: PathBuf,
     pub(crate) image: PathBuf,
-    _scratch: Scratch,
+    _scratch: Option<Scratch>,
     /// While one test looks for a free loop device it has those of others open.
     _alone: MutexGuard<'static, ()>,
 }
@@ -38,10 +38,16 @@ pub(crate) struct Loop {
 impl Loop {
     /// `None` where this machine has none for us.
     pub(crate) fn new(partitions: bool) -> Option<Self> {
+        let scratch = Scratch::new("loop");
+        let image = scratch.path("image");
+        Self::on(image, Some(scratch), partitions)
+    }
+
+    /// The same on a file at `image`, which is made; `scratch` is kept as long.
+    pub(crate) fn on(image: PathBuf, scratch: Option<Scratch>, partitions: bool) -> Option<Self> {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let scratch = Scratch::new("loop");
-        let image = scratch.file("image", &vec![0xA5; SIZE]);
+        fs::write(&image, vec![0xA5; SIZE]).unwrap();
         if partitions {
             write_partition_table(&image);
         }

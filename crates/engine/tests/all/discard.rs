@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_engine::{Control, IoEngine, OpenError, RunError, RunOutcome, RunPlan, run};
+use drivelab_engine::{
+    Control, IoEngine, IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run,
+};
 
-use crate::devices::Loop;
+use crate::devices::{Loop, command};
 use crate::left_out;
+use crate::scratch::Scratch;
 
 const BLOCK: u64 = 64 << 10;
 
@@ -45,7 +49,7 @@ fn a_trim_of_a_block_device_is_a_discard() {
         let Some(disk) = Loop::new(false) else { return };
         let before = counted(&disk);
         let outcome = match trim(&disk, ioengine) {
-            Err(RunError::Open(OpenError::NoDiscard { .. })) if ioengine == IoEngine::IoUring => {
+            Err(RunError::IoEngine(IoEngineError::NoDiscards { .. })) => {
                 return left_out("discards through io_uring", "this kernel has none");
             }
             outcome => outcome.unwrap(),
@@ -61,11 +65,14 @@ fn a_trim_of_a_block_device_is_a_discard() {
 
 #[test]
 fn a_device_that_discards_nothing_is_refused_once_and_before_any_request() {
-    let Some(disk) = Loop::new(false) else { return };
-    let limit = disk.setting("queue/discard_max_bytes");
-    if fs::write(&limit, "0").is_err() {
-        return left_out("a device without discards", "its limit cannot be set");
+    // A file system that punches no holes: a loop device on it has no discard.
+    let scratch = Scratch::new("ramfs");
+    let at = scratch.path("");
+    if command(&format!("mount -t ramfs none {}", at.display())).is_none() {
+        return left_out("a device without discards", "no ramfs can be mounted");
     }
+    let _mounted = Mounted(at.clone());
+    let Some(disk) = Loop::on(at.join("image"), None, false) else { return };
     let before = counted(&disk);
     for ioengine in [IoEngine::Psync, IoEngine::IoUring] {
         let error = trim(&disk, ioengine).map(|outcome| outcome.total.errors).unwrap_err();
@@ -74,4 +81,13 @@ fn a_device_that_discards_nothing_is_refused_once_and_before_any_request() {
         assert!(error.hint().is_some_and(|hint| hint.contains("discard_max_bytes")), "{error:?}");
     }
     assert_eq!(counted(&disk), before);
+}
+
+/// A mount that goes with the test.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        command(&format!("umount {}", self.0.display()));
+    }
 }
