@@ -121,6 +121,7 @@ fn on_threads<T: Send>(
         let work = &work;
         let start = |number: u32| {
             let work = move || {
+                let _ends_the_others = Dying(shared);
                 let result = work(number);
                 if result.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
@@ -138,6 +139,18 @@ fn on_threads<T: Send>(
         };
         threads.into_iter().map(join).collect::<Vec<_>>()
     })
+}
+
+/// Ends the run where a job's thread panics: the others would wait for it at the start for ever.
+struct Dying<'a>(&'a Shared<'a>);
+
+impl Drop for Dying<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+            self.0.gate.give_up();
+        }
+    }
 }
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
