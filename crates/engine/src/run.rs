@@ -259,6 +259,7 @@ impl<'a> Ready<'a> {
             workload,
             size: workload.size.map(|size| Bytes::new(plan.last_offset() + size.get())),
             direct: plan.direct,
+            keep_cache: plan.conduct.keep_cache,
             polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
             allow_destructive: &plan.allow_destructive,

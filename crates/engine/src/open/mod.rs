@@ -35,6 +35,8 @@ pub(crate) struct Ask<'a> {
     /// Size of the file to make where there is none.
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
+    /// What the page cache holds of it stays there.
+    pub(crate) keep_cache: bool,
     /// Completions are to be looked for.
     pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
@@ -91,8 +93,10 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     let memory_align = if ask.direct {
         set_direct(ask, &file, file_system)?
     } else {
-        // As fio does: begin without what the page cache holds of it. It is advice only.
-        let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+        if !ask.keep_cache {
+            // As fio does: begin without what the page cache holds of it. It is advice only.
+            let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+        }
         1
     };
     let disk = guard::disk_under(ask.path, &file);
@@ -235,4 +239,62 @@ fn set_direct(ask: Ask<'_>, file: &File, on: FileSystem) -> Result<usize, OpenEr
     }
     alignment::check(ask.workload, align.offset, ask.path)?;
     Ok(align.memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSliceMut;
+    use std::os::unix::fs::FileExt as _;
+    use std::sync::atomic::AtomicBool;
+
+    use drivelab_core::workload::WorkloadOptions;
+    use rustix::io::ReadWriteFlags;
+
+    use super::*;
+    use crate::testing::Scratch;
+
+    const BLOCKS: u64 = 256;
+
+    /// How many blocks of a file that was just read the page cache has once it is open; `None`
+    /// where this file system does not tell.
+    fn cached(keep_cache: bool) -> Option<u64> {
+        let scratch = Scratch::new("open");
+        let path = scratch.file("data", &vec![1; 4096 * 256]);
+        let file = File::open(&path).unwrap();
+        file.sync_all().unwrap();
+        file.read_exact_at(&mut vec![0; 4096 * 256], 0).unwrap();
+        let stop = AtomicBool::new(false);
+        let ask = Ask {
+            path: &path,
+            workload: &WorkloadOptions::default().check().unwrap(),
+            size: None,
+            direct: false,
+            keep_cache,
+            polled: false,
+            allow_overwrite: false,
+            allow_destructive: &[],
+            seed: 1,
+        };
+        let opened = open(ask, &Control { stop: &stop, progress: &|_| () }).unwrap();
+        let mut found = 0;
+        for block in 0..BLOCKS {
+            let mut data = [0; 4096];
+            // What would have to be fetched is not waited for.
+            let (into, flags) = (&mut [IoSliceMut::new(&mut data)], ReadWriteFlags::NOWAIT);
+            match rustix::io::preadv2(&opened.file, into, block * 4096, flags) {
+                Ok(_) => found += 1,
+                Err(rustix::io::Errno::AGAIN) => {}
+                Err(_) => return None,
+            }
+        }
+        Some(found)
+    }
+
+    #[test]
+    fn a_buffered_run_begins_with_a_cold_cache_unless_it_is_to_keep_it() {
+        let (Some(dropped), Some(kept)) = (cached(false), cached(true)) else { return };
+        assert_eq!(kept, BLOCKS);
+        // A page that somebody else looks at meanwhile stays.
+        assert!(dropped < BLOCKS / 2, "{dropped} of {BLOCKS}");
+    }
 }

@@ -25,7 +25,7 @@ use crate::target::{self, Target};
 use crate::ui::{Progress, Ui};
 
 /// What a job file or a matrix says itself: given beside one it would do nothing.
-const ELSEWHERE: [&str; 38] = [
+const ELSEWHERE: [&str; 39] = [
     "rw",
     "rwmixread",
     "bs",
@@ -57,6 +57,7 @@ const ELSEWHERE: [&str; 38] = [
     "sqthread_poll",
     "stamp",
     "direct",
+    "invalidate",
     "numjobs",
     "seed",
     "label",
@@ -105,6 +106,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
     direct: bool,
+    /// Begin without what the page cache holds of the target (1), or keep it (0); with --direct=0.
+    #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
+        value_parser = parse_switch)]
+    invalidate: bool,
     /// Jobs that run together, each in a thread of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
     numjobs: u32,
@@ -181,7 +186,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 path,
                 workload,
                 numjobs: arguments.numjobs,
-                conduct: Conduct::default(),
+                conduct: Conduct { keep_cache: !arguments.invalidate, ..Conduct::default() },
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 polling: arguments.polling.into(),
