@@ -8,6 +8,7 @@ mod drive;
 mod durability;
 mod help;
 mod inspect;
+mod interrupt;
 mod job;
 mod matrix_study;
 mod replay;
