@@ -34,7 +34,7 @@ pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{LayoutError, OpenError, open_for_writing};
-pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
+pub use run::{RunError, RunOutcome, RunPlan, count_fits, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
 pub use threads::{Cursor, Moved, Threads, simulate_threads};
 pub use uring::Ring;
