@@ -13,7 +13,7 @@ use drivelab_model::replay::{Answer, Loop, Replay};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
-use crate::interrupt;
+use crate::interrupt::{self, Input};
 use crate::output;
 use crate::target;
 use crate::ui::{Progress, Ui};
@@ -130,7 +130,9 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         }
         next = trace.next(&mut parser)?;
     }
-    replay.finish(&mut |answer| sink.take(&answer));
+    if !interrupt::requested() {
+        replay.finish(&mut |answer| sink.take(&answer));
+    }
     drop(trace);
     if let Some(error) = sink.failed_write.take() {
         return Err(error.into());
@@ -198,7 +200,7 @@ fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
 /// A trace being read.
 struct Trace {
     path: PathBuf,
-    input: Box<dyn BufRead>,
+    input: BufReader<Input>,
     line: String,
     read: u64,
     progress: Option<Progress>,
@@ -209,14 +211,15 @@ const STEP: u64 = 1 << 20;
 
 impl Trace {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let (input, progress): (Box<dyn BufRead>, _) = if path == Path::new("-") {
-            (Box::new(BufReader::new(std::io::stdin())), None)
+        let (input, progress) = if path == Path::new("-") {
+            (Input::new(|| Ok(std::io::stdin())), None)
         } else {
-            let file = File::open(path).at_path("read the trace", path)?;
-            let length = file.metadata().map_or(0, |metadata| metadata.len());
+            let length = path.metadata().map_or(0, |metadata| metadata.len());
             let progress = (length >= STEP).then(|| Progress::steps(length, "replay"));
-            (Box::new(BufReader::with_capacity(1 << 16, file)), progress)
+            let owned = path.to_owned();
+            (Input::new(move || File::open(owned)), progress)
         };
+        let input = BufReader::with_capacity(1 << 16, input?);
         Ok(Self { path: path.to_owned(), input, line: String::new(), read: 0, progress })
     }
 

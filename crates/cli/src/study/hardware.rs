@@ -13,6 +13,7 @@ use drivelab_core::workload::Workload;
 use super::file::Arm;
 use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
+use crate::interrupt::{self, Shield};
 use crate::measure::{self, Measurement};
 use crate::output;
 use crate::ui::Ui;
@@ -28,6 +29,8 @@ pub(crate) struct Hardware {
     overwrite: bool,
     /// The arm that the user says is in place.
     in_place: Option<usize>,
+    /// Up from before a command switches to an arm until another has switched back.
+    shield: Option<Shield>,
     ui: Ui,
 }
 
@@ -58,6 +61,7 @@ impl Hardware {
             curve: of_curve.map(|(_, workload)| workload.clone()).collect(),
             overwrite: false,
             in_place: None,
+            shield: None,
             ui,
         })
     }
@@ -134,6 +138,8 @@ impl Bench for Hardware {
             return self.manual(place, &what);
         }
         let arm = &self.arms[place];
+        let switched = arm.apply.is_some() || arm.revert.is_some();
+        self.shield = switched.then(interrupt::shield);
         if let Some(apply) = &arm.apply {
             Self::shell(apply, &arm.name)?;
         }
@@ -152,7 +158,9 @@ impl Bench for Hardware {
 
     fn leave(&mut self, place: usize) -> Result<(), Failure> {
         let arm = &self.arms[place];
-        arm.revert.as_ref().map_or(Ok(()), |revert| Self::shell(revert, &arm.name))
+        let left = arm.revert.as_ref().map_or(Ok(()), |revert| Self::shell(revert, &arm.name));
+        self.shield = None;
+        left
     }
 
     fn run(&mut self, place: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {

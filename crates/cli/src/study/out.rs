@@ -12,6 +12,7 @@ use drivelab_core::record::RunRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{AtPath as _, Failure};
+use crate::interrupt;
 
 /// One finished run and its place in the experiment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -104,6 +105,7 @@ impl Out {
     pub(crate) fn keep(&mut self, run: &StoredRun) -> Result<(), Failure> {
         let mut line = serde_json::to_vec(run).expect("plain data is always JSON");
         line.push(b'\n');
+        let _whole = interrupt::shield();
         self.runs.write_all(&line).at_path("append a run to", &self.folder.join("runs.jsonl"))
     }
 

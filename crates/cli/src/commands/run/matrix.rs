@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::{self, Measurement};
+use crate::output;
 use crate::ui::{Progress, Ui};
 
 /// What the command line adds to the file.
@@ -216,6 +217,7 @@ impl Kept {
 
     /// On the disk before the next cell begins.
     fn line(&mut self, line: &str) -> Result<(), Failure> {
+        let _whole = interrupt::shield();
         self.file.write_all(format!("{line}\n").as_bytes()).at_path("write", &self.path)?;
         self.file.sync_data().at_path("write", &self.path)
     }
@@ -227,7 +229,7 @@ fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcom
     let page = drivelab_report::matrix::html(matrix, results);
     for (name, text) in [("results.json", &document), ("report.html", &page)] {
         let path = out.join(name);
-        fs::write(&path, text).at_path("write", &path)?;
+        output::write(&path, text, "write")?;
     }
     if ui.json {
         ui.result(&document)?;

@@ -172,6 +172,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
     let progress = Progress::time(runtime, &target);
     let show = |step: &Step| progress.step(step);
+    let mut unverified = false;
     let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
             if arguments.numjobs != 1 {
@@ -197,7 +198,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 verify_state: arguments.verify.state(Path::new(&target)),
             };
             let mut record = measure::file(&measurement, &show)?;
-            if measurement.verify_state.is_some() {
+            // After an interruption there is no time to read everything back: the account is kept.
+            unverified = measurement.verify_state.is_some() && interrupt::requested();
+            if measurement.verify_state.is_some() && !unverified {
                 record.verification = Some(arguments.verify.check(&measurement.path)?);
             }
             record
@@ -205,10 +208,10 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
-    finish(&record, ui)
+    finish(&record, unverified, ui)
 }
 
-fn finish(record: &RunRecord, ui: Ui) -> Outcome {
+fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
     if ui.json {
         let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
         ui.result(&json)?;
@@ -217,6 +220,11 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
     }
     if interrupt::requested() {
         ui.warn("interrupted: the figures are those of the time until then");
+        if unverified {
+            ui.warn(
+                "nothing was read back; `--verify-only` does that with the account that is kept",
+            );
+        }
         return Ok(Exit::Interrupted);
     }
     if nothing_worked(record) {
