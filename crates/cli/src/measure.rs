@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{Attached, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
+use drivelab_core::record::{
+    Attached, Host, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally,
+};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, Polling};
@@ -55,7 +57,7 @@ impl Measurement {
         }
     }
 
-    fn record(&self, outcome: RunOutcome, attached: Attached) -> RunRecord {
+    fn record(&self, outcome: RunOutcome, (attached, host): (Attached, &Host)) -> RunRecord {
         RunRecord {
             schema: RUN_SCHEMA.into(),
             target: self.path.display().to_string(),
@@ -73,7 +75,7 @@ impl Measurement {
             jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
             total: outcome.total.record(),
             marks: outcome.marks,
-            host: Some(drivelab_engine::host(Path::new("/"))),
+            host: Some(host.clone()),
             attached: Some(attached),
             verification: None,
         }
@@ -131,17 +133,21 @@ pub(crate) fn sections(
     if let [only] = &outcomes[..] {
         total.cpu = only.total.cpu;
     }
+    let host = drivelab_engine::host(Path::new("/"));
     let mut made = measurements.iter().zip(outcomes).zip(attached);
     let mut records = Vec::new();
     for &length in lengths {
         let copies: Vec<_> = made.by_ref().take(length).collect();
-        records.extend(one_record(copies));
+        records.extend(one_record(copies, &host));
     }
     Ok(Together { records, total })
 }
 
 /// The record of all copies of a measurement.
-fn one_record(copies: Vec<((&Measurement, RunOutcome), Attached)>) -> Option<RunRecord> {
+fn one_record(
+    copies: Vec<((&Measurement, RunOutcome), Attached)>,
+    host: &Host,
+) -> Option<RunRecord> {
     let targets: Vec<String> =
         copies.iter().map(|((it, _), _)| it.path.display().to_string()).collect();
     let mut copies = copies.into_iter();
@@ -157,7 +163,7 @@ fn one_record(copies: Vec<((&Measurement, RunOutcome), Attached)>) -> Option<Run
     // Each copy said how few its own requests were.
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_engine::few_requests(&all.total));
-    let mut record = measurement.record(all, attached);
+    let mut record = measurement.record(all, (attached, host));
     record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
     record.target = targets.join(", ");
     Some(record)

@@ -14,7 +14,7 @@ use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{Conduct, Op, Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
-use crate::conditions::{self, Counters};
+use crate::conditions::{Counters, Noted};
 use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus, waited};
 use crate::ioengine::IoEngine;
@@ -106,7 +106,7 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
     }
     let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
     let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
-    let counters = counters.into_iter().map(|(begin, end)| begin.zip(end)).collect();
+    let counters = counters.around();
     let waited = Span::from_ns(shared.waited.into_inner());
     Ok(Done { groups: done, cpu: end.saturating_sub(begin), waited, counters })
 }
@@ -335,7 +335,10 @@ impl Gate {
     fn pass(&self) -> bool {
         let mut state = self.state.lock().expect("no job panics while it holds the lock");
         state.0 += 1;
-        self.changed.notify_all();
+        if state.0 == self.numjobs {
+            // Not before: each of a thousand would wake all that wait already.
+            self.changed.notify_all();
+        }
         let waits = |state: &mut (u32, bool)| state.0 < self.numjobs && !state.1;
         let state = self.changed.wait_while(state, waits);
         !state.expect("no job panics while it holds the lock").1
@@ -362,7 +365,7 @@ struct Shared<'a> {
     /// Nanoseconds that jobs waited for a processor while they measured.
     waited: AtomicU64,
     /// What the machine counted at a group's first beginning to measure and at its last end.
-    counters: Mutex<Vec<(Option<Counters>, Option<Counters>)>>,
+    counters: Mutex<Noted>,
 }
 
 impl<'a> Shared<'a> {
@@ -376,7 +379,7 @@ impl<'a> Shared<'a> {
             counts: [const { AtomicU64::new(0) }; 3],
             cpu: Mutex::new((Span::MAX, Span::ZERO)),
             waited: AtomicU64::new(0),
-            counters: Mutex::new(vec![(None, None); groups]),
+            counters: Mutex::new(Noted::new(groups)),
         }
     }
 }
@@ -414,15 +417,9 @@ impl Watch for JobWatch<'_> {
             Phase::LayOut | Phase::Ramp => return,
         }
         drop(cpu);
-        let now = conditions::counters(self.device);
         let mut counters = self.shared.counters.lock();
         let counters = counters.as_mut().expect("no job panics while it holds the lock");
-        let (begin, end) = &mut counters[self.group];
-        if phase == Phase::Measure {
-            begin.get_or_insert(now);
-        } else {
-            *end = Some(now);
-        }
+        counters.note(self.group, self.device, phase == Phase::Measure);
     }
 
     fn tick(&mut self, progress: &Progress) {
