@@ -64,9 +64,10 @@ impl IoEngineError {
             Self::NoDiscards { iodepth: 1 } => {
                 "boot Linux 6.12 or later, or use `--ioengine=psync`".into()
             }
-            Self::NoDiscards { iodepth } => format!(
-                "boot Linux 6.12 or later, or use `--ioengine=psync --iodepth=1 --numjobs={iodepth}`"
-            ),
+            Self::NoDiscards { iodepth } => {
+                let psync = format!("--ioengine=psync --iodepth=1 --numjobs={iodepth}");
+                format!("boot Linux 6.12 or later, or use `{psync}`")
+            }
             Self::NothingToPoll(_) => "use `--ioengine=io_uring`".into(),
             Self::OneAtATime { iodepth, source: None } => {
                 format!("use `--ioengine=io_uring`, or `--iodepth=1 --numjobs={iodepth}`")

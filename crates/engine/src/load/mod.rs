@@ -79,8 +79,9 @@ pub enum LoadError {
 /// requests that fill the queue at the start nor those that drain it at the end bias it. Latency
 /// is that of every request *meant* for the measured time, drained ones included, so a stall at
 /// the very end is not cut off. What an open loop owes at the end is sent and drained, too; what is
-/// not done when the drain ends is entered with what it had waited. With `number_ios` the measured time ends at the last completion.
-/// Flushes are timed too, but are neither throughput nor arrivals of an open loop.
+/// not done when the drain ends is entered with what it had waited. With `number_ios` the measured
+/// time ends at the last completion. Flushes are timed too, but are neither throughput nor arrivals
+/// of an open loop.
 ///
 /// # Errors
 /// The workload does not fit the target, or the target breaks. Failed requests are no error: they

@@ -281,8 +281,9 @@ impl Target for Ring {
     }
 }
 
-/// How long the kernel may keep silent about what is outstanding when a ring is closed.
-const PATIENCE: Span = Span::from_secs(1);
+/// How long the kernel may keep silent about what is outstanding when a ring is closed. The load
+/// loop has waited before: what is outstanding now was given up, or the run has failed.
+const PATIENCE: Span = Span::from_ms(200);
 
 impl Drop for Ring {
     fn drop(&mut self) {
