@@ -23,7 +23,7 @@ use clap::Parser as _;
 use drivelab_core::config::ConfigError;
 
 use crate::arguments::Arguments;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
@@ -45,7 +45,14 @@ pub fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Outcome {
     let ui = ui::Ui::new(arguments.json);
     interrupt::listen();
-    commands::run(arguments.command, ui).or_else(Exit::unless_pipe_closed)
+    let outcome = commands::run(arguments.command, ui).or_else(Exit::unless_pipe_closed);
+    // From here on the exit code is that of the verb.
+    std::mem::forget(interrupt::shield());
+    outcome.map_err(|failure| match interrupt::requested() {
+        // What a verb that was interrupted could not do, it was not let do.
+        true => Failure { exit: Exit::Interrupted, ..failure },
+        false => failure,
+    })
 }
 
 /// Checks the study file in `text`; `file` stands in messages.

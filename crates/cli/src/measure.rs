@@ -1,13 +1,17 @@
 //! A run on this machine, from a path to a record.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{Attached, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally};
+use drivelab_core::record::{
+    Attached, Host, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally,
+};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, Polling};
+use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngine, IoEngineError, LayoutError, LoadError, OpenError, Progress,
     Room, RunError, RunOutcome, RunPlan,
@@ -54,7 +58,7 @@ impl Measurement {
         }
     }
 
-    fn record(&self, outcome: RunOutcome, attached: Attached) -> RunRecord {
+    fn record(&self, outcome: RunOutcome, (attached, host): (Attached, &Host)) -> RunRecord {
         RunRecord {
             schema: RUN_SCHEMA.into(),
             target: self.path.display().to_string(),
@@ -72,7 +76,7 @@ impl Measurement {
             jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
             total: outcome.total.record(),
             marks: outcome.marks,
-            host: Some(drivelab_engine::host(Path::new("/"))),
+            host: Some(host.clone()),
             attached: Some(attached),
             verification: None,
         }
@@ -113,10 +117,15 @@ pub(crate) fn sections(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Together, Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
+    // What takes no look at the targets comes first: a look takes some milliseconds.
+    drivelab_engine::fits(&plans).map_err(failure)?;
     let control = Control { stop: interrupt::flag(), progress };
-    // Before the run: during it, the run itself is what keeps the disk busy.
-    let attached: Vec<Attached> =
-        measurements.iter().map(|it| attached::to_path(&it.path)).collect();
+    // Before the run: during it, the run itself is what keeps the disk busy. One look a target.
+    let mut seen: BTreeMap<&Path, Attached> = BTreeMap::new();
+    let attached: Vec<Attached> = measurements
+        .iter()
+        .map(|it| seen.entry(&it.path).or_insert_with(|| attached::to_path(&it.path)).clone())
+        .collect();
     let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
     let mut total = Tally::default();
     for outcome in &outcomes {
@@ -125,17 +134,21 @@ pub(crate) fn sections(
     if let [only] = &outcomes[..] {
         total.cpu = only.total.cpu;
     }
+    let host = drivelab_engine::host(Path::new("/"));
     let mut made = measurements.iter().zip(outcomes).zip(attached);
     let mut records = Vec::new();
     for &length in lengths {
         let copies: Vec<_> = made.by_ref().take(length).collect();
-        records.extend(one_record(copies));
+        records.extend(one_record(copies, &host));
     }
     Ok(Together { records, total })
 }
 
 /// The record of all copies of a measurement.
-fn one_record(copies: Vec<((&Measurement, RunOutcome), Attached)>) -> Option<RunRecord> {
+fn one_record(
+    copies: Vec<((&Measurement, RunOutcome), Attached)>,
+    host: &Host,
+) -> Option<RunRecord> {
     let targets: Vec<String> =
         copies.iter().map(|((it, _), _)| it.path.display().to_string()).collect();
     let mut copies = copies.into_iter();
@@ -151,10 +164,15 @@ fn one_record(copies: Vec<((&Measurement, RunOutcome), Attached)>) -> Option<Run
     // Each copy said how few its own requests were.
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_engine::few_requests(&all.total));
-    let mut record = measurement.record(all, attached);
+    let mut record = measurement.record(all, (attached, host));
     record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
     record.target = targets.join(", ");
     Some(record)
+}
+
+/// Refuses more jobs than run together, before anything else is done about them.
+pub(crate) fn count_fits(numjobs: u64) -> Result<(), Failure> {
+    drivelab_engine::count_fits(numjobs).map_err(failure)
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.
@@ -237,29 +255,74 @@ fn refused(path: &Path, error: OpenError) -> Failure {
     }
 }
 
+/// Whether a path is at fault, and not what it leads to.
+fn names_nothing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
+}
+
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
 fn failure(error: RunError) -> Failure {
     let hint = error.hint();
-    let failure = match &error {
-        RunError::Setup { .. }
-        | RunError::Memory { .. }
-        | RunError::IoEngine(
-            IoEngineError::NoRing { .. } | IoEngineError::OneAtATime { source: Some(_), .. },
-        )
-        | RunError::Load(LoadError::Target(_))
-        | RunError::Open(
-            OpenError::System { .. }
-            | OpenError::Layout(
-                LayoutError::Full { .. } | LayoutError::Stopped { .. } | LayoutError::System { .. },
+    let failure =
+        match &error {
+            RunError::Setup { .. }
+            | RunError::Memory { .. }
+            | RunError::IoEngine(
+                IoEngineError::NoRing { .. }
+                | IoEngineError::NoDiscards { .. }
+                | IoEngineError::OneAtATime { source: Some(_), .. },
             )
-            | OpenError::Guard(GuardError::ReadOnly { .. })
-            | OpenError::NoDirect { .. }
-            | OpenError::NoPolling { .. },
-        ) => Failure::cannot_here(error),
-        _ => Failure::bad_request(error),
-    };
+            | RunError::Load(LoadError::Target(_))
+            | RunError::Open(
+                OpenError::System { .. }
+                | OpenError::Layout(
+                    LayoutError::Full { .. }
+                    | LayoutError::Stopped { .. }
+                    | LayoutError::System { .. },
+                )
+                | OpenError::Guard(GuardError::ReadOnly { .. } | GuardError::Unknown { .. })
+                | OpenError::NoDirect { .. }
+                | OpenError::NoPolling { .. }
+                | OpenError::NoDiscard { .. },
+            ) => Failure::cannot_here(error),
+            // Its name may be wrong; a full disk is the machine's.
+            RunError::Verify(
+                StateError::System { source, .. } | StateError::Target { source, .. },
+            ) if !names_nothing(source.kind()) => Failure::cannot_here(error),
+            _ => Failure::bad_request(error),
+        };
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::failure::Exit;
+
+    #[test]
+    fn what_the_machine_refuses_is_told_from_what_was_asked_wrongly() {
+        let check = |error: RunError, exit| {
+            let message = error.to_string();
+            assert_eq!(failure(error).exit, exit, "{message}");
+        };
+        let path = || PathBuf::from("f");
+        let system = |errno| io::Error::from_raw_os_error(errno);
+        let (no_space, no_entry, denied) = (system(28), system(2), system(13));
+        let unknown = GuardError::Unknown { path: path(), source: no_entry };
+        check(RunError::Open(OpenError::Guard(unknown)), Exit::CannotHere);
+        let state = |source| StateError::System { operation: "write", path: path(), source };
+        check(RunError::Verify(state(no_space)), Exit::CannotHere);
+        check(RunError::Verify(state(denied)), Exit::CannotHere);
+        check(RunError::Verify(state(system(2))), Exit::BadRequest);
+        check(RunError::Verify(StateError::Foreign { path: path() }), Exit::BadRequest);
+        let (why, instead) = ("no discard".into(), "none".into());
+        let no_discard = OpenError::NoDiscard { path: path(), why, instead };
+        check(RunError::Open(no_discard), Exit::CannotHere);
+        check(RunError::Numjobs { numjobs: 2000 }, Exit::BadRequest);
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use crate::failure::{AtPath as _, Failure};
+use crate::interrupt;
 
 /// Makes the file at `path`, or empties it, to write to it: `what` is said where that fails.
 pub(crate) fn create(path: &Path, what: &str) -> Result<File, Failure> {
@@ -17,6 +18,7 @@ pub(crate) fn create(path: &Path, what: &str) -> Result<File, Failure> {
 /// Writes `text` to the file at `path`, which is made anew.
 pub(crate) fn write(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
     refuse_device(path)?;
+    let _whole = interrupt::shield();
     std::fs::write(path, text).at_path(what, path)
 }
 

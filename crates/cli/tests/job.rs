@@ -44,6 +44,24 @@ fn a_job_file_runs_group_after_group() {
 }
 
 #[test]
+fn jobs_are_counted_before_anything_else_is_done_about_them() {
+    let folder = folder();
+    // The last section could not even be made: nothing says how large its file is.
+    let sections: String =
+        (0..2000).map(|job| format!("[j{job}]\nfilename=f\nsize={job}k\n")).collect();
+    file(folder.path(), "many.fio", &format!("{sections}[last]\nfilename=g\n"));
+    drivelab(folder.path(), &["run", "--job", "many.fio"]).failed(2, &["`numjobs` is 2001"]);
+    file(folder.path(), "copies.fio", "[j]\nnumjobs=2000\n");
+    drivelab(folder.path(), &["run", "--job", "copies.fio"]).failed(2, &["`numjobs` is 2000"]);
+    // Groups follow each other, and each is counted for itself.
+    let groups = "[global]\nioengine=null\nfilename=f\nsize=4m\n[a]\nnumjobs=600\n\
+                  [b]\nstonewall\nnumjobs=600\n";
+    file(folder.path(), "groups.fio", groups);
+    let said = drivelab(folder.path(), &["run", "--job", "groups.fio"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
 fn a_job_file_of_one_job_gives_what_a_run_gives() {
     let folder = folder();
     file(folder.path(), "one.fio", "[a]\nrw=write\nfilename=data\nsize=1m\ndirect=0\n");

@@ -9,6 +9,7 @@ mod durability;
 mod help;
 mod input;
 mod inspect;
+mod interrupt;
 mod job;
 mod matrix_study;
 mod measured;

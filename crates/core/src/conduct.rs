@@ -15,6 +15,8 @@ pub struct Conduct {
     pub offset_increment: Option<Bytes>,
     /// A flush follows the last request of a job that writes, and its time counts (`end_fsync`).
     pub end_fsync: bool,
+    /// What the page cache holds of the target at the start stays there (`invalidate=0`).
+    pub keep_cache: bool,
     /// The first job that is done ends those that run with it (`exitall`).
     pub exit_all: bool,
 }

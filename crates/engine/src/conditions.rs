@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use drivelab_core::record::{Mark, MarkId};
 
@@ -24,13 +25,60 @@ pub(crate) struct Counters {
 }
 
 /// Reads the counters; those of `device` where there is one.
-pub(crate) fn counters(device: Option<(u32, u32)>) -> Counters {
+fn counters(device: Option<(u32, u32)>) -> Counters {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let stat = device.map(|(major, minor)| read(&format!("/sys/dev/block/{major}:{minor}/stat")));
     Counters {
         ticks: ticks(&read("/proc/stat")),
         throttled: heat() + groups().iter().map(|folder| limits(folder)).sum::<u64>(),
         moved: stat.and_then(|stat| moved(&stat)),
+    }
+}
+
+/// Counters of groups of jobs that begin and end at about the same time.
+#[derive(Debug)]
+pub(crate) struct Noted {
+    groups: Vec<(Option<Counters>, Option<Counters>)>,
+    /// The last reading at a beginning and at an end, of which device, and when.
+    last: [Option<Reading>; 2],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    device: Option<(u32, u32)>,
+    at: Instant,
+    counters: Counters,
+}
+
+/// One reading serves all that begin, or end, within this time: it takes some forty files, which a
+/// thousand jobs that each read them would wait for.
+const TOGETHER: Duration = Duration::from_millis(20);
+
+impl Noted {
+    pub(crate) fn new(groups: usize) -> Self {
+        Self { groups: vec![(None, None); groups], last: [None; 2] }
+    }
+
+    /// Notes what is counted now: at the beginning of a job of `group`, or at its end.
+    pub(crate) fn note(&mut self, group: usize, device: Option<(u32, u32)>, begins: bool) {
+        let (begin, end) = &mut self.groups[group];
+        if begins && begin.is_some() {
+            return;
+        }
+        let last = &mut self.last[usize::from(begins)];
+        let serves = |it: &Reading| it.device == device && it.at.elapsed() < TOGETHER;
+        let reading = last.filter(serves).unwrap_or_else(|| Reading {
+            device,
+            counters: counters(device),
+            at: Instant::now(),
+        });
+        *last = Some(reading);
+        *(if begins { begin } else { end }) = Some(reading.counters);
+    }
+
+    /// What was counted at the beginning and at the end of each group that had both.
+    pub(crate) fn around(self) -> Vec<Option<(Counters, Counters)>> {
+        self.groups.into_iter().map(|(begin, end)| begin.zip(end)).collect()
     }
 }
 
@@ -182,6 +230,17 @@ mod tests {
         check(Counters { ticks: Some((1, 100)), ..STILL }, None, &[]);
         check(Counters { ticks: Some((5, 100)), ..STILL }, None, &[MarkId::Steal]);
         check(Counters { throttled: 1, ..STILL }, None, &[MarkId::Throttled]);
+    }
+
+    #[test]
+    fn one_reading_serves_groups_that_begin_together() {
+        let mut noted = Noted::new(3);
+        for group in 0..2 {
+            noted.note(group, None, true);
+            noted.note(group, None, false);
+        }
+        let around = noted.around();
+        assert_eq!(around.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false]);
     }
 
     #[test]

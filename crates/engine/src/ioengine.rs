@@ -36,6 +36,12 @@ pub enum IoEngineError {
         #[source]
         source: io::Error,
     },
+    /// Rings of this kernel discard no blocks.
+    #[error("io_uring of this kernel discards no blocks of a device")]
+    NoDiscards {
+        /// How many requests were to be outstanding.
+        iodepth: u32,
+    },
     /// Only a ring has anything to poll.
     #[error("`{0}` has nothing to poll: `hipri` and `sqthread_poll` are about io_uring")]
     NothingToPoll(IoEngine),
@@ -55,6 +61,13 @@ impl IoEngineError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoRing { source } => format!("{}, or use `--ioengine=psync`", remedy(source)),
+            Self::NoDiscards { iodepth: 1 } => {
+                "boot Linux 6.12 or later, or use `--ioengine=psync`".into()
+            }
+            Self::NoDiscards { iodepth } => {
+                let psync = format!("--ioengine=psync --iodepth=1 --numjobs={iodepth}");
+                format!("boot Linux 6.12 or later, or use `{psync}`")
+            }
             Self::NothingToPoll(_) => "use `--ioengine=io_uring`".into(),
             Self::OneAtATime { iodepth, source: None } => {
                 format!("use `--ioengine=io_uring`, or `--iodepth=1 --numjobs={iodepth}`")
@@ -123,6 +136,21 @@ pub(crate) fn choose(
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
 }
 
+/// Where rings discard no blocks psync takes their place, as in [`choose`].
+///
+/// # Errors
+/// A ring was asked for, or more requests outstanding than one.
+pub(crate) fn without_discards(
+    asked: Option<IoEngine>,
+    pace: Pace,
+) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
+    if asked.is_some() || too_deep(pace).is_some() {
+        return Err(IoEngineError::NoDiscards { iodepth: pace.iodepth() });
+    }
+    let message = "psync instead of io_uring, which discards blocks since Linux 6.12".to_owned();
+    Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
+}
+
 /// The depth that psync could not keep.
 fn too_deep(pace: Pace) -> Option<u32> {
     match pace {
@@ -179,6 +207,16 @@ mod tests {
             let mark = mark.unwrap();
             assert_eq!((engine, mark.id), (IoEngine::Psync, MarkId::Fallback));
             assert!(mark.message.contains(remedy), "{}", mark.message);
+        }
+    }
+
+    #[test]
+    fn where_rings_discard_nothing_psync_steps_in_at_depth_one_unless_a_ring_was_asked_for() {
+        let (engine, mark) = without_discards(None, closed(1)).unwrap();
+        assert_eq!((engine, mark.unwrap().id), (IoEngine::Psync, MarkId::Fallback));
+        for (asked, depth) in [(Some(IoEngine::IoUring), 1), (None, 8)] {
+            let hint = without_discards(asked, closed(depth)).unwrap_err().hint();
+            assert!(hint.contains("--ioengine=psync"), "{hint}");
         }
     }
 

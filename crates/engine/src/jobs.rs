@@ -14,7 +14,7 @@ use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{Conduct, Op, Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
-use crate::conditions::{self, Counters};
+use crate::conditions::{Counters, Noted};
 use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus, waited};
 use crate::ioengine::IoEngine;
@@ -85,45 +85,18 @@ pub(crate) enum JobError {
 /// That of the first job that has one; the others are then stopped.
 pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, JobError> {
     let all = groups.iter().map(|jobs| jobs.numjobs).sum();
-    let shared = Shared {
-        control,
-        clock: Clock::start(),
-        gate: Gate::new(all),
-        failed: AtomicBool::new(false),
-        over: AtomicBool::new(false),
-        counts: [const { AtomicU64::new(0) }; 3],
-        cpu: Mutex::new((Span::MAX, Span::ZERO)),
-        waited: AtomicU64::new(0),
-        counters: Mutex::new(vec![(None, None); groups.len()]),
-    };
+    let shared = Shared::new(control, all, groups.len());
     let cpus = usable_cpus();
-    let places = groups
+    let places: Vec<(usize, u32)> = groups
         .iter()
         .enumerate()
-        .flat_map(|(group, jobs)| (0..jobs.numjobs).map(move |index| (group, index)));
-    let results = thread::scope(|scope| {
-        let (shared, cpus) = (&shared, &cpus[..]);
-        let start = |(thread, (group, index)): (u32, (usize, u32))| {
-            let jobs = groups[group];
-            let work = move || {
-                settle(cpus, thread, all);
-                let result = one(jobs, (index, thread, group), shared);
-                if result.is_err() {
-                    shared.failed.store(true, Ordering::Relaxed);
-                }
-                result.map(|loaded| loaded.map(|loaded| (group, loaded)))
-            };
-            let thread = thread::Builder::new().spawn_scoped(scope, work);
-            thread.map_err(|error| {
-                shared.gate.give_up();
-                JobError::Thread(error)
-            })
-        };
-        let threads: Vec<_> = (0..).zip(places).map(start).collect();
-        let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, JobError>| {
-            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect::<Vec<_>>()
+        .flat_map(|(group, jobs)| (0..jobs.numjobs).map(move |index| (group, index)))
+        .collect();
+    let results = on_threads(all, &shared, |thread| {
+        settle(&cpus, thread, all);
+        let (group, index) = places[thread as usize];
+        let loaded = one(groups[group], (index, thread, group), &shared)?;
+        Ok(loaded.map(|loaded| (group, loaded)))
     });
     let mut done: Vec<Vec<Loaded>> = groups.iter().map(|_| Vec::new()).collect();
     for result in results {
@@ -133,9 +106,51 @@ pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, Jo
     }
     let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
     let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
-    let counters = counters.into_iter().map(|(begin, end)| begin.zip(end)).collect();
+    let counters = counters.around();
     let waited = Span::from_ns(shared.waited.into_inner());
     Ok(Done { groups: done, cpu: end.saturating_sub(begin), waited, counters })
+}
+
+/// Does `work` on each of `count` threads, and gives what they left in their order.
+fn on_threads<T: Send>(
+    count: u32,
+    shared: &Shared<'_>,
+    work: impl Fn(u32) -> Result<T, JobError> + Sync,
+) -> Vec<Result<T, JobError>> {
+    thread::scope(|scope| {
+        let work = &work;
+        let start = |number: u32| {
+            let work = move || {
+                let _ends_the_others = Dying(shared);
+                let result = work(number);
+                if result.is_err() {
+                    shared.failed.store(true, Ordering::Relaxed);
+                }
+                result
+            };
+            thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
+                shared.gate.give_up();
+                JobError::Thread(error)
+            })
+        };
+        let threads: Vec<_> = (0..count).map(start).collect();
+        let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, JobError>| {
+            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect::<Vec<_>>()
+    })
+}
+
+/// Ends the run where a job's thread panics: the others would wait for it at the start for ever.
+struct Dying<'a>(&'a Shared<'a>);
+
+impl Drop for Dying<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+            self.0.gate.give_up();
+        }
+    }
 }
 
 /// Keeps this thread on one processor, and its timers exact. Where the system does not let us, the
@@ -174,6 +189,7 @@ fn one(
         memory_align: jobs.opened.memory_align,
         reads: workload.rw.reads(),
         writes: workload.rw.sends(),
+        discards: jobs.opened.discards,
         flush_data_only: workload.fdatasync,
         seed,
         books,
@@ -319,7 +335,10 @@ impl Gate {
     fn pass(&self) -> bool {
         let mut state = self.state.lock().expect("no job panics while it holds the lock");
         state.0 += 1;
-        self.changed.notify_all();
+        if state.0 == self.numjobs {
+            // Not before: each of a thousand would wake all that wait already.
+            self.changed.notify_all();
+        }
         let waits = |state: &mut (u32, bool)| state.0 < self.numjobs && !state.1;
         let state = self.changed.wait_while(state, waits);
         !state.expect("no job panics while it holds the lock").1
@@ -346,7 +365,23 @@ struct Shared<'a> {
     /// Nanoseconds that jobs waited for a processor while they measured.
     waited: AtomicU64,
     /// What the machine counted at a group's first beginning to measure and at its last end.
-    counters: Mutex<Vec<(Option<Counters>, Option<Counters>)>>,
+    counters: Mutex<Noted>,
+}
+
+impl<'a> Shared<'a> {
+    fn new(control: &'a Control<'a>, jobs: u32, groups: usize) -> Self {
+        Self {
+            control,
+            clock: Clock::start(),
+            gate: Gate::new(jobs),
+            failed: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            counts: [const { AtomicU64::new(0) }; 3],
+            cpu: Mutex::new((Span::MAX, Span::ZERO)),
+            waited: AtomicU64::new(0),
+            counters: Mutex::new(Noted::new(groups)),
+        }
+    }
 }
 
 /// One job's part in what all jobs tell.
@@ -382,15 +417,9 @@ impl Watch for JobWatch<'_> {
             Phase::LayOut | Phase::Ramp => return,
         }
         drop(cpu);
-        let now = conditions::counters(self.device);
         let mut counters = self.shared.counters.lock();
         let counters = counters.as_mut().expect("no job panics while it holds the lock");
-        let (begin, end) = &mut counters[self.group];
-        if phase == Phase::Measure {
-            begin.get_or_insert(now);
-        } else {
-            *end = Some(now);
-        }
+        counters.note(self.group, self.device, phase == Phase::Measure);
     }
 
     fn tick(&mut self, progress: &Progress) {
@@ -479,6 +508,42 @@ mod tests {
         assert_eq!((third.offset, third.size), (Bytes::mib(8), size));
         let last = behind(&workload, Bytes::mib(20), Bytes::mib(4), 3);
         assert_eq!((last.offset, last.size), (Bytes::mib(12), Some(Bytes::mib(8))));
+    }
+
+    /// Runs three jobs of which the second panics, `before` or behind the start; gives what the
+    /// panic said, or nothing where the run did not end.
+    fn with_a_panic(before: bool) -> Option<String> {
+        let (tell, told) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let stop = AtomicBool::new(false);
+            let control = Control { stop: &stop, progress: &|_| () };
+            let shared = Shared::new(&control, 3, 1);
+            let work = |number| {
+                assert!(number != 1 || !before, "the job died");
+                if !shared.gate.pass() {
+                    return Ok(());
+                }
+                assert!(number != 1, "the job died");
+                while !shared.failed.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                Ok(())
+            };
+            let all = || on_threads(3, &shared, work).len();
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(all));
+            let said =
+                caught.map_err(|panic| panic.downcast_ref::<&str>().map(ToString::to_string));
+            tell.send(said)
+        });
+        // So long only where it would be for ever.
+        let said = told.recv_timeout(std::time::Duration::from_secs(20)).ok()?;
+        said.err().flatten()
+    }
+
+    #[test]
+    fn a_job_that_dies_ends_the_others_and_the_run() {
+        assert_eq!(with_a_panic(false).as_deref(), Some("the job died"));
+        assert_eq!(with_a_panic(true).as_deref(), Some("the job died"));
     }
 
     #[test]

@@ -184,12 +184,16 @@ fn unsteady(course: Course<'_>) -> Option<Mark> {
 }
 
 fn unanswered(total: &Tally) -> Option<Mark> {
-    let missing = total.unanswered;
-    let message = format!(
-        "the target never answered {missing} requests, which no figure holds: the longest \
-         latency is longer than is said here"
-    );
-    (missing > 0).then_some(Mark { id: MarkId::Unanswered, message })
+    let what = match (total.unanswered, total.unsent) {
+        (0, 0) => return None,
+        (0, due) => format!("{due} requests that were due were never sent"),
+        (sent, 0) => format!("{sent} requests were never answered"),
+        (sent, due) => {
+            format!("{sent} requests were never answered, and {due} that were due were never sent")
+        }
+    };
+    let message = format!("{what}: each counts with the time that it had waited, and took longer");
+    mark(MarkId::Unanswered, message)
 }
 
 fn errors(total: &Tally) -> Option<Mark> {
@@ -205,7 +209,8 @@ fn late(course: Course<'_>) -> Option<Mark> {
         Pace::Closed { .. } => return None,
         Pace::Fixed { per_s, .. } | Pace::Poisson { per_s, .. } => per_s,
     };
-    let (sent, elapsed) = (course.total.late.n() + course.total.errors, course.total.elapsed);
+    let (total, elapsed) = (course.total, course.total.elapsed);
+    let sent = (total.late.n() + total.errors).saturating_sub(total.unsent);
     let asked = u128::from(per_s) * u128::from(course.numjobs) * u128::from(elapsed.ns());
     let asked = asked / 1_000_000_000;
     // Poisson counts scatter by their square root; four of them are left alone.
@@ -363,6 +368,23 @@ mod tests {
         check(rate(1000, Span::from_us(10)), &[]);
         check(rate(1000, Span::from_ms(2)), &[MarkId::Late]);
         check(rate(2000, Span::from_us(10)), &[MarkId::Late]);
+    }
+
+    #[test]
+    fn requests_that_were_not_answered_or_not_even_sent_are_told_apart() {
+        let told = |unanswered, unsent| {
+            unanswered_of(unanswered, unsent).map(|mark| mark.message).unwrap_or_default()
+        };
+        assert_eq!(told(0, 0), "");
+        let end = "each counts with the time that it had waited, and took longer";
+        assert_eq!(told(4, 0), format!("4 requests were never answered: {end}"));
+        assert_eq!(told(0, 868), format!("868 requests that were due were never sent: {end}"));
+        let both = "4 requests were never answered, and 8 that were due were never sent";
+        assert_eq!(told(4, 8), format!("{both}: {end}"));
+    }
+
+    fn unanswered_of(unanswered: u64, unsent: u64) -> Option<Mark> {
+        super::unanswered(&Tally { unanswered, unsent, ..Tally::default() })
     }
 
     #[test]

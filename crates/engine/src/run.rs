@@ -19,7 +19,7 @@ use crate::verify::{State, StateError};
 use crate::{host, uring};
 
 /// More threads than any machine has processors to pin them to.
-const NUMJOBS_MAX: u32 = 1024;
+const NUMJOBS_MAX: u64 = 1024;
 
 /// Everything a run on this machine needs to know.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,13 +122,13 @@ pub enum RunError {
     #[error("`numjobs` is {numjobs}, which is not from 1 to {NUMJOBS_MAX}")]
     Numjobs {
         /// What was asked for.
-        numjobs: u32,
+        numjobs: u64,
     },
     /// Jobs that would each end at a time of their own.
     #[error("`ss` looks for the steady state of one job, but `numjobs` is {numjobs}")]
     SteadyTogether {
         /// What was asked for.
-        numjobs: u32,
+        numjobs: u64,
     },
     /// The buffers alone would fill the memory.
     #[error(
@@ -259,6 +259,7 @@ impl<'a> Ready<'a> {
             workload,
             size: workload.size.map(|size| Bytes::new(plan.last_offset() + size.get())),
             direct: plan.direct,
+            keep_cache: plan.conduct.keep_cache,
             polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
             writers: if plan.verify_state.is_some() { Writers::One } else { Writers::Several },
@@ -276,6 +277,12 @@ impl<'a> Ready<'a> {
             ioengine::in_memory(ioengine, plan.ioengine, workload.pace)
         } else {
             ioengine
+        };
+        let discards = workload.rw.trims() && opened.discards && ioengine == IoEngine::IoUring;
+        let (ioengine, fallback) = if discards && !uring::ring_discards(&opened.file) {
+            ioengine::without_discards(plan.ioengine, workload.pace)?
+        } else {
+            (ioengine, fallback)
         };
         let of = (workload, opened.capacity);
         let state = plan.verify_state.as_deref();
@@ -349,17 +356,23 @@ impl<'a> Ready<'a> {
     }
 }
 
+/// Refuses more jobs than run together.
+///
+/// # Errors
+/// [`RunError::Numjobs`].
+pub fn count_fits(numjobs: u64) -> Result<(), RunError> {
+    if (1..=NUMJOBS_MAX).contains(&numjobs) { Ok(()) } else { Err(RunError::Numjobs { numjobs }) }
+}
+
 /// Refuses what can be refused before anything is touched: too many jobs, or buffers that do not
 /// fit the memory.
 ///
 /// # Errors
 /// As [`RunError`].
 pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
-    let numjobs = plans.iter().map(|plan| plan.numjobs).fold(0, u32::saturating_add);
+    let numjobs = plans.iter().map(|plan| u64::from(plan.numjobs)).sum();
     let none = plans.iter().any(|plan| plan.numjobs == 0);
-    if none || numjobs > NUMJOBS_MAX {
-        return Err(RunError::Numjobs { numjobs: if none { 0 } else { numjobs } });
-    }
+    count_fits(if none { 0 } else { numjobs })?;
     if numjobs > 1 && plans.iter().any(|plan| plan.workload.steady.is_some()) {
         return Err(RunError::SteadyTogether { numjobs });
     }

@@ -107,6 +107,7 @@ fn job(scratch: &scratch::Scratch) -> FileJob {
         memory_align: 4096,
         reads: true,
         writes: true,
+        discards: false,
         flush_data_only: true,
         seed: 1,
         books: None,

@@ -131,7 +131,9 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         }
         next = trace.next(&mut parser)?;
     }
-    replay.finish(&mut |answer| sink.take(&answer));
+    if !interrupt::requested() {
+        replay.finish(&mut |answer| sink.take(&answer));
+    }
     drop(trace);
     if let Some(error) = sink.failed_write.take() {
         return Err(error.into());

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 use crate::failure::{AtPath as _, Failure};
+use crate::interrupt;
 
 /// Makes `folder` and the folders above it.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
@@ -21,6 +22,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
 /// Replaces the file at `path`, or leaves it as it was.
 pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let beside = path.with_extension("partial");
+    let _whole = interrupt::shield();
     let write = || {
         let mut file = File::create(&beside)?;
         file.write_all(content)?;

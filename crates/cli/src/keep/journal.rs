@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::durable::sync_folder_of;
 use crate::failure::{AtPath as _, Failure};
+use crate::interrupt;
 
 /// What stands between a line's own content and its checksum.
 const KEY: &str = ",\"crc32\":\"";
@@ -136,6 +137,7 @@ impl Journal {
 
     /// Adds a line; it is on the disk when this returns.
     pub(crate) fn append(&mut self, line: &str) -> Result<(), Failure> {
+        let _whole = interrupt::shield();
         let mut write = || {
             if self.file.metadata()?.len() > self.end {
                 self.file.set_len(self.end)?;

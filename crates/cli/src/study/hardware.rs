@@ -14,6 +14,7 @@ use drivelab_core::workload::Workload;
 use super::file::Arm;
 use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
+use crate::interrupt::{self, Shield};
 use crate::measure::{self, Measurement};
 use crate::output;
 use crate::ui::Ui;
@@ -34,6 +35,8 @@ pub(crate) struct Hardware {
     in_place: Option<usize>,
     /// The boot this machine is in, where an arm takes a reboot.
     boot: Option<String>,
+    /// Up from before a command switches to an arm until another has switched back.
+    shield: Option<Shield>,
     ui: Ui,
 }
 
@@ -65,6 +68,7 @@ impl Hardware {
             overwrite: false,
             in_place: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
+            shield: None,
             ui,
         };
         if !hardware.arms_bring_files() {
@@ -181,6 +185,8 @@ impl Bench for Hardware {
             return self.manual(place, &what);
         }
         let arm = &self.arms[place];
+        let switched = arm.apply.is_some() || arm.revert.is_some();
+        self.shield = switched.then(interrupt::shield);
         if let Some(apply) = &arm.apply {
             Self::shell(apply, &arm.name)?;
         }
@@ -203,7 +209,9 @@ impl Bench for Hardware {
 
     fn leave(&mut self, place: usize) -> Result<(), Failure> {
         let arm = &self.arms[place];
-        arm.revert.as_ref().map_or(Ok(()), |revert| Self::shell(revert, &arm.name))
+        let left = arm.revert.as_ref().map_or(Ok(()), |revert| Self::shell(revert, &arm.name));
+        self.shield = None;
+        left
     }
 
     fn run(&mut self, place: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {

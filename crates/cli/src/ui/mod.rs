@@ -15,6 +15,7 @@ use anstyle::{AnsiColor, Style};
 use drivelab_report::text::Look;
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -45,6 +46,7 @@ impl Ui {
 
     /// Prints a result.
     pub(crate) fn result(self, text: &str) -> Outcome {
+        let _whole = interrupt::shield();
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
         if !text.ends_with('\n') {
@@ -126,6 +128,11 @@ pub(crate) fn show_bug() -> Exit {
     eprintln!("error: this is a bug in drivelab, not in what you asked for");
     eprintln!("hint: please report the message above together with the command you typed");
     Exit::Bug
+}
+
+/// Says what a signal does.
+pub(crate) fn interrupted(what: &str) {
+    let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} interrupted: {what}");
 }
 
 /// Ends the process at once.

@@ -7,7 +7,6 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     (&["randrepeat", "allrandrepeat"], "the same seed always draws the same"),
     (&["random_generator"], "the generator is always the same"),
     (&["refill_buffers", "scramble_buffers"], "what is written never repeats"),
-    (&["invalidate"], "the page cache is always told to let go of the file"),
     (
         &["fallocate", "overwrite", "create_serialize", "create_fsync", "create_on_open"],
         "a missing file is always written throughout before any job starts",

@@ -253,7 +253,10 @@ fn groups_begin_where_a_job_waits() {
 fn what_is_arranged_around_a_job_is_kept() {
     let conduct = job("size=1m\nstartdelay=2\nend_fsync=1\nexitall").conduct;
     assert_eq!(conduct.start_delay, Span::from_secs(2));
-    assert!(conduct.end_fsync && conduct.exit_all);
+    assert!(conduct.end_fsync && conduct.exit_all && !conduct.keep_cache);
+    let keep_cache = |text: &str| (job(text).conduct.keep_cache, job(text).notes.is_empty());
+    assert_eq!(keep_cache("size=1m\ninvalidate=0"), (true, true));
+    assert_eq!(keep_cache("size=1m\ninvalidate=1"), (false, true));
 }
 
 #[test]

@@ -30,9 +30,13 @@ pub struct JobRecord {
     pub late_ns: Latency,
     /// Requests that failed.
     pub errors: u64,
-    /// Requests that the target had not answered when the run was given up.
+    /// Requests that the target had not answered when the run was given up; their latencies are
+    /// entered as what they had waited by then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unanswered: u64,
+    /// Requests of an open loop that were due and never sent; entered in the same way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsent: u64,
     /// Where the run ended because its figures held still: what they were then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<Plateau>,

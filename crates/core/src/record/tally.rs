@@ -51,8 +51,11 @@ pub struct Tally {
     pub from_drive_cache: u64,
     /// Requests that failed.
     pub errors: u64,
-    /// Requests that were never answered.
+    /// Requests that were never answered. Where the run's drain ended, their latencies are entered
+    /// with what they had waited until then: the least they can be.
     pub unanswered: u64,
+    /// Requests of an open loop that were due and never sent; entered in the same way.
+    pub unsent: u64,
     /// What the figures were when they held still.
     pub steady: Option<Plateau>,
     /// Measured time.
@@ -148,6 +151,7 @@ impl Tally {
         self.from_drive_cache += other.from_drive_cache;
         self.errors += other.errors;
         self.unanswered += other.unanswered;
+        self.unsent += other.unsent;
         self.late.merge(&other.late);
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
     }
@@ -167,6 +171,7 @@ impl Tally {
             late_ns: Latency::of(&self.late),
             errors: self.errors,
             unanswered: self.unanswered,
+            unsent: self.unsent,
             steady: self.steady,
             cpu_ns_per_io: self.cpu.filter(|_| ios > 0).map(|cpu| per_io(cpu, ios)),
             stamp: self.stamp,

@@ -102,6 +102,32 @@ impl Arrivals {
         };
         Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
     }
+
+    /// How many arrivals that [`Self::next_at`] has not told are before `end`: exact at a fixed
+    /// rate, of a Poisson process the mean.
+    pub fn left_before(&self, end: Time) -> u64 {
+        let left = match self {
+            Self::Fixed { per_s, count } => {
+                let before = (u128::from(end.ns()) * u128::from(*per_s)).div_ceil(NS_PER_S);
+                before.saturating_sub(u128::from(*count))
+            }
+            Self::Poisson { per_s, at, .. } => {
+                let left = (u128::from(end.ns()) << FRACTION).saturating_sub(*at) >> FRACTION;
+                left * u128::from(*per_s) / NS_PER_S
+            }
+        };
+        u64::try_from(left).unwrap_or(u64::MAX)
+    }
+
+    /// Passes over `count` arrivals; of a Poisson process at its mean rate.
+    pub fn skip(&mut self, skipped: u64) {
+        match self {
+            Self::Fixed { count, .. } => *count = count.saturating_add(skipped),
+            Self::Poisson { per_s, at, .. } => {
+                *at += u128::from(skipped) * (NS_PER_S << FRACTION) / u128::from(*per_s);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -120,6 +146,24 @@ mod tests {
         };
         check(3, 4, 1_000_000_000);
         check(700_000, 700_001, 1_000_000_000);
+    }
+
+    #[test]
+    fn arrivals_that_are_left_are_counted_and_passed_over() {
+        let pace = Pace::Fixed { per_s: 3, iodepth: 1 };
+        let mut arrivals = Arrivals::new(pace, 0).unwrap();
+        let left = |arrivals: &Arrivals, ns| arrivals.left_before(Time::from_ns(ns));
+        // At 0, 333333333, 666666666 and 1000000000 ns: what is due at the end is not before it.
+        assert_eq!((left(&arrivals, 1_000_000_000), left(&arrivals, 1_000_000_001)), (3, 4));
+        arrivals.next_at();
+        arrivals.skip(2);
+        assert_eq!(left(&arrivals, 1_000_000_000), 0);
+        assert_eq!(arrivals.next_at().ns(), 1_000_000_000);
+        let pace = Pace::Poisson { per_s: 1_000_000_000, iodepth: 1 };
+        let mut arrivals = Arrivals::new(pace, 1).unwrap();
+        assert_eq!(left(&arrivals, 30_000_000_000), 30_000_000_000);
+        arrivals.skip(10_000_000_000);
+        assert_eq!(left(&arrivals, 30_000_000_000), 20_000_000_000);
     }
 
     #[test]

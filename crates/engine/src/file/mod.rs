@@ -44,6 +44,8 @@ pub struct FileJob {
     pub reads: bool,
     /// Whether it writes.
     pub writes: bool,
+    /// A trim discards blocks, as of a block device; of a file it punches a hole.
+    pub discards: bool,
     /// A flush leaves the file system's notes of the file alone (`fdatasync`).
     pub flush_data_only: bool,
     /// Seed of what it writes.

@@ -1,22 +1,28 @@
 //! The loop itself.
 
 use drivelab_core::record::Stamp;
-use drivelab_core::request::{Completion, Op};
+use drivelab_core::request::{Completion, Op, RequestId};
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
 use drivelab_core::{Request, Target};
 
-use super::measure::Meter;
+use super::measure::{Meter, Undone};
 use super::pace::Pacer;
 use super::slots::{Sent, Slots};
 use super::{End, Job, LoadError, Loaded, Phase, Progress, Source, Watch};
 
 /// How often the watch is told how far the run is, in the target's time.
 const TICK: Span = Span::from_ms(100);
-/// A run that is told to stop gives a target up that has answered nothing for so long. Slow disks
-/// answer within a second, and drives that repeat a read until they give up within some seven
-/// (SCT ERC, the limit that RAID sets to 7 s); nobody who stops a run waits much longer.
-const PATIENCE: Span = Span::from_secs(8);
+/// A run that is told to stop gives up what is not answered within this time: a command ends within
+/// two seconds of Ctrl-C, and the figures are printed in them, too.
+const PATIENCE: Span = Span::from_secs(1);
+/// How long an open loop goes on sending what was due before its end. As long as the kernel waits
+/// for a command of a disk before it takes the disk for hung (SCSI, `device/timeout`: 30 s), so
+/// that the longest stall there is ends within it.
+const DRAIN: Span = Span::from_secs(30);
+/// Requests that were due and never sent are entered one by one up to so many; of more, each entry
+/// stands for several that were due one after the other.
+const ENTRIES: u64 = 1 << 18;
 
 /// Requests sent before completions are looked for. What the kernel answers at once is then taken
 /// while its buffers are still in the processor's cache, and the next requests use the same ones.
@@ -35,6 +41,8 @@ pub(super) struct Cycle<'a, T, P, S, W> {
     completed: Vec<Completion>,
     stamp: Stamp,
     number_ios: u64,
+    /// Arrivals that the drain may still send.
+    owed: u64,
     /// The latest moment known; asked for only where no completion told it.
     clock: Time,
     /// When the loop next has to look up from its work: a tick, a phase, the end.
@@ -66,6 +74,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             completed: Vec::with_capacity(depth as usize),
             stamp: job.stamp,
             number_ios: job.workload.number_ios.unwrap_or(u64::MAX),
+            owed: 0,
             clock: start,
             alarm: start,
             phase: Phase::Ramp,
@@ -86,27 +95,79 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         if end == End::NumberIos {
             self.meter.cut_at_last();
         }
+        let unanswered = self.slots.in_use() as u64;
+        self.enter_undone();
         let mut tally = self.meter.finish(self.clock);
         tally.stamp = self.stamp;
-        tally.unanswered = self.slots.in_use() as u64;
+        tally.unanswered = unanswered;
         Ok(Loaded { tally, end })
     }
 
-    /// Waits for what is outstanding, however long it takes, unless it is told to stop: then a
-    /// target that has fallen silent is given up.
+    /// Sends what an open loop owes, and waits for what is outstanding, however long that takes; a
+    /// run that is told to stop soon gives both up.
     fn drain(&mut self) -> Result<(), TargetError> {
-        let mut silent_since = None;
-        while self.slots.in_use() > 0 {
-            let before = self.slots.in_use();
-            self.wait(self.clock + TICK)?;
-            self.tick();
-            if self.slots.in_use() < before || !self.watch.stop() {
-                silent_since = None;
-            } else if self.clock.since(*silent_since.get_or_insert(self.clock)) >= PATIENCE {
-                break;
+        self.owed = self.arrivals_owed();
+        let last = self.clock + DRAIN;
+        let mut stopped = self.watch.stop().then_some(self.clock);
+        loop {
+            let sends = self.clock < last && self.owes();
+            let wake = if sends { self.send_due()? } else { Time::MAX };
+            if self.slots.in_use() == 0 && !sends {
+                return Ok(());
+            }
+            self.wait(wake.min(self.clock + TICK))?;
+            if self.clock >= self.alarm {
+                self.tick();
+                self.alarm = self.clock + TICK;
+            }
+            if self.watch.stop() && self.clock.since(*stopped.get_or_insert(self.clock)) >= PATIENCE
+            {
+                return Ok(());
             }
         }
-        Ok(())
+    }
+
+    /// Arrivals that were due in the run and have not been sent, as far as their number goes.
+    fn arrivals_owed(&self) -> u64 {
+        if self.meter.end() <= self.meter.from() {
+            return 0;
+        }
+        let asked = self.meter.done() + self.slots.in_use() as u64;
+        self.pacer.owed(self.meter.end()).min(self.number_ios.saturating_sub(asked))
+    }
+
+    /// Whether the next request is to be sent in the drain: an arrival, or the flush behind one.
+    fn owes(&self) -> bool {
+        let flush = self.flush_next();
+        let due = self.pacer.due(flush).is_some_and(|due| due < self.meter.end());
+        P::OPEN && self.phase == Phase::Drain && due && (flush || self.owed > 0)
+    }
+
+    /// Enters what is not answered, and what was due and not even sent: without them a target that
+    /// stands still at the end would have the figures of one that does not.
+    fn enter_undone(&mut self) {
+        let now = self.clock;
+        for sent in self.slots.outstanding() {
+            let Sent { op, intended, issued, .. } = *sent;
+            self.meter.enter_undone(Undone { op, intended, issued: Some(issued) }, now, 1);
+        }
+        let step = (self.owed / ENTRIES).max(1);
+        while self.owes() {
+            let flush = self.flush_next();
+            let Some(intended) = self.pacer.due(flush) else { return };
+            let op = match self.held.take() {
+                Some(held) => held.op,
+                None => self.source.next(RequestId(0)).op,
+            };
+            let times = if flush { step } else { step.min(self.owed) };
+            self.meter.enter_undone(Undone { op, intended, issued: None }, now, times);
+            if flush {
+                self.pacer.sent(true);
+            } else {
+                self.pacer.skip(times);
+                self.owed -= times;
+            }
+        }
     }
 
     fn send_until_end(&mut self) -> Result<End, TargetError> {
@@ -169,7 +230,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             if due > now {
                 return Ok(due);
             }
-            if now >= self.meter.end() {
+            if now >= self.meter.end() && !self.owes() {
                 self.clock = now;
                 return Ok(now);
             }
@@ -191,6 +252,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             let op = request.op;
             self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent(flush);
+            self.owed = self.owed.saturating_sub(u64::from(!flush));
         }
     }
 

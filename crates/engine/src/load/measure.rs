@@ -23,6 +23,15 @@ struct Success {
     cached: bool,
 }
 
+/// A request that was meant to be done and is not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Undone {
+    pub(super) op: Op,
+    pub(super) intended: Time,
+    /// When it was handed over; nothing where it never was.
+    pub(super) issued: Option<Time>,
+}
+
 /// Counts completions into a [`Tally`].
 ///
 /// Where a batch has one stamp its requests are alike in everything that is counted, so those that
@@ -167,6 +176,24 @@ impl Meter {
         }
         self.times += 1;
         within && sent.op != Op::Flush
+    }
+
+    /// Enters `times` requests that were not done at `now`, with what they had waited by then.
+    pub(super) fn enter_undone(&mut self, undone: Undone, now: Time, times: u64) {
+        let Undone { op, intended, issued } = undone;
+        if !self.meant(intended) {
+            return;
+        }
+        let of = self.tally.of_mut(op);
+        of.lat.record_times(now.since(intended), times);
+        if let Some(issued) = issued {
+            of.service.record_times(now.since(issued), times);
+        } else if op != Op::Flush {
+            self.tally.unsent += times;
+        }
+        if op != Op::Flush {
+            self.tally.late.record_times(issued.unwrap_or(now).since(intended), times);
+        }
     }
 
     /// Enters what was counted together.

@@ -78,8 +78,10 @@ pub enum LoadError {
 /// Throughput is what completes within the measured time, whenever it was sent: neither the
 /// requests that fill the queue at the start nor those that drain it at the end bias it. Latency
 /// is that of every request *meant* for the measured time, drained ones included, so a stall at
-/// the very end is not cut off. With `number_ios` the measured time ends at the last completion.
-/// Flushes are timed too, but are neither throughput nor arrivals of an open loop.
+/// the very end is not cut off. What an open loop owes at the end is sent and drained, too; what is
+/// not done when the drain ends is entered with what it had waited. With `number_ios` the measured
+/// time ends at the last completion. Flushes are timed too, but are neither throughput nor arrivals
+/// of an open loop.
 ///
 /// # Errors
 /// The workload does not fit the target, or the target breaks. Failed requests are no error: they

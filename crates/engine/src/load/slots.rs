@@ -40,6 +40,11 @@ impl Slots {
         self.table.len() - self.free.len()
     }
 
+    /// The requests that are outstanding.
+    pub(super) fn outstanding(&self) -> impl Iterator<Item = &Sent> {
+        self.table.iter().filter(|sent| sent.waiting)
+    }
+
     /// The name that the next request gets, or `None` while every slot is taken.
     #[inline]
     pub(super) fn next_free(&self) -> Option<RequestId> {

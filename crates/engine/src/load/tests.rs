@@ -1,5 +1,7 @@
 //! The loop to the nanosecond, in virtual time.
 
+mod due;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 
@@ -425,10 +427,12 @@ fn a_target_that_never_answers_is_given_up_once_the_run_is_told_to_stop() {
     let (loaded, _) = load_watched(device, closed(4, Span::from_secs(60)), &mut notes);
     assert_eq!(loaded.end, End::Stopped);
     let tally = loaded.tally;
-    // Four a millisecond until then are kept, and the four that are missing are told.
-    assert_eq!((tally.ios(), tally.unanswered), (4 * 499, 4));
+    // Four a millisecond until then are kept. The four that are missing are told, and entered with
+    // the 1.4 s that they had waited since they were sent at 499 ms.
+    assert_eq!((tally.ios(), tally.unanswered, tally.lat().n()), (4 * 499, 4, 4 * 500));
+    assert!(tally.lat().max() >= Some(Span::from_ms(1401)), "{:?}", tally.lat().max());
     let waited = notes.ticks.last().unwrap().elapsed;
-    assert!(waited >= Span::from_secs(8) && waited < Span::from_secs(12), "{waited}");
+    assert!(waited >= SECOND && waited < SECOND * 2, "{waited}");
 }
 
 #[test]

@@ -82,6 +82,16 @@ pub enum OpenError {
         /// What to do instead.
         instead: String,
     },
+    /// A trim of a block device is a discard, and this one has none.
+    #[error("{} cannot be trimmed: {why}", .path.display())]
+    NoDiscard {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        why: String,
+        /// What to do instead.
+        instead: String,
+    },
     /// Data would be lost.
     #[error(transparent)]
     Guard(#[from] GuardError),
@@ -123,7 +133,7 @@ impl OpenError {
             Self::Unaligned { option, align, .. } => {
                 format!("make `--{option}` a multiple of {align}, or add `--direct=0`")
             }
-            Self::NoPolling { instead, .. } => instead.clone(),
+            Self::NoPolling { instead, .. } | Self::NoDiscard { instead, .. } => instead.clone(),
             Self::Guard(error) => error.hint(),
             Self::Layout(error) => return error.hint(),
             Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {

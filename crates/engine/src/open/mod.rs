@@ -6,6 +6,7 @@ mod file_system;
 mod holes;
 mod layout;
 mod polling;
+mod trimming;
 mod writing;
 
 pub use error::OpenError;
@@ -34,6 +35,8 @@ pub(crate) struct Ask<'a> {
     /// Size of the file to make where there is none.
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
+    /// What the page cache holds of it stays there.
+    pub(crate) keep_cache: bool,
     /// Completions are to be looked for.
     pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
@@ -63,6 +66,8 @@ pub(crate) struct Opened {
     pub(crate) holes: Bytes,
     /// Made by this run.
     pub(crate) laid_out: bool,
+    /// Its trims are discards: a block device.
+    pub(crate) discards: bool,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
     /// The number of the disk that it is or lies on; of a partition that of the whole disk.
@@ -87,6 +92,9 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     if ask.workload.rw.writes() && !laid_out && !device {
         guard_contents(ask, &file, capacity, control)?;
     }
+    if ask.workload.rw.trims() && device {
+        trimming::check(ask.path, &file)?;
+    }
     let file_system =
         if device { FileSystem::NONE } else { FileSystem::of(&file).map_err(system("stat"))? };
     // A read that is measured should not make the file system write down when it was. Only whoever
@@ -95,8 +103,10 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     let memory_align = if ask.direct {
         set_direct(ask, &file, file_system)?
     } else {
-        // As fio does: begin without what the page cache holds of it. It is advice only.
-        let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+        if !ask.keep_cache {
+            // As fio does: begin without what the page cache holds of it. It is advice only.
+            let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+        }
         1
     };
     let disk = guard::disk_under(ask.path, &file);
@@ -115,6 +125,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         file_system,
         holes,
         laid_out,
+        discards: device,
         stand_in: disk.and_then(|(_, stand_in)| stand_in),
         device: number,
     })
@@ -137,6 +148,7 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
         file_system: FileSystem::NONE,
         holes: Bytes::ZERO,
         laid_out: false,
+        discards: false,
         stand_in: Some("the null target, which answers at once".into()),
         device: None,
     })
@@ -245,4 +257,62 @@ fn set_direct(ask: Ask<'_>, file: &File, on: FileSystem) -> Result<usize, OpenEr
     }
     alignment::check(ask.workload, align.offset, ask.path)?;
     Ok(align.memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSliceMut;
+    use std::os::unix::fs::FileExt as _;
+    use std::sync::atomic::AtomicBool;
+
+    use drivelab_core::workload::WorkloadOptions;
+    use rustix::io::ReadWriteFlags;
+
+    use super::*;
+    use crate::testing::Scratch;
+
+    const BLOCKS: u64 = 256;
+
+    /// How many blocks of a file that was just read the page cache has once it is open; `None`
+    /// where this file system does not tell.
+    fn cached(keep_cache: bool) -> Option<u64> {
+        let scratch = Scratch::new("open");
+        let path = scratch.file("data", &vec![1; 4096 * 256]);
+        let file = File::open(&path).unwrap();
+        file.sync_all().unwrap();
+        file.read_exact_at(&mut vec![0; 4096 * 256], 0).unwrap();
+        let stop = AtomicBool::new(false);
+        let ask = Ask {
+            path: &path,
+            workload: &WorkloadOptions::default().check().unwrap(),
+            size: None,
+            direct: false,
+            keep_cache,
+            polled: false,
+            allow_overwrite: false,
+            allow_destructive: &[],
+            seed: 1,
+        };
+        let opened = open(ask, &Control { stop: &stop, progress: &|_| () }).unwrap();
+        let mut found = 0;
+        for block in 0..BLOCKS {
+            let mut data = [0; 4096];
+            // What would have to be fetched is not waited for.
+            let (into, flags) = (&mut [IoSliceMut::new(&mut data)], ReadWriteFlags::NOWAIT);
+            match rustix::io::preadv2(&opened.file, into, block * 4096, flags) {
+                Ok(_) => found += 1,
+                Err(rustix::io::Errno::AGAIN) => {}
+                Err(_) => return None,
+            }
+        }
+        Some(found)
+    }
+
+    #[test]
+    fn a_buffered_run_begins_with_a_cold_cache_unless_it_is_to_keep_it() {
+        let (Some(dropped), Some(kept)) = (cached(false), cached(true)) else { return };
+        assert_eq!(kept, BLOCKS);
+        // A page that somebody else looks at meanwhile stays.
+        assert!(dropped < BLOCKS / 2, "{dropped} of {BLOCKS}");
+    }
 }

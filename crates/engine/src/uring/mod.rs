@@ -4,12 +4,14 @@
 //! the kernel may touch belongs to an entry of the in-flight table, and [`Ring`] neither reads,
 //! writes nor frees it before the completion of that entry was reaped.
 
+mod discard;
 mod door;
 mod entry;
 mod loops;
 mod setup;
 mod ticks;
 
+pub(crate) use discard::{discard, ring_discards};
 pub(crate) use loops::behind as loop_file;
 pub(crate) use setup::probe;
 pub(crate) use ticks::ticks;
@@ -279,8 +281,9 @@ impl Target for Ring {
     }
 }
 
-/// How long the kernel may keep silent about what is outstanding when a ring is closed.
-const PATIENCE: Span = Span::from_secs(1);
+/// How long the kernel may keep silent about what is outstanding when a ring is closed. The load
+/// loop has waited before: what is outstanding now was given up, or the run has failed.
+const PATIENCE: Span = Span::from_ms(200);
 
 impl Drop for Ring {
     fn drop(&mut self) {

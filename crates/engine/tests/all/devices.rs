@@ -20,28 +20,34 @@ use crate::scratch::Scratch;
 const SIZE: usize = 8 << 20;
 
 /// What a command printed; `None` where it failed.
-fn command(line: &str) -> Option<String> {
+pub(crate) fn command(line: &str) -> Option<String> {
     let mut words = line.split(' ');
     let output = Command::new(words.next()?).args(words).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// A loop device on a file of its own.
-struct Loop {
-    device: PathBuf,
-    image: PathBuf,
-    _scratch: Scratch,
+pub(crate) struct Loop {
+    pub(crate) device: PathBuf,
+    pub(crate) image: PathBuf,
+    _scratch: Option<Scratch>,
     /// While one test looks for a free loop device it has those of others open.
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Loop {
     /// `None` where this machine has none for us.
-    fn new(partitions: bool) -> Option<Self> {
+    pub(crate) fn new(partitions: bool) -> Option<Self> {
+        let scratch = Scratch::new("loop");
+        let image = scratch.path("image");
+        Self::on(image, Some(scratch), partitions)
+    }
+
+    /// The same on a file at `image`, which is made; `scratch` is kept as long.
+    pub(crate) fn on(image: PathBuf, scratch: Option<Scratch>, partitions: bool) -> Option<Self> {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let scratch = Scratch::new("loop");
-        let image = scratch.file("image", &vec![0xA5; SIZE]);
+        fs::write(&image, vec![0xA5; SIZE]).unwrap();
         if partitions {
             write_partition_table(&image);
         }
@@ -64,8 +70,20 @@ impl Loop {
         self.device.display().to_string()
     }
 
+    /// Bytes that it holds.
+    #[expect(clippy::unused_self, reason = "all are of one size, which is nobody else's business")]
+    pub(crate) fn size(&self) -> u64 {
+        SIZE as u64
+    }
+
+    /// What the kernel tells of it, or lets set, under this name.
+    pub(crate) fn setting(&self, name: &str) -> PathBuf {
+        let device = self.device.file_name().unwrap();
+        Path::new("/sys/block").join(device).join(name)
+    }
+
     /// Bytes as the device has them, whatever caches hold.
-    fn contents(&self) -> Vec<u8> {
+    pub(crate) fn contents(&self) -> Vec<u8> {
         let file = OpenOptions::new().read(true).open(&self.device).unwrap();
         let mut bytes = vec![0; SIZE];
         file.read_exact_at(&mut bytes, 0).unwrap();

@@ -3,6 +3,7 @@
 
 mod conformance;
 mod devices;
+mod discard;
 mod refusals;
 mod runs;
 #[path = "../../src/testing.rs"]

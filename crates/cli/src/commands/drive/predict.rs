@@ -7,7 +7,8 @@ use drivelab_model::profile::Uncertainty;
 use serde::Serialize;
 
 use crate::commands::run::workload::WorkloadArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
 use crate::target;
 use crate::ui::Ui;
 
@@ -67,19 +68,34 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
         options.rw = options.rw.or("randread".parse().ok());
         let workload = options.check().map_err(Failure::bad_request)?;
         let record = target::simulate(&spec, &profile, &workload, arguments.seed, &|_| {})?;
+        if interrupt::requested() {
+            // A depth that was cut short predicts nothing.
+            break;
+        }
         measured.push((iodepth, record.total.iops, record.total.lat_ns));
     }
+    if interrupt::requested() {
+        ui.warn("interrupted: only the depths that were through are shown");
+    }
+    if measured.is_empty() {
+        return Ok(Exit::Interrupted);
+    }
     let rows = rows(&measured, profile.uncertainty);
+    show(&spec.to_string(), &rows, profile.uncertainty, ui)?;
+    Ok(if measured.len() < DEPTHS.len() { Exit::Interrupted } else { Exit::Done })
+}
+
+fn show(drive: &str, rows: &[Row], uncertainty: Uncertainty, ui: Ui) -> Outcome {
     if ui.json {
         let document = serde_json::json!({
             "schema": "drivelab.drive/1",
-            "drive": spec.to_string(),
-            "uncertainty": explained(profile.uncertainty),
+            "drive": drive,
+            "uncertainty": explained(uncertainty),
             "depths": rows,
         });
         return ui.result(&crate::commands::json_text(&document));
     }
-    ui.result(&text(&rows, profile.uncertainty))
+    ui.result(&text(rows, uncertainty))
 }
 
 /// Puts the two parts of the uncertainty together at every depth.

@@ -26,7 +26,7 @@ use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
 /// What a job file or a matrix says itself: given beside one it would do nothing.
-const ELSEWHERE: [&str; 38] = [
+const ELSEWHERE: [&str; 39] = [
     "rw",
     "rwmixread",
     "bs",
@@ -58,6 +58,7 @@ const ELSEWHERE: [&str; 38] = [
     "sqthread_poll",
     "stamp",
     "direct",
+    "invalidate",
     "numjobs",
     "seed",
     "label",
@@ -109,6 +110,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
     direct: bool,
+    /// Begin without what the page cache holds of the target (1), or keep it (0); with --direct=0.
+    #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
+        value_parser = parse_switch)]
+    invalidate: bool,
     /// Jobs that run together, each in a thread of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
     numjobs: u32,
@@ -173,6 +178,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
     let progress = Progress::time(runtime, &target);
     let show = |step: &Step| progress.step(step);
+    let mut unverified = false;
     let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
             if arguments.numjobs != 1 {
@@ -187,7 +193,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 path,
                 workload,
                 numjobs: arguments.numjobs,
-                conduct: Conduct::default(),
+                conduct: Conduct { keep_cache: !arguments.invalidate, ..Conduct::default() },
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 polling: arguments.polling.into(),
@@ -198,7 +204,9 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
                 verify_state: arguments.verify.state(Path::new(&target)),
             };
             let mut record = measure::file(&measurement, &show)?;
-            if measurement.verify_state.is_some() {
+            // After an interruption there is no time to read everything back: the account is kept.
+            unverified = measurement.verify_state.is_some() && interrupt::requested();
+            if measurement.verify_state.is_some() && !unverified {
                 record.verification = Some(arguments.verify.check(&measurement.path)?);
             }
             record
@@ -206,10 +214,10 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
-    finish(&record, ui)
+    finish(&record, unverified, ui)
 }
 
-fn finish(record: &RunRecord, ui: Ui) -> Outcome {
+fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
     if ui.json {
         let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
         ui.result(&json)?;
@@ -218,6 +226,11 @@ fn finish(record: &RunRecord, ui: Ui) -> Outcome {
     }
     if interrupt::requested() {
         ui.warn("interrupted: the figures are those of the time until then");
+        if unverified {
+            ui.warn(
+                "nothing was read back; `--verify-only` does that with the account that is kept",
+            );
+        }
         return Ok(Exit::Interrupted);
     }
     if nothing_worked(record) {
