@@ -52,8 +52,9 @@ pub enum StudyError {
 ///
 /// The block is the unit: repeats inside one are averaged. One comparison is made for every
 /// metric and arm against the baseline, plus the contrasts; the primary metric is the gate and is
-/// adjusted only for the number of arms, all the rest, contrasts included, for one another. The overall verdict is that of
-/// the primary metric for the candidate, which is the last arm unless another is declared.
+/// adjusted only for the number of arms, all the rest, contrasts included, for one another. The
+/// overall verdict is that of the primary metric for the candidate, which is the last arm unless
+/// another is declared.
 pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     if experiment.arms.len() < 2 {
         return Err(StudyError::TooFewArms(experiment.arms.len()));
