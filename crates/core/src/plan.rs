@@ -133,7 +133,7 @@ fn williams(k: usize) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Orders that alternate forwards and backwards: with two arms, each is first in half of the blocks,
+/// Orders that alternate forwards and backwards: of two arms, each is first in half of the blocks,
 /// and what drifts steadily from boot to boot cancels.
 fn alternating_orders(arms: usize, blocks: u32, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut forward: Vec<usize> = (0..arms).collect();

@@ -263,7 +263,8 @@ mod tests {
         );
         check(
             "block,value\n1,75",
-            "line 1: the column `arm` is missing; the columns are `block,arm,value[,metric[,better]]`",
+            "line 1: the column `arm` is missing; the columns are \
+             `block,arm,value[,metric[,better]]`",
         );
     }
 

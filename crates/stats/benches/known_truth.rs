@@ -135,7 +135,8 @@ fn at_the_margin(out: &mut impl Write) -> io::Result<Vec<String>> {
     writeln!(
         out,
         "| blocks | correlation | any \"faster\" | any \"no practical difference\" | any interval \
-         of the family misses | faster at twice the margin, share of metrics |\n|---|---|---|---|---|---|"
+         of the family misses | faster at twice the margin, share of metrics |\n\
+         |---|---|---|---|---|---|"
     )?;
     let mut broken = Vec::new();
     // 5 % and three standard errors.
@@ -155,7 +156,8 @@ fn at_the_margin(out: &mut impl Write) -> io::Result<Vec<String>> {
             let FamilyRates { faster, equivalent, missed, .. } = rates;
             writeln!(
                 out,
-                "| {blocks} | {correlation} | {faster:.1} | {equivalent:.1} | {missed:.1} | {twice:.0} |"
+                "| {blocks} | {correlation} | {faster:.1} | {equivalent:.1} | {missed:.1} \
+                 | {twice:.0} |"
             )?;
             if faster.max(equivalent).max(missed) > limit {
                 broken.push(format!("{rates:?}: {it:?}"));

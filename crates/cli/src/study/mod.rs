@@ -149,8 +149,10 @@ pub(crate) fn carry_out(
     Ok(Progressed::Done)
 }
 
-/// Whether a finished run keeps `step` from being made in this boot. Boots differ: blocks that share
-/// one are not independent. An arm that takes a reboot cannot have come without one.
+/// Whether a finished run keeps `step` from being made in this boot.
+///
+/// Boots differ: blocks that share one are not independent. An arm that takes a reboot cannot have
+/// come without one.
 fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&str>) -> bool {
     let other_block = run.step.block != step.block;
     let other_stay = !run.step.shares_stay_with(step);

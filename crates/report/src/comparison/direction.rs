@@ -7,7 +7,7 @@ use drivelab_stats::Better;
 
 use Better::{Less, More};
 
-/// Names that words do not explain: what `iostat`, `sar`, fio, wrk and bonnie++ call things. `None`:
+/// Names that words do not explain: what iostat, sar, fio, wrk and bonnie++ call things. `None`:
 /// known, but neither direction is better as such.
 const NAMES: &[(&str, Option<Better>)] = &[
     ("r/s", Some(More)),

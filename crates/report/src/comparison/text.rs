@@ -104,7 +104,7 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<(String, Style)>
 
 /// A single run of each has none.
 fn has_intervals(result: &CompareResult) -> bool {
-    result.blocks.len() > 1
+    result.primary().adjusted.comparison.n > 1
 }
 
 /// The labels; that there was one run is said of all at once.
@@ -150,7 +150,7 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
         "ratios above 1 are better than `{}`{intervals}; n = {} block(s), {} is what matters, seed \
          {}; {}.{details}",
         result.arms[0],
-        result.blocks.len(),
+        result.primary().adjusted.comparison.n,
         figures::percent(result.mei),
         result.seed,
         result.together.words(),

@@ -20,7 +20,7 @@ fn answer(result: &CompareResult) -> Sentence {
     let outcome = result.primary();
     let series = &result.series[outcome.series];
     let verdict = outcome.verdict();
-    let lead = match result.blocks.len() {
+    let lead = match outcome.adjusted.comparison.n {
         1 => "Nothing can be concluded from one run each",
         _ => lead(verdict, false),
     };

@@ -92,3 +92,18 @@ pub(crate) fn lead(verdict: Verdict, asked: bool) -> &'static str {
         (Verdict::Inconclusive, _) => "Nothing can be concluded yet",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::more;
+
+    #[test]
+    fn what_would_settle_it_is_more_runs_only_where_somebody_makes_them() {
+        let check = |runs, n, words: &str| assert!(more(runs, n).contains(words), "{runs} {n}");
+        check(6, 1, "at least 6 runs of each are needed");
+        check(69, 20, "about 69 runs of each would settle it");
+        check(319, 40, "about 319 runs of each would settle it: more runs will not help");
+        check(101, 3, "make each run longer or use a quieter machine");
+        assert!(!more(100, 40).contains("will not help"));
+    }
+}

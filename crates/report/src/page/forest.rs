@@ -39,7 +39,8 @@ pub(super) fn ratios(result: &StudyResult) -> String {
         "How much better",
         &format!(
             "Each arm against <code>{}</code>: the ratio of the headline metric with its \
-             own 95&nbsp;% interval. In the grey band ({} either way) a difference would not matter.",
+             own 95&nbsp;% interval. In the grey band ({} either way) a difference would not \
+             matter.",
             escape(&result.arms[0].name),
             super::html::inline(&figures::percent(result.mei))
         ),

@@ -213,7 +213,8 @@ fn reproduce(result: &StudyResult) -> String {
          Seed {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}\
          </code>, declared before looking; the smallest effect that matters is {}. Ratios are of \
          geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
-         interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n</section>\n</main>\n",
+         interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n\
+         </section>\n</main>\n",
         escape(&result.reproduce),
         result.seed,
         result.used.len(),

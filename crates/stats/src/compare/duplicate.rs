@@ -15,8 +15,8 @@ type Key = Vec<(u64, u64)>;
 /// Three signs tell copies from honest ties. If all blocks are the same, they are one run: nothing
 /// in them says how runs vary. If blocks repeat though in some metric no value ever repeats alone,
 /// its unit is fine enough that repeated blocks cannot be chance. A coarse unit repeats single
-/// values all the time; but if each of six or more blocks occurs a multiple of g > 1 times, the data
-/// are g copies of a smaller set. All else is left alone.
+/// values all the time; but if each of six or more blocks occurs a multiple of g > 1 times, the
+/// data are g copies of a smaller set. All else is left alone.
 pub(crate) fn without_copies(metrics: &[&[Pair]]) -> Vec<usize> {
     let keys = keys(metrics);
     let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();

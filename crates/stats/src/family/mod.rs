@@ -117,8 +117,8 @@ pub fn compare_family(members: &[Member]) -> Result<Family, FamilyError> {
 
 /// The members without copies of blocks.
 ///
-/// Members with equal numbers of blocks share their blocks: such a block is a copy only if it is one
-/// in every metric. A metric that never varies makes no copies of runs.
+/// Members with equal numbers of blocks share their blocks: such a block is a copy only if it is
+/// one in every metric. A metric that never varies makes no copies of runs.
 fn without_copies(members: &[Member]) -> Vec<Member> {
     let mut kept: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for member in members {

@@ -42,8 +42,8 @@ pub fn simultaneous(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Critical {
     let blocks = rows.first().map_or(0, Vec::len);
     assert!(rows.iter().all(|r| r.len() == blocks), "metrics of one family share their blocks");
     // Few blocks or values in coarse steps have few different flips, and may have no finite value.
-    // At half the level the limit rarely cuts off an estimate that is large by chance: always taking
-    // the smaller of two right values would be wrong a little too often.
+    // At half the level the limit rarely cuts off an estimate that is large by chance: always
+    // taking the smaller of two right values would be wrong a little too often.
     let limit = Critical::bonferroni(blocks, rows.len().max(1), 0.5 * alpha);
     let residuals: Vec<Vec<f64>> = rows.iter().filter_map(|row| residuals(row)).collect();
     if blocks < 2 || residuals.is_empty() {
