@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use drivelab_core::Conduct;
 use drivelab_core::record::{RunRecord, Stamp};
@@ -12,6 +11,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 
 use super::file::Arm;
+use super::shell::{self, Patience};
 use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
@@ -115,15 +115,14 @@ impl Hardware {
         Ok(self)
     }
 
-    fn shell(command: &str, arm: &str) -> Result<(), Failure> {
-        let output = Command::new("sh").args(["-c", command]).output()?;
-        if output.status.success() {
+    fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Failure> {
+        let ended = shell::run(command, patience)?;
+        if ended.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let message = format!("the command of arm `{arm}` failed ({}): {command}", output.status);
+        let message = format!("the command of arm `{arm}` failed ({}): {command}", ended.status);
         let failure = Failure::cannot_here(anyhow::anyhow!(message));
-        Err(match said.trim() {
+        Err(match ended.said.as_str() {
             "" => failure,
             said => failure.hint(format!("it said: {said}")),
         })
@@ -132,7 +131,7 @@ impl Hardware {
     /// Whether the arm's own check, where it has one, says that it is in place.
     fn checked(arm: &Arm) -> Result<Option<bool>, Failure> {
         let Some(check) = &arm.check else { return Ok(None) };
-        Ok(Some(Command::new("sh").args(["-c", check]).output()?.status.success()))
+        Ok(Some(shell::run(check, Patience::UntilInterrupted)?.status.success()))
     }
 
     /// An arm that the user puts in place: by its own check, by word given, or by asking.
@@ -188,7 +187,7 @@ impl Bench for Hardware {
         let switched = arm.apply.is_some() || arm.revert.is_some();
         self.shield = switched.then(interrupt::shield);
         if let Some(apply) = &arm.apply {
-            Self::shell(apply, &arm.name)?;
+            Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
         }
         if Self::checked(arm)? == Some(false) {
             let message = format!(
@@ -209,7 +208,8 @@ impl Bench for Hardware {
 
     fn leave(&mut self, place: usize) -> Result<(), Failure> {
         let arm = &self.arms[place];
-        let left = arm.revert.as_ref().map_or(Ok(()), |revert| Self::shell(revert, &arm.name));
+        let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
+        let left = arm.revert.as_deref().map_or(Ok(()), to_the_end);
         self.shield = None;
         left
     }

@@ -10,6 +10,7 @@ mod metrics;
 mod out;
 mod repeat;
 mod risk;
+mod shell;
 mod simulate;
 
 use std::path::Path;
