@@ -47,7 +47,7 @@ fn taken(file: &File, lock: fn(&File) -> Result<(), TryLockError>) -> Result<(),
     Err(Held { by })
 }
 
-/// Whether it is more than a process whose end is not complete: the kernel lets go of the files of a killed one's ring some
+/// Whether the process has not ended: the kernel lets go of the files of a killed one's ring some
 /// milliseconds after it is gone.
 fn is_running(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
