@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::users;
 
-/// How often a lock is asked for whose holder ends at this moment, or cannot be seen.
-const LOOKS: u32 = 50;
+/// How often a lock is asked for that its holder may give up at this moment: it ends, or has just
+/// laid the file out.
+const LOOKS: u32 = 25;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Another process holds a lock that stands against ours.
@@ -31,6 +32,7 @@ pub(crate) fn alone(file: &File) -> Result<(), Held> {
 }
 
 fn taken(file: &File, lock: fn(&File) -> Result<(), TryLockError>) -> Result<(), Held> {
+    let mut by = None;
     for _ in 0..LOOKS {
         match lock(file) {
             Err(TryLockError::WouldBlock) => {}
@@ -38,15 +40,14 @@ fn taken(file: &File, lock: fn(&File) -> Result<(), TryLockError>) -> Result<(),
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
         }
         let holder = file.metadata().ok().and_then(|meta| holder(&meta));
-        if let Some(process) = holder.filter(|process| is_running(process)) {
-            return Err(Held { by: Some(users::named(&process)) });
-        }
+        let running = holder.filter(|process| is_running(process));
+        by = running.map(|process| users::named(&process));
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    Err(Held { by: None })
+    Err(Held { by })
 }
 
-/// A process whose end is not complete: the kernel lets go of the files of a killed one's ring some
+/// Whether the process has not ended: the kernel lets go of the files of a killed one's ring some
 /// milliseconds after it is gone.
 fn is_running(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -119,7 +120,12 @@ mod tests {
         let one = open();
         alone(&one).unwrap();
         assert!(share(&open()).is_err());
-        drop(one);
+        // One who gives it up meanwhile is waited for.
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| share(&open()).is_ok());
+            drop(one);
+            assert!(waits.join().unwrap());
+        });
         alone(&open()).unwrap();
     }
 }

@@ -142,6 +142,8 @@ impl Unfinished {
             Err(error) => return Err(system(error.into())),
         }
         self.keep = true;
+        // Whoever opens it by its name shares it from now on.
+        let _ = self.file.unlock();
         // A file whose name is lost with the power is lost.
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
