@@ -24,8 +24,6 @@ pub(super) struct Memory {
     unfunded: bool,
     /// Something may have been given back since it was last shared out.
     returned: bool,
-    /// Where the next round of loans begins, so that none is always the last.
-    begins: usize,
 }
 
 impl Memory {
@@ -101,19 +99,19 @@ impl<B: Backend> Server<B> {
             return None;
         }
         self.memory.unfunded = false;
-        let count = self.clients.len().max(1);
-        self.memory.begins = (self.memory.begins + 1) % count;
         let mut free = self.free_memory();
-        for step in 0..self.clients.len() {
-            let place = (self.memory.begins + step) % count;
-            let Some(session) = self.clients[place].as_mut().and_then(session) else { continue };
+        let clients = self.clients.iter_mut().enumerate();
+        let sessions =
+            clients.filter_map(|(place, client)| Some((place, session(client.as_mut()?)?)));
+        let mut waiting: Vec<_> = sessions.filter(|(_, session)| session.shortage() > 0).collect();
+        // The smallest first: as many as there is memory for go on, and who asks for little does
+        // not queue behind those who ask for as much as they can.
+        waiting.sort_by_key(|(_, session)| session.shortage());
+        for (place, session) in waiting {
             let short = session.shortage();
-            if short == 0 {
-                continue;
-            }
             if short > free {
                 self.memory.unfunded = true;
-                continue;
+                break;
             }
             free -= short;
             session.lend(short);
