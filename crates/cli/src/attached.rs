@@ -55,6 +55,11 @@ fn of_inspection(found: &Inspection, path: &Path) -> Attached {
     if !options.is_empty() {
         attached.machine.insert("kernel_options".into(), options.join(" ").into());
     }
+    let silent = found.problems.iter().filter(|problem| problem.is_silence());
+    let silent: Vec<&str> = silent.map(|problem| problem.path.as_str()).collect();
+    if !silent.is_empty() {
+        attached.machine.insert("unanswered".into(), silent.join(" ").into());
+    }
     // Only the file system that the file is on; others on the same disk are no part of the run.
     let mounts = found.devices.first().into_iter().flat_map(Device::all_mounts);
     let above = mounts.filter(|mount| path.starts_with(&mount.point));
