@@ -67,6 +67,11 @@ fn of_inspection(found: &Inspection) -> Attached {
     if !options.is_empty() {
         attached.machine.insert("kernel_options".into(), options.join(" ").into());
     }
+    let silent = found.problems.iter().filter(|problem| problem.is_silence());
+    let silent: Vec<&str> = silent.map(|problem| problem.path.as_str()).collect();
+    if !silent.is_empty() {
+        attached.machine.insert("unanswered".into(), silent.join(" ").into());
+    }
     attached.devices = found.devices.iter().map(of_device).collect();
     attached
 }

@@ -47,6 +47,13 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    /// Whether the file did not answer in time.
+    pub fn is_silence(&self) -> bool {
+        self.message.starts_with(watchdog::SILENCE)
+    }
+}
+
 /// A tree of attributes, read-only.
 #[derive(Debug)]
 pub struct Root {

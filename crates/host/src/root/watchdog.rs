@@ -160,9 +160,12 @@ impl Reader {
     }
 }
 
+/// How a problem begins that is a file's silence.
+pub(super) const SILENCE: &str = "did not answer within";
+
 /// How the deadline is said.
 pub(super) fn silence(deadline: Duration) -> String {
-    format!("did not answer within {} s", deadline.as_secs_f32())
+    format!("{SILENCE} {} s", deadline.as_secs_f32())
 }
 
 #[cfg(test)]
@@ -216,6 +219,7 @@ mod tests {
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].path, "sys/block/sda/model");
         assert_eq!(problems[0].message, "did not answer within 0.04 s");
+        assert!(problems[0].is_silence());
         assert_eq!(tries.load(Ordering::Relaxed), 2);
         // What was silent once is not waited for again.
         reader.read(look).unwrap();
