@@ -48,10 +48,10 @@ fn run(arguments: Arguments) -> Outcome {
     let outcome = commands::run(arguments.command, ui).or_else(Exit::unless_pipe_closed);
     // From here on the exit code is that of the verb.
     std::mem::forget(interrupt::shield());
-    outcome.map_err(|failure| match interrupt::requested() {
+    outcome.map_err(|failure| {
         // What a verb that was interrupted could not do, it was not let do.
-        true => Failure { exit: Exit::Interrupted, ..failure },
-        false => failure,
+        let exit = if interrupt::requested() { Exit::Interrupted } else { failure.exit };
+        Failure { exit, ..failure }
     })
 }
 

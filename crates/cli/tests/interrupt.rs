@@ -262,10 +262,11 @@ fn end(child: Child, signal: &str) -> Said {
     assert!(kill(signal));
     let (tell, told) = mpsc::channel();
     thread::spawn(move || tell.send(child.wait_with_output().unwrap()));
-    told.recv_timeout(LIMIT).map(said).unwrap_or_else(|_| {
-        kill("KILL");
-        panic!("one SIG{signal} did not end it: {:?}", told.recv().map(said));
-    })
+    if let Ok(output) = told.recv_timeout(LIMIT) {
+        return said(output);
+    }
+    kill("KILL");
+    panic!("one SIG{signal} did not end it: {:?}", told.recv().map(said));
 }
 
 #[test]

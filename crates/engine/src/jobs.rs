@@ -189,7 +189,7 @@ fn one(
         memory_align: jobs.opened.memory_align,
         reads: workload.rw.reads(),
         writes: workload.rw.sends(),
-        discards: jobs.opened.discards,
+        trim: jobs.opened.trim,
         flush_data_only: workload.fdatasync,
         seed,
         books,

@@ -9,6 +9,7 @@ use drivelab_core::workload::{Workload, WorkloadError};
 use drivelab_core::{Conduct, Polling};
 
 use crate::conditions::{self, Counters};
+use crate::file::Trim;
 use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngine, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
@@ -259,7 +260,7 @@ impl<'a> Ready<'a> {
             workload,
             size: workload.size.map(|size| Bytes::new(plan.last_offset() + size.get())),
             direct: plan.direct,
-            keep_cache: plan.conduct.keep_cache,
+            conduct: plan.conduct,
             polled: plan.polling.completions,
             allow_overwrite: plan.allow_overwrite,
             writers: if plan.verify_state.is_some() { Writers::One } else { Writers::Several },
@@ -278,7 +279,8 @@ impl<'a> Ready<'a> {
         } else {
             ioengine
         };
-        let discards = workload.rw.trims() && opened.discards && ioengine == IoEngine::IoUring;
+        let discards = workload.rw.trims() && opened.trim == Trim::Discard;
+        let discards = discards && ioengine == IoEngine::IoUring;
         let (ioengine, fallback) = if discards && !uring::ring_discards(&opened.file) {
             ioengine::without_discards(plan.ioengine, workload.pace)?
         } else {

@@ -107,7 +107,7 @@ fn job(scratch: &scratch::Scratch) -> FileJob {
         memory_align: 4096,
         reads: true,
         writes: true,
-        discards: false,
+        trim: drivelab_engine::file::Trim::Punch,
         flush_data_only: true,
         seed: 1,
         books: None,

@@ -44,14 +44,23 @@ pub struct FileJob {
     pub reads: bool,
     /// Whether it writes.
     pub writes: bool,
-    /// A trim discards blocks, as of a block device; of a file it punches a hole.
-    pub discards: bool,
+    /// What a trim of it is.
+    pub trim: Trim,
     /// A flush leaves the file system's notes of the file alone (`fdatasync`).
     pub flush_data_only: bool,
     /// Seed of what it writes.
     pub seed: u64,
     /// The account of a verified run.
     pub books: Option<Books>,
+}
+
+/// What becomes of blocks that are trimmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trim {
+    /// A file gets a hole.
+    Punch,
+    /// A block device is told that nobody needs them (TRIM, UNMAP, Deallocate).
+    Discard,
 }
 
 /// Refuses what can never succeed, before any system is asked.

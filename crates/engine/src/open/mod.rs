@@ -20,10 +20,12 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use drivelab_core::Conduct;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use rustix::fs::{Advice, OFlags};
 
+use crate::file::Trim;
 use crate::guard::{self, GuardError};
 use crate::load::Control;
 
@@ -35,8 +37,7 @@ pub(crate) struct Ask<'a> {
     /// Size of the file to make where there is none.
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
-    /// What the page cache holds of it stays there.
-    pub(crate) keep_cache: bool,
+    pub(crate) conduct: Conduct,
     /// Completions are to be looked for.
     pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
@@ -66,8 +67,8 @@ pub(crate) struct Opened {
     pub(crate) holes: Bytes,
     /// Made by this run.
     pub(crate) laid_out: bool,
-    /// Its trims are discards: a block device.
-    pub(crate) discards: bool,
+    /// How it is trimmed.
+    pub(crate) trim: Trim,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
     /// The number of the disk that it is or lies on; of a partition that of the whole disk.
@@ -103,7 +104,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
     let memory_align = if ask.direct {
         set_direct(ask, &file, file_system)?
     } else {
-        if !ask.keep_cache {
+        if !ask.conduct.keep_cache {
             // As fio does: begin without what the page cache holds of it. It is advice only.
             let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
         }
@@ -125,7 +126,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         file_system,
         holes,
         laid_out,
-        discards: device,
+        trim: if device { Trim::Discard } else { Trim::Punch },
         stand_in: disk.and_then(|(_, stand_in)| stand_in),
         device: number,
     })
@@ -148,7 +149,7 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
         file_system: FileSystem::NONE,
         holes: Bytes::ZERO,
         laid_out: false,
-        discards: false,
+        trim: Trim::Punch,
         stand_in: Some("the null target, which answers at once".into()),
         device: None,
     })
@@ -287,7 +288,7 @@ mod tests {
             workload: &WorkloadOptions::default().check().unwrap(),
             size: None,
             direct: false,
-            keep_cache,
+            conduct: Conduct { keep_cache, ..Conduct::default() },
             polled: false,
             allow_overwrite: false,
             allow_destructive: &[],

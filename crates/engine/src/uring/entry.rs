@@ -7,6 +7,7 @@ use io_uring::squeue::Entry;
 use io_uring::types::{Fixed, FsyncFlags};
 
 use super::{Ring, discard};
+use crate::file::Trim;
 
 /// The one registered file.
 const FILE: Fixed = Fixed(0);
@@ -39,7 +40,9 @@ impl Ring {
                 let flags = if data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
                 self.push(slot, Fsync::new(FILE).flags(flags).build());
             }
-            Op::Trim if self.job.discards => self.push(slot, discard::entry(FILE, offset, bytes)),
+            Op::Trim if self.job.trim == Trim::Discard => {
+                self.push(slot, discard::entry(FILE, offset, bytes));
+            }
             Op::Trim => {
                 let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
                 self.push(slot, Fallocate::new(FILE, bytes).offset(offset).mode(punch).build());

@@ -155,7 +155,7 @@ fn job(file: File, iodepth: u32) -> FileJob {
         memory_align: 4096,
         reads: true,
         writes: true,
-        discards: false,
+        trim: drivelab_engine::file::Trim::Punch,
         flush_data_only: true,
         seed: 1,
         books: None,
