@@ -263,34 +263,33 @@ fn names_nothing(kind: ErrorKind) -> bool {
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
 fn failure(error: RunError) -> Failure {
     let hint = error.hint();
-    let failure =
-        match &error {
-            RunError::Setup { .. }
-            | RunError::Memory { .. }
-            | RunError::IoEngine(
-                IoEngineError::NoRing { .. }
-                | IoEngineError::NoDiscards { .. }
-                | IoEngineError::OneAtATime { source: Some(_), .. },
+    let failure = match &error {
+        RunError::Setup { .. }
+        | RunError::Memory { .. }
+        | RunError::IoEngine(
+            IoEngineError::NoRing { .. }
+            | IoEngineError::NoDiscards { .. }
+            | IoEngineError::OneAtATime { source: Some(_), .. },
+        )
+        | RunError::Load(LoadError::Target(_))
+        | RunError::Open(
+            OpenError::System { .. }
+            | OpenError::Layout(
+                LayoutError::Full { .. } | LayoutError::Stopped { .. } | LayoutError::System { .. },
             )
-            | RunError::Load(LoadError::Target(_))
-            | RunError::Open(
-                OpenError::System { .. }
-                | OpenError::Layout(
-                    LayoutError::Full { .. }
-                    | LayoutError::Stopped { .. }
-                    | LayoutError::System { .. },
-                )
-                | OpenError::Guard(GuardError::ReadOnly { .. } | GuardError::Unknown { .. })
-                | OpenError::NoDirect { .. }
-                | OpenError::NoPolling { .. }
-                | OpenError::NoDiscard { .. },
-            ) => Failure::cannot_here(error),
-            // Its name may be wrong; a full disk is the machine's.
-            RunError::Verify(
-                StateError::System { source, .. } | StateError::Target { source, .. },
-            ) if !names_nothing(source.kind()) => Failure::cannot_here(error),
-            _ => Failure::bad_request(error),
-        };
+            | OpenError::Guard(GuardError::ReadOnly { .. } | GuardError::Unknown { .. })
+            | OpenError::NoDirect { .. }
+            | OpenError::NoPolling { .. }
+            | OpenError::NoDiscard { .. },
+        ) => Failure::cannot_here(error),
+        // Its name may be wrong; a full disk is the machine's.
+        RunError::Verify(StateError::System { source, .. } | StateError::Target { source, .. })
+            if !names_nothing(source.kind()) =>
+        {
+            Failure::cannot_here(error)
+        }
+        _ => Failure::bad_request(error),
+    };
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,

@@ -291,6 +291,7 @@ mod tests {
             conduct: Conduct { keep_cache, ..Conduct::default() },
             polled: false,
             allow_overwrite: false,
+            writers: Writers::Several,
             allow_destructive: &[],
             seed: 1,
         };

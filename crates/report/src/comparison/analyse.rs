@@ -9,7 +9,9 @@ use super::{ArmRuns, Figure, Input, Source};
 use crate::attachment;
 use crate::foreign::{Label, Remark};
 use crate::metric;
-use crate::outcome::{JudgeError, Question, Rules, Series, Together, geometric_mean, judge, withhold};
+use crate::outcome::{
+    JudgeError, Question, Rules, Series, Together, geometric_mean, judge, withhold,
+};
 use crate::suggest;
 
 /// What is decided before looking.

@@ -243,7 +243,8 @@ impl Begun {
         // Blocks shared boots then: their runs must not pass for independent ones.
         if kept.is_plain() && old.design == Design::Grouped {
             let (old, new) = (&kept.schema, &header.schema);
-            let what = format!("another plan (`{old}`, now `{new}`) by another version of drivelab");
+            let what =
+                format!("another plan (`{old}`, now `{new}`) by another version of drivelab");
             return refuse(&self.folder, &what);
         }
         if (old.design, old.blocks, old.steps.len()) != (new.design, new.blocks, new.steps.len()) {
