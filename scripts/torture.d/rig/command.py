@@ -32,8 +32,8 @@ def arguments(names: list[str]) -> argparse.Namespace:
     size.add_argument("--share", type=Fraction, help="this share of the counts: 1/100")
     parser.add_argument("--seed", type=int, help="governs what is random; drawn and printed else")
     parser.add_argument("--case", type=int, help="one case of an attack again")
-    parser.add_argument("--drivelab", type=Path, help="the program; $DRIVELAB, or the release build")
-    parser.add_argument("--table", type=Path, help="write the table between the markers of this page")
+    parser.add_argument("--drivelab", type=Path, help="else $DRIVELAB, or the release build")
+    parser.add_argument("--table", type=Path, help="write the table into this page")
     parser.add_argument("--list", action="store_true", help="say which attacks there are")
     asked = parser.parse_args()
     unknown = [name for name in asked.attack if name not in names]
