@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+import traceback
 from fractions import Fraction
 from pathlib import Path
 
@@ -77,6 +78,8 @@ def endure(bench: Bench, attack: Attack, only: int | None) -> Tally | None:
     except LeftOut as reason:
         print(f"LEFT OUT: {attack.name}: {reason}", flush=True)
         return None
+    except Exception:  # an attack that cannot be made shows nothing, the others do
+        tally.violate(0, f"the rig failed:\n{traceback.format_exc(limit=-4)}")
     print("| " + " | ".join(table.cells(tally)) + f" |  {time.monotonic() - began:.0f} s")
     for note in tally.notes:
         print(f"   {note}")

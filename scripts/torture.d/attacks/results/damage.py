@@ -119,6 +119,7 @@ class Flips(Attack):
         line = reference[name][:place].count(b"\n") + 1
         what = f"bit flipped in {name}, byte {place}, line {line}"
         resume(bench, tally, case, subject, folder, intact, what)
+        shutil.rmtree(folder)
 
 
 class Written:
@@ -188,6 +189,7 @@ class Damage(Attack):
         (out / subject.journal).write_bytes(b"".join(lines))
         intact = untouched(reference[subject.journal], b"".join(lines))
         resume(bench, tally, case, subject, folder, intact, what)
+        shutil.rmtree(folder)
 
     @staticmethod
     def _hurt(lines: list[bytes], heads: int, draw: random.Random) -> str:
