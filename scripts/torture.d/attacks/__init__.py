@@ -17,4 +17,10 @@ from .results.kills import Kills
 from .results.locks import Locks
 from .results.study_cuts import StudyCuts
 
-ATTACKS: list[Attack] = [Kills(), KillPoints(), Flips(), Damage(), Locks(), Cuts(), StudyCuts(), NbdLoad(), NbdHostile(), Descriptors(), Control(), Fuse(), FuseKilled(), FullDisks(), CommandLines()]
+ATTACKS: list[Attack] = [
+    Kills(), KillPoints(), Flips(), Damage(), Locks(),
+    Cuts(), StudyCuts(),
+    NbdLoad(), NbdHostile(), Descriptors(), Control(),
+    Fuse(), FuseKilled(),
+    FullDisks(), CommandLines(),
+]

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+import traceback
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,8 +33,8 @@ def arguments(names: list[str]) -> argparse.Namespace:
     size.add_argument("--share", type=Fraction, help="this share of the counts: 1/100")
     parser.add_argument("--seed", type=int, help="governs what is random; drawn and printed else")
     parser.add_argument("--case", type=int, help="one case of an attack again")
-    parser.add_argument("--drivelab", type=Path, help="the program; $DRIVELAB, or the release build")
-    parser.add_argument("--table", type=Path, help="write the table between the markers of this page")
+    parser.add_argument("--drivelab", type=Path, help="else $DRIVELAB, or the release build")
+    parser.add_argument("--table", type=Path, help="write the table into this page")
     parser.add_argument("--list", action="store_true", help="say which attacks there are")
     asked = parser.parse_args()
     unknown = [name for name in asked.attack if name not in names]
@@ -77,6 +78,8 @@ def endure(bench: Bench, attack: Attack, only: int | None) -> Tally | None:
     except LeftOut as reason:
         print(f"LEFT OUT: {attack.name}: {reason}", flush=True)
         return None
+    except Exception:  # an attack that cannot be made shows nothing, the others do
+        tally.violate(0, f"the rig failed:\n{traceback.format_exc(limit=-4)}")
     print("| " + " | ".join(table.cells(tally)) + f" |  {time.monotonic() - began:.0f} s")
     for note in tally.notes:
         print(f"   {note}")

@@ -40,7 +40,7 @@ class Ended:
 
     def panicked(self) -> bool:
         """Whether it died of a bug: a panic, an abort, a segmentation fault."""
-        words = (b"panicked at", b"stack backtrace", b"this is a bug in drivelab", b"RUST_BACKTRACE")
+        words = (b"panicked at", b"stack backtrace", b"a bug in drivelab", b"RUST_BACKTRACE")
         fatal = {-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGILL, 70, 101}
         return self.code in fatal or any(word in self.err for word in words)
 
@@ -54,9 +54,9 @@ class Ended:
 class Watch:
     """What a program may take before the rig ends it, and when the rig kills it regardless."""
 
-    seconds: float = 60.0
+    seconds: float = 60.0  # from when it is waited for
     rss_bytes: int = 4 << 30
-    kill_after: float | None = None
+    kill_after: float | None = None  # from its start
     kill_when: Callable[[int], bool] | None = None
 
 
@@ -116,13 +116,13 @@ class Running:
         self.out.close()
         self.err.close()
 
-    def _must_end(self, watch: Watch) -> str:
+    def _must_end(self, watch: Watch, limit: float) -> str:
         elapsed = time.monotonic() - self.began
         if watch.kill_after is not None and elapsed >= watch.kill_after:
             return "killed"
         if watch.kill_when is not None and watch.kill_when(self.pid):
             return "killed"
-        if elapsed >= watch.seconds:
+        if time.monotonic() >= limit:
             return "time"
         self.rss_bytes = max(self.rss_bytes, rss_peak(self.pid))
         if self.rss_bytes > watch.rss_bytes:
@@ -133,9 +133,9 @@ class Running:
 
     def wait(self, watch: Watch) -> Ended:
         """Waits for its end, and brings it about where `watch` says so."""
-        pause = 0.0005
+        pause, limit = 0.0005, time.monotonic() + watch.seconds
         while self.poll() is None:
-            why = self._must_end(watch)
+            why = self._must_end(watch, limit)
             if why:
                 self.kill()
                 _, status, usage = os.wait4(self.pid, 0)

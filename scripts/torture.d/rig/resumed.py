@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from .attack import Tally
@@ -25,6 +26,8 @@ def check(bench: Bench, tally: Tally, case: int, subject: Subject, folder: Path,
                    "runs are gone or were measured again")
     reference, _ = subject.reference(bench)
     compare(tally, case, subject, contents(out), reference, what)
+    if subject.out == "out":  # else it is a mount, which the attack takes away
+        shutil.rmtree(folder, ignore_errors=True)
     return ended
 
 

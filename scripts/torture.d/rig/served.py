@@ -56,7 +56,8 @@ class Served:
                 raise Refused("not there after 20 s")
             time.sleep(0.01)
 
-    def ask(self, method: str, path: str, body: Any = None, seconds: float = 30.0) -> tuple[int, Any]:
+    def ask(self, method: str, path: str, body: Any = None,
+            seconds: float = 30.0) -> tuple[int, Any]:
         """Asks the control API: status and document."""
         text = b"" if body is None else json.dumps(body).encode()
         head = (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text)}\r\n"

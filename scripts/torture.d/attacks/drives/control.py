@@ -14,7 +14,8 @@ from rig.served import Served, say
 
 from .good_client import GoodClient
 
-FAULTS = ['{"kind": "gravity"}', '{"kind": 7}', '{"kind": "slow"}', '{"kind": "slow", "factor": -1}',
+FAULTS = ['{"kind": "gravity"}', '{"kind": 7}', '{"kind": "slow"}',
+          '{"kind": "slow", "factor": -1}',
           '{"kind": "slow", "factor": 1e400}', '{"kind": "torn", "range": [9, 1]}',
           '{"kind": "stall", "duration_ms": -5}', '{"kind": "read-error", "probability": 2}',
           '{"kind": "read-error", "range": [0]}', '{"kind": "stall", "op": "dance"}',
@@ -23,7 +24,8 @@ FAULTS = ['{"kind": "gravity"}', '{"kind": 7}', '{"kind": "slow"}', '{"kind": "s
 CUTS = ['{"when": "later"}', '{"when": {"writes": -1}}', '{"when": {"random_ms": [5, 1]}}',
         '{"when": {"random_ms": [5]}}', '{"when": 7}', '{"when": {"writes": 1e99}}',
         '{"when": "now", "seed": -1}', '{"when": "now", "more": 1}', "[]", "7", "{", "x" * 60_000]
-LINES = ["GET / HTTP/1.1", "GET /stats HTTP/9.9", "PUT /stats HTTP/1.1", "DELETE /faults/0 HTTP/1.1",
+LINES = ["GET / HTTP/1.1", "GET /stats HTTP/9.9", "PUT /stats HTTP/1.1",
+         "DELETE /faults/0 HTTP/1.1",
          "DELETE /faults/99999999999999999999 HTTP/1.1", "DELETE /faults/-1 HTTP/1.1",
          "GET /../../etc/passwd HTTP/1.1", "GET " + "/a" * 20_000 + " HTTP/1.1", "GET", "",
          "POST /faults", "\0\0\0\0", "GET /stats\0 HTTP/1.1", "TRACE /stats HTTP/1.1",

@@ -195,8 +195,8 @@ class Cuts(Attack):
             tally.lose(case, judged.lost, f"{profile.name}: {judged.lost} promised sectors lost: "
                        f"{judged.examples[0]}")
         if judged.illegal or torn:
-            tally.violate(case, f"{profile.name}: {judged.illegal} illegal sectors, {torn} physical "
-                          f"ones torn: {judged.examples[:1]}")
+            tally.violate(case, f"{profile.name}: {judged.illegal} illegal sectors, {torn} "
+                          f"physical ones torn: {judged.examples[:1]}")
         return after
 
     @staticmethod

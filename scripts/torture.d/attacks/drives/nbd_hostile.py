@@ -27,7 +27,7 @@ class NbdHostile(Attack):
     name = "nbd-hostile"
     title = "hostile NBD clients, a good one beside them"
     cases = 2000
-    seconds = 150.0
+    seconds = 60.0
     least = 60
 
     def prepare(self, bench: Bench, tally: Tally) -> None:

@@ -9,7 +9,6 @@ import shutil
 import signal
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from rig.attack import Attack, Tally
 from rig.bench import Bench, is_root, tool
@@ -32,7 +31,8 @@ OPTION = re.compile(r"^\s+(?:-\w, )?(--[a-z][\w-]*)(.*)$")
 RIGHT = {
     "study": ["study FILE:study --blocks 1 --out o", "study ahci-or-ide --blocks 1 --out o",
               "study measured.toml --blocks 1 --target laid --size 64k --out o"],
-    "run": ["run laid --size 64k --runtime 50ms --direct 0", "run drive:generic-10k --runtime 100ms",
+    "run": ["run laid --size 64k --runtime 50ms --direct 0",
+            "run drive:generic-10k --runtime 100ms",
             "run drive:FILE:profile --runtime 100ms", "run --job FILE:job",
             "run --matrix FILE:matrix --out o",
             "run FILE:target --size 64k --runtime 50ms --direct 0"],
@@ -46,8 +46,10 @@ RIGHT = {
     "drive show": ["drive show generic-10k", "drive show FILE:profile"],
     "drive predict": ["drive predict generic-10k --runtime 1s"],
     "drive fit": ["drive fit FILE:measurements --out own.toml"],
-    "inspect": ["inspect", "inspect --root FILE:tree", "inspect --dmesg FILE:log", "inspect absent"],
-    "replay": ["replay FILE:trace --drive generic-10k", "replay FILE:trace --drive FILE:profile"],
+    "inspect": ["inspect", "inspect --root FILE:tree", "inspect --dmesg FILE:log",
+                "inspect absent"],
+    "replay": ["replay FILE:trace --drive generic-10k",
+               "replay FILE:trace --drive FILE:profile"],
     "completions": ["completions bash"],
     "man": ["man", "man --out folder"],
 }
@@ -107,7 +109,8 @@ class CommandLines(Attack):
         verb = self.verbs[case % len(self.verbs)]
         right = draw.choice(RIGHT[verb])
         words, patient = self._filled(right, draw)
-        for _ in range(draw.choice([0, 1, 1, 2]) if "FILE:" in right else draw.choice([1, 1, 2, 3])):
+        more = [0, 1, 1, 2] if "FILE:" in right else [1, 1, 2, 3]
+        for _ in range(draw.choice(more)):
             option, valued = draw.choice(self.offered[verb])
             if option in ("--ublk", "--allow-destructive"):
                 continue
@@ -138,8 +141,8 @@ class CommandLines(Attack):
         if not self.small:
             argv = ["sh", "-c", 'ulimit -f 131072; exec "$@"', "sh", *argv]
         running = bench.start(argv, self.lab)
-        ended = running.wait(Watch(1.0 if line.patient else SECONDS_MAX, 2 * RSS_BYTES_MAX)) \
-            if not line.patient else self._patiently(running)
+        ended = self._patiently(running) if line.patient else \
+            running.wait(Watch(SECONDS_MAX, 2 * RSS_BYTES_MAX))
         tally.weigh(ended)
         for what in faults(line, ended):
             tally.violate(case, f"drivelab {line.shown()}: {what}")
@@ -154,7 +157,7 @@ class CommandLines(Attack):
         while running.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         running.kill(signal.SIGINT)
-        return running.wait(Watch(SECONDS_MAX, 2 * RSS_BYTES_MAX))
+        return running.wait(Watch(SECONDS_MAX - 2.0, 2 * RSS_BYTES_MAX))
 
     def _tidy(self) -> None:
         """Takes away what a line has left, so that the next does not depend on it."""
@@ -189,7 +192,8 @@ def faults(line: Line, ended: Ended) -> list[str]:
             found.append(f"{len(ended.err)} bytes of stderr")
         if "\x1b" in ended.stderr:
             found.append("an escape sequence of the request reaches the terminal")
-    if line.words[0] == "durability" and ended.code == 0 and b"\n0 pages promised" in b"\n" + ended.out:
+    nothing = re.search(rb"^0 pages promised", ended.out, re.MULTILINE)
+    if line.words[0] == "durability" and ended.code == 0 and nothing:
         found.append("exit 0, and nothing had been promised")
     if ended.code == 0 and any(word in NONSENSE for word in line.words):
         found.append("exit 0, and it makes no sense")

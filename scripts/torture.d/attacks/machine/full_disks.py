@@ -96,7 +96,8 @@ class FullDisks(Attack):
         simulate, _, matrix = subjects(bench)
         (self.lab / "study.toml").write_text(simulate.files["study.toml"])
         (self.lab / "matrix.toml").write_text(matrix.files["matrix.toml"])
-        (self.lab / "trace").write_text("".join(f"0,{n * 512},4096,R,{n / 10}\n" for n in range(50)))
+        rows = (f"0,{number * 512},4096,R,{number / 10}\n" for number in range(50))
+        (self.lab / "trace").write_text("".join(rows))
         (self.lab / "measured.toml").write_text(
             "[drive]\ncapacity_bytes = 2_000_398_934_016\nrpm = 7200\n"
             "[random_read_qd1]\nbs = \"4k\"\nmean_ms = 17.57\n[sequential]\nread_mb_per_s = 143\n")

@@ -17,12 +17,15 @@ WORDS = ["", " ", "-", "--", "=", ",", ":", "/", "a" * 40_000, "%s%n%x", "$(id)"
          "name\nerror: forged", "\x1b[2J\x1b[31m", "null", "true", "drive:", "drive:nonsense,foo=1",
          "drive:generic-10k,tags=0", "drive:generic-10k,drives=4294967296", "unix:", "unix:/",
          "unix:" + "x" * 300, "127.0.0.1:0", "127.0.0.1:99999", "127.0.0.1:1", "[::1", "4k/101",
-         "4k/50:4k/60", "zipf:1e308", "zipf:-1", "pareto:0", "zoned:100/0", "zoned:" + "1/1:" * 5000,
+         "4k/50:4k/60", "zipf:1e308", "zipf:-1", "pareto:0", "zoned:100/0",
+         "zoned:" + "1/1:" * 5000,
          "iops:0%", "lat:1e9%", "4k-512", "512-64G", "0-0", '{"kind": "stall"}', "{" * 5000,
          '{"kind": "slow", "factor": 1e308}', '{"kind":"torn","range":[9,1]}']
 #: Files that never end, never answer, or are none. No block device, ever.
 SPECIAL = ["/dev/zero", "/dev/full", "/dev/null", "fifo", "folder", "loop", "absent",
            "absent/below", "/proc/self/environ", "sparse"]
+#: Lines that break a text.
+BROKEN = ["\0", "[", "= 3", "[[arm]]", "x" * 100_000, "\udcff"]
 KEY = re.compile(r"^([\w.-]+ ?= ?)(.*)$")
 
 JOB = """[global]
@@ -75,7 +78,7 @@ def mutated(text: str, draw: random.Random) -> str:
         elif way == 3:
             lines.insert(number, lines[number])
         elif way == 4:
-            lines.insert(number, draw.choice(["\0", "[", "= 3", "[[arm]]", "x" * 100_000, "\udcff"]))
+            lines.insert(number, draw.choice(BROKEN))
         else:
             del lines[number]
         lines = lines or [""]
@@ -96,7 +99,7 @@ def pairs(draw: random.Random) -> str:
 
 def trace(draw: random.Random) -> str:
     """A trace in the form of SPC."""
-    rows = [f"0,{number * 512},4096,{chr(82 + number % 2 * 5)},{number / 10}" for number in range(20)]
+    rows = [f"0,{number * 512},4096,{'RW'[number % 2]},{number / 10}" for number in range(20)]
     row = draw.randrange(len(rows))
     cells = rows[row].split(",")
     cells[draw.randrange(5)] = value(draw).split("\n")[0] or "0"
@@ -125,8 +128,8 @@ def bad_file(folder: Path, draw: random.Random, kind: str) -> str:
 
 
 #: Files that are too large, too deep or no text; made once.
-LARGE = ["empty", "binary", "line", "jobs.fio", "numjobs.fio", "arms.toml", "deep.json", "deep.toml",
-         "pairs.csv", "ones"]
+LARGE = ["empty", "binary", "line", "jobs.fio", "numjobs.fio", "arms.toml", "deep.json",
+         "deep.toml", "pairs.csv", "ones"]
 
 
 def large_files(folder: Path) -> None:

@@ -13,7 +13,8 @@ from rig.process import Ended, Watch
 from rig.subject import CONCLUDED, Subject, contents, subjects
 
 #: What a message calls a damage by.
-NAMED = re.compile(r"\bline \d+|damaged|checksum|corrupt|unreadable|cut short|broken", re.IGNORECASE)
+NAMED = re.compile(r"\bline \d+|damaged|checksum|corrupt|unreadable|cut short|broken",
+                   re.IGNORECASE)
 
 
 def flip(data: bytes, draw: random.Random) -> tuple[bytes, int]:
@@ -32,7 +33,7 @@ def untouched(before: bytes, after: bytes) -> list[bytes]:
 
 def resume(bench: Bench, tally: Tally, case: int, subject: Subject, folder: Path,
            intact: list[bytes], what: str) -> None:
-    """Goes on with a damaged folder: the damage is named, what is intact stays, results are right."""
+    """Goes on with a damaged folder: it is named, what is intact stays, results are right."""
     out = folder / "out"
     reference, _ = subject.reference(bench)
     before = contents(out)
@@ -118,6 +119,7 @@ class Flips(Attack):
         line = reference[name][:place].count(b"\n") + 1
         what = f"bit flipped in {name}, byte {place}, line {line}"
         resume(bench, tally, case, subject, folder, intact, what)
+        shutil.rmtree(folder)
 
 
 class Written:
@@ -141,7 +143,7 @@ class Written:
         return bench.lab(*words, str(account), cwd=self.folder)
 
     def case(self, bench: Bench, tally: Tally, case: int, name: str, draw: random.Random) -> None:
-        """Flips a bit of an account: it accuses nobody, and is named unless nothing depends on it."""
+        """Flips a bit: it accuses nobody, and is named unless nothing depends on it."""
         folder = bench.folder("account")
         account = folder / self.accounts[name].name
         right = self.look(bench, name, self.accounts[name])
@@ -187,6 +189,7 @@ class Damage(Attack):
         (out / subject.journal).write_bytes(b"".join(lines))
         intact = untouched(reference[subject.journal], b"".join(lines))
         resume(bench, tally, case, subject, folder, intact, what)
+        shutil.rmtree(folder)
 
     @staticmethod
     def _hurt(lines: list[bytes], heads: int, draw: random.Random) -> str:

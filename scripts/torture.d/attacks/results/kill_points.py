@@ -42,10 +42,15 @@ class KillPoints(Attack):
     tools = ("strace",)
 
     def prepare(self, bench: Bench, tally: Tally) -> None:
-        self.subjects = subjects(bench)
-        self.points = [self._points(bench, subject) for subject in self.subjects]
-        number = sum(map(len, self.points))
-        tally.note(f"kill-points: {number} file operations in a study of each kind and a matrix")
+        self.points = [(subject, point) for subject in subjects(bench)
+                       for point in self._points(bench, subject)]
+        bench.random(self.name, -1).shuffle(self.points)
+        tally.note(f"kill-points: {len(self.points)} file operations in a study of each kind and a "
+                   "matrix")
+
+    def scaled(self, bench: Bench) -> int:
+        cases = super().scaled(bench)
+        return max(cases, len(self.points)) if bench.share >= 1 else cases
 
     def _points(self, bench: Bench, subject: Subject) -> list[tuple[str, int]]:
         folder = bench.folder("trace")
@@ -56,14 +61,10 @@ class KillPoints(Attack):
         ended = bench.run(argv, folder, Watch(120))
         if ended.code not in CONCLUDED:
             raise LeftOut(f"strace does not run here: {ended.brief()}")
-        found = points(log)
-        bench.random(self.name, -1).shuffle(found)
-        return found
+        return points(log)
 
     def case(self, bench: Bench, tally: Tally, case: int) -> None:
-        which = case % len(self.subjects)
-        subject, all_points = self.subjects[which], self.points[which]
-        call, number = all_points[case // len(self.subjects) % len(all_points)]
+        subject, (call, number) = self.points[case % len(self.points)]
         folder = bench.folder("point")
         out = subject.lay_out(folder)
         ended = bench.run(["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e",
@@ -73,6 +74,6 @@ class KillPoints(Attack):
         printed = subject.printed(ended)
         what = f"killed at {call} {number}"
         if printed > len(lines):
-            tally.lose(case, printed - len(lines), f"{subject.name}, {what}: {printed} runs printed "
-                       f"as finished, {len(lines)} in the journal")
+            tally.lose(case, printed - len(lines), f"{subject.name}, {what}: {printed} runs "
+                       f"printed as finished, {len(lines)} in the journal")
         check(bench, tally, case, subject, folder, lines, what)

@@ -1,4 +1,4 @@
-"""Power cuts under a running study and a running matrix, whose results lie on the drive that goes."""
+"""Power cuts under a running study or matrix, whose results lie on the drive that goes."""
 
 from __future__ import annotations
 
