@@ -21,7 +21,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// A command that goes on for ever.
 struct Row {
     arguments: &'static str,
-    /// What lies in its folder; a `|` before the name makes a pipe that nobody writes.
+    /// What lies in its folder; a `|` before the name makes a pipe whose
+    /// writer keeps silent.
     files: &'static [(&'static str, &'static str)],
     /// When it is under way.
     ready: fn(&Path) -> bool,
@@ -31,7 +32,7 @@ struct Row {
 
 const ROW: Row = Row { arguments: "", files: &[], ready: |_| true, check: |_, _| () };
 
-/// A pipe that nobody writes.
+/// A pipe whose writer keeps silent.
 const PIPE: &[(&str, &str)] = &[("|pipe", "")];
 
 const MATRIX: &str = "targets = [\"data\"]\nread = [100]\nrandom = [100]\nthreads = [1]\n\
@@ -172,7 +173,7 @@ fn studies() -> Vec<Row> {
     ]
 }
 
-/// Verbs that wait for a pipe that nobody writes.
+/// Verbs that wait for a pipe whose writer keeps silent.
 fn inputs() -> Vec<Row> {
     vec![
         Row { arguments: "run --job pipe", files: PIPE, check: silent, ..ROW },
@@ -222,10 +223,15 @@ fn one_signal_ends_every_verb_and_keeps_what_was_measured() {
 
 fn try_out(row: &Row, signal: &str) {
     let folder = folder();
+    // Whoever has a pipe open for writing and says nothing keeps its readers waiting.
+    let mut silent = Vec::new();
     for (name, content) in row.files {
-        match name.strip_prefix('|') {
-            Some(pipe) => make_pipe(&folder.path().join(pipe)),
-            None => drop(file(folder.path(), name, content)),
+        if let Some(pipe) = name.strip_prefix('|') {
+            let path = folder.path().join(pipe);
+            make_pipe(&path);
+            silent.push(File::options().read(true).write(true).open(path).unwrap());
+        } else {
+            file(folder.path(), name, content);
         }
     }
     let arguments: Vec<&str> = row.arguments.split_whitespace().collect();
@@ -238,6 +244,7 @@ fn try_out(row: &Row, signal: &str) {
     let said = end(child, signal);
     assert_eq!(said.code, 130, "`{}` after SIG{signal}: {said:?}", row.arguments);
     (row.check)(folder.path(), &said);
+    drop(silent);
 }
 
 fn make_pipe(path: &Path) {

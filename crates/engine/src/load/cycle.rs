@@ -16,10 +16,12 @@ const TICK: Span = Span::from_ms(100);
 /// A run that is told to stop gives up what is not answered within this time: a command ends within
 /// two seconds of Ctrl-C, and the figures are printed in them, too.
 const PATIENCE: Span = Span::from_secs(1);
-/// How long an open loop goes on sending what was due before its end. As long as the kernel waits
-/// for a command of a disk before it takes the disk for hung (SCSI, `device/timeout`: 30 s), so
-/// that the longest stall there is ends within it.
-const DRAIN: Span = Span::from_secs(30);
+/// How long an open loop goes on sending what was due before its end, at the most and whatever its
+/// length. As long as the kernel waits for a command of a disk before it takes the disk for hung
+/// (SCSI, `device/timeout`: 30 s), so that the longest stall there is ends within it; and no longer
+/// than the run was, since what a target cannot keep up with is never caught up with.
+const DRAIN_MAX: Span = Span::from_secs(30);
+const DRAIN_MIN: Span = Span::from_secs(1);
 /// Requests that were due and never sent are entered one by one up to so many; of more, each entry
 /// stands for several that were due one after the other.
 const ENTRIES: u64 = 1 << 18;
@@ -107,7 +109,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
     /// run that is told to stop soon gives both up.
     fn drain(&mut self) -> Result<(), TargetError> {
         self.owed = self.arrivals_owed();
-        let last = self.clock + DRAIN;
+        let measured = self.meter.end().since(self.meter.from());
+        let last = self.clock + measured.clamp(DRAIN_MIN, DRAIN_MAX);
         let mut stopped = self.watch.stop().then_some(self.clock);
         loop {
             let sends = self.clock < last && self.owes();

@@ -8,7 +8,11 @@ use super::*;
 fn due_before(options: &WorkloadOptions, end: Time) -> u64 {
     let pace = options.clone().check().unwrap().pace;
     let mut arrivals = Arrivals::new(pace, 1).unwrap();
-    (0..).take_while(|_| arrivals.next_at() < end).count() as u64
+    let mut due = 0;
+    while arrivals.next_at() < end {
+        due += 1;
+    }
+    due
 }
 
 fn p999(histogram: &Histogram) -> Span {
