@@ -1,10 +1,11 @@
 //! No drive profile may panic, hang or allocate without bound.
 #![no_main]
 
-use drivelab_model::profile::Profile;
+use drivelab_model::profile::{BaseText, Profile};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let _ = Profile::parse("fuzz.toml", text, |base| {
-        drivelab_model::profile::text(base).map(str::to_owned)
+    let _ = Profile::parse("fuzz.toml", text, &|base| {
+        let text = drivelab_model::profile::text(base)?.to_owned();
+        Some(BaseText { file: base.to_owned(), text })
     });
 });

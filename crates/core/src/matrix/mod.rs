@@ -9,7 +9,7 @@ pub use result::{CellFigures, CellResult};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, Section};
+use crate::config::{ConfigError, Section, Value as _};
 use crate::jobfile::JOBS_MAX;
 use crate::rng::Rng;
 use crate::units::{Bytes, Span};
@@ -83,7 +83,7 @@ impl Matrix {
         let named = Named {
             title: section.take("title")?.unwrap_or_else(|| "Test matrix".into()),
             targets: section.list("targets")?.unwrap_or_default(),
-            blocks: section.take("blocks")?.unwrap_or(1),
+            blocks: section.take_with("blocks", blocks)?.unwrap_or(1),
             seed: section.take("seed")?.unwrap_or(1),
         };
         let matrix = Self::read(&mut section, named)?;
@@ -207,6 +207,13 @@ impl Matrix {
     pub fn writes(&self) -> bool {
         self.read.iter().any(|share| *share < 100)
     }
+}
+
+/// Reads a number of blocks: refused here, where its line is known.
+fn blocks(text: &str) -> Result<u32, String> {
+    let blocks = u32::read(text)?;
+    let fits = blocks <= BLOCKS_MAX;
+    fits.then_some(blocks).ok_or_else(|| format!("{blocks} is not from 1 to {BLOCKS_MAX}"))
 }
 
 fn block(kib: u64) -> BlockSizes {
