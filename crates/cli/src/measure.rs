@@ -170,11 +170,6 @@ fn one_record(
     Some(record)
 }
 
-/// Refuses more jobs than run together, before anything else is done about them.
-pub(crate) fn count_fits(numjobs: u64) -> Result<(), Failure> {
-    drivelab_engine::count_fits(numjobs).map_err(failure)
-}
-
 /// Refuses measurements whose buffers do not fit the memory together.
 pub(crate) fn fits(measurements: &[Measurement]) -> Result<(), Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();

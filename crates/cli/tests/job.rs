@@ -49,9 +49,11 @@ fn jobs_are_counted_before_anything_else_is_done_about_them() {
     // The last section could not even be made: nothing says how large its file is.
     let sections = "[j]\nfilename=f\nsize=4k\n".repeat(2000);
     file(folder.path(), "many.fio", &format!("{sections}[last]\nfilename=g\n"));
-    drivelab(folder.path(), &["run", "--job", "many.fio"]).failed(2, &["`numjobs` is 2001"]);
+    drivelab(folder.path(), &["run", "--job", "many.fio"])
+        .failed(2, &["1025 jobs would run together"]);
     file(folder.path(), "copies.fio", "[j]\nnumjobs=2000\n");
-    drivelab(folder.path(), &["run", "--job", "copies.fio"]).failed(2, &["`numjobs` is 2000"]);
+    drivelab(folder.path(), &["run", "--job", "copies.fio"])
+        .failed(2, &["`numjobs`: 2000 is not from 1 to 1024"]);
     // Groups follow each other, and each is counted for itself.
     let groups = "[global]\nioengine=null\nfilename=f\nsize=4m\n[a]\nnumjobs=600\n\
                   [b]\nstonewall\nnumjobs=600\n";

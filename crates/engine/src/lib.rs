@@ -36,7 +36,7 @@ pub use marks::few_requests;
 pub use open::{
     LayoutError, OpenError, Room, make_room, may_be_opened_for_writing, open_for_writing,
 };
-pub use run::{RunError, RunOutcome, RunPlan, count_fits, fits, run, run_together, try_out};
+pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
 pub use threads::{Cursor, Moved, Threads, simulate_threads};
 pub use uring::Ring;

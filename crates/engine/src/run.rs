@@ -359,10 +359,7 @@ impl<'a> Ready<'a> {
 }
 
 /// Refuses more jobs than run together.
-///
-/// # Errors
-/// [`RunError::Numjobs`].
-pub fn count_fits(numjobs: u64) -> Result<(), RunError> {
+fn count_fits(numjobs: u64) -> Result<(), RunError> {
     if (1..=NUMJOBS_MAX).contains(&numjobs) { Ok(()) } else { Err(RunError::Numjobs { numjobs }) }
 }
 

@@ -128,6 +128,21 @@ impl Hardware {
         })
     }
 
+    /// Has the arm's command put it in place, and finds the file there.
+    fn put_in_place(&mut self, place: usize) -> Result<(), Failure> {
+        let arm = &self.arms[place];
+        if let Some(apply) = &arm.apply {
+            Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
+        }
+        if Self::checked(arm)? == Some(false) {
+            let (name, check) = (&arm.name, arm.check.as_deref().unwrap_or_default());
+            let message = format!("arm `{name}` is not in place: its check failed: {check}");
+            return Err(Failure::cannot_here(anyhow::anyhow!(message))
+                .hint("what `apply` does must make `check` succeed"));
+        }
+        self.settle()
+    }
+
     /// Whether the arm's own check, where it has one, says that it is in place.
     fn checked(arm: &Arm) -> Result<Option<bool>, Failure> {
         let Some(check) = &arm.check else { return Ok(None) };
@@ -186,22 +201,12 @@ impl Bench for Hardware {
         let arm = &self.arms[place];
         let switched = arm.apply.is_some() || arm.revert.is_some();
         self.shield = switched.then(interrupt::shield);
-        if let Some(apply) = &arm.apply {
-            Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
-        }
-        if Self::checked(arm)? == Some(false) {
-            let message = format!(
-                "arm `{}` is not in place: its check failed: {}",
-                arm.name,
-                arm.check.as_deref().unwrap_or_default()
-            );
-            self.leave(place)?;
-            return Err(Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("what `apply` does must make `check` succeed"));
-        }
-        if let Err(failure) = self.settle() {
-            self.leave(place)?;
-            return Err(failure);
+        if let Err(failure) = self.put_in_place(place) {
+            // What was begun is undone: `apply` may have done half of it.
+            return Err(match self.leave(place) {
+                Ok(()) => failure,
+                Err(second) => failure.hint(format!("nor could it be undone: {}", second.error)),
+            });
         }
         Ok(Entered::Ready)
     }
@@ -209,7 +214,11 @@ impl Bench for Hardware {
     fn leave(&mut self, place: usize) -> Result<(), Failure> {
         let arm = &self.arms[place];
         let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
-        let left = arm.revert.as_deref().map_or(Ok(()), to_the_end);
+        let left = arm.revert.as_deref().map_or(Ok(()), |revert| match to_the_end(revert) {
+            // Ctrl-C at a terminal ends the command that undoes the arm, too.
+            Err(_) if interrupt::requested() => to_the_end(revert),
+            left => left,
+        });
         self.shield = None;
         left
     }

@@ -46,7 +46,8 @@ pub(crate) trait Bench {
         None
     }
 
-    /// Puts the arm in place anew, whatever was in place before.
+    /// Puts the arm in place anew, whatever was in place before; where that fails nothing of it
+    /// stays.
     fn enter(&mut self, arm: usize) -> Result<Entered, Failure>;
 
     /// Undoes what [`Bench::enter`] did.
@@ -117,8 +118,8 @@ pub(crate) fn carry_out(
             }
             let entered = bench.enter(step.arm);
             if interrupt::requested() {
-                let is_entered = !matches!(entered, Ok(Entered::Waiting(_)));
-                leave(bench, is_entered.then_some(*step))?;
+                let is_ready = matches!(entered, Ok(Entered::Ready));
+                leave(bench, is_ready.then_some(*step))?;
                 return Ok(Progressed::Interrupted);
             }
             match entered? {
@@ -175,12 +176,7 @@ fn reboot_first(study: &StudyFile, step: &Step) -> String {
 }
 
 fn leave(bench: &mut dyn Bench, place: Option<Step>) -> Result<(), Failure> {
-    let Some(step) = place else { return Ok(()) };
-    match bench.leave(step.arm) {
-        // Ctrl-C at a terminal ends the command that undoes the arm, too.
-        Err(_) if interrupt::requested() => bench.leave(step.arm),
-        left => left,
-    }
+    place.map_or(Ok(()), |step| bench.leave(step.arm))
 }
 
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.

@@ -141,13 +141,14 @@ impl Fault {
         if keys.op.is_some_and(|op| !keys.kind.strikes(op)) {
             return Err(wrong("op", "is one that this kind of fault does not strike"));
         }
+        // In bytes: within one sector, rounding outwards would make a range of any two numbers.
+        if keys.range.is_some_and(|[start, end]| start >= end) {
+            return Err(wrong("range", "is empty: it is [first byte, byte beyond the last]"));
+        }
         let range = keys.range.map(|[start, end]| {
             let end = Sectors::holding(Bytes::new(end)).get();
             (Lba::at_byte(Bytes::new(start)), Lba::new(end))
         });
-        if range.is_some_and(|(start, end)| start >= end) {
-            return Err(wrong("range", "is empty: it is [first byte, byte beyond the last]"));
-        }
         Ok(Self {
             kind: keys.kind,
             op: keys.op,
@@ -249,6 +250,7 @@ mod tests {
         check(r#"{"kind": "read-error", "op": "write"}"#, "`op`");
         check(r#"{"kind": "read-error", "probability": 1.5}"#, "`probability`");
         check(r#"{"kind": "read-error", "range": [512, 512]}"#, "`range`");
+        check(r#"{"kind": "torn", "range": [9, 1]}"#, "`range`");
         check(r#"{"kind": "read-error", "rnage": [0, 512]}"#, "rnage");
     }
 

@@ -39,7 +39,6 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
             ui.note(&format!("note: [{}] {note}", job.name));
         }
     }
-    count(&jobs, arguments)?;
     lay_out_for_all(&jobs, arguments)?;
     let mut records: Vec<RunRecord> = Vec::new();
     let mut total = Tally::default();
@@ -76,17 +75,6 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     }
     let failed = records.iter().any(super::nothing_worked);
     Ok(if failed { Exit::CannotHere } else { Exit::Done })
-}
-
-/// Refuses a group of too many jobs before any of its files is looked at.
-fn count(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure> {
-    let mut groups: BTreeMap<u32, u64> = BTreeMap::new();
-    for job in jobs {
-        let files = targets(job, arguments).len() as u64;
-        let copies = if files == 1 { u64::from(job.numjobs) } else { files };
-        *groups.entry(job.group).or_default() += copies;
-    }
-    groups.into_values().try_for_each(measure::count_fits)
 }
 
 /// The keywords of job files, and the environment.

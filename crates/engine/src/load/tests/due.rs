@@ -91,7 +91,7 @@ fn an_open_loop_far_beyond_its_target_ends_and_counts_every_request_due() {
 
 #[test]
 fn a_number_of_requests_is_not_exceeded_by_the_drain() {
-    let frozen = (Time::from_ns(500_000_000), Time::ZERO + SECOND * 2);
+    let frozen = (Time::from_ns(500_000_000), Time::from_ns(1_200_000_000));
     let options = WorkloadOptions { number_ios: Some(700), ..open(1000, 1, SECOND) };
     let (loaded, device) =
         load_watched(Steady { frozen, ..Steady::new(MS) }, options, &mut Notes::default());
