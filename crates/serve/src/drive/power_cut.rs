@@ -4,6 +4,7 @@ use drivelab_core::{Rng, Span, Time};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::json;
 use crate::store::Dice;
 
 /// When the power is to be cut.
@@ -83,7 +84,7 @@ impl PowerCut {
     /// Says what can be asked for.
     pub fn from_json(now: Time, text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let asked: Asked = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let asked: Asked = json::object(text).map_err(|error| error.to_string())?;
         let hint = r#""when" is "now", {"writes": n} or {"random_ms": [a, b]} with a <= b"#;
         let when = asked.when.as_ref().map_or(Some(When::Now), read_when);
         Ok(Self::new(now, when.ok_or(hint)?, asked.seed))
@@ -134,6 +135,8 @@ mod tests {
     fn what_is_not_in_the_contract_is_refused() {
         for text in [
             r#"{"when": "later"}"#,
+            "[]",
+            r#"["now", 1]"#,
             r#"{"when": {"writes": -1}}"#,
             r#"{"when": {"random_ms": [20, 10]}}"#,
             r#"{"when": {"writes": 1, "random_ms": [1, 2]}}"#,

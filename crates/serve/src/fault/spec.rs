@@ -8,6 +8,7 @@ use drivelab_core::{Bytes, Lba, Op, Ratio, Sectors, Span, choice_as_text};
 use serde::{Deserialize, Serialize};
 
 use super::SLOW_PARTS;
+use crate::json;
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +122,7 @@ impl Fault {
     /// Says which key is wrong.
     pub fn from_json(text: &str) -> Result<Self, FaultError> {
         let unreadable = |error: serde_json::Error| FaultError::Unreadable(error.to_string());
-        let keys: Keys = serde_json::from_str(text).map_err(unreadable)?;
+        let keys: Keys = json::object(text).map_err(unreadable)?;
         let wrong = |key, what| FaultError::Value { key, what };
         let scaled = |key, value: Option<f64>, most: f64, scale: f64| match value {
             Some(value) if value > 0.0 && value <= most => Ok(Some(rounded(value * scale))),
@@ -251,6 +252,7 @@ mod tests {
         check(r#"{"kind": "read-error", "probability": 1.5}"#, "`probability`");
         check(r#"{"kind": "read-error", "range": [512, 512]}"#, "`range`");
         check(r#"{"kind": "torn", "range": [9, 1]}"#, "`range`");
+        check(r#"["torn"]"#, "expected a map");
         check(r#"{"kind": "read-error", "rnage": [0, 512]}"#, "rnage");
     }
 

@@ -57,8 +57,9 @@ class Fuse(Attack):
         # The parts begin and end within sectors and pages: what is beside them is another's.
         bounds = [(place * (REGION_BYTES + 1237) + 77, (place + 1) * (REGION_BYTES + 1237) + 77)
                   for place in range(PROCESSES)]
+        each = -(-operations // PROCESSES)
         workers = [bench.start([sys.executable, fuse_worker.__file__, str(drive.drive_path),
-                                str(begin), str(end), str(operations // PROCESSES),
+                                str(begin), str(end), str(each),
                                 f"{bench.seed}/{number}/{begin}", str(folder / f"shadow{begin}")])
                    for begin, end in bounds]
         ended = [worker.wait(Watch(1200)) for worker in workers]
