@@ -6,6 +6,7 @@ mod compare;
 mod conformance;
 mod drive;
 mod durability;
+mod guards;
 mod help;
 mod input;
 mod inspect;

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         ui.result(&view::text(&found, paint(ui)))?;
     }
     if !found.environment.block_devices && found.devices.is_empty() {
-        return Ok(Exit::CannotHere);
+        return Err(refused(InspectError::NoTree { base: reader.base().to_owned() }));
     }
     let fails = arguments.strict && found.has_misconfiguration();
     Ok(if fails { Exit::No } else { Exit::Done })

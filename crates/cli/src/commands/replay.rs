@@ -12,7 +12,7 @@ use drivelab_core::trace::{Entries, Entry, Format, Parser};
 use drivelab_model::replay::{Answer, Loop, Replay};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::input::Lines;
 use crate::interrupt;
 use crate::output;
@@ -135,11 +135,9 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         replay.finish(&mut |answer| sink.take(&answer));
     }
     drop(trace);
-    if let Some(error) = sink.failed_write.take() {
-        return Err(error.into());
-    }
-    if let Some(times) = &mut sink.times {
-        times.flush()?;
+    if let (Some(times), Some(path)) = (&mut sink.times, &arguments.times) {
+        let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
+        written.at_path("write", path)?;
     }
     let format = parser.format().map(|format| format.to_string()).unwrap_or_default();
     let elapsed_ns = replay.now().ns();

@@ -113,8 +113,11 @@ fn mount_as_root(path: &Path) -> io::Result<OwnedFd> {
     );
     let options = CString::new(options).expect("no zero byte in numbers");
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount(mounts::SOURCE, path, mounts::FILE_SYSTEM, flags, options.as_c_str())?;
-    Ok(device)
+    match mount(mounts::SOURCE, path, mounts::FILE_SYSTEM, flags, options.as_c_str()) {
+        // The kernel takes the descriptor of no other device.
+        Err(rustix::io::Errno::INVAL) => Err(io::Error::other("/dev/fuse is not the FUSE device")),
+        mounted => Ok(mounted.map(|()| device)?),
+    }
 }
 
 /// `fusermount3` mounts and sends the device back over a socket that it finds in its environment.
