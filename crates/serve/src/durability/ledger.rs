@@ -34,11 +34,11 @@ impl Note {
     /// The line that says so.
     pub fn to_line(self) -> String {
         let kind = if self.promised { "kept" } else { "begun" };
-        format!("{kind} {} {} {}\n", self.page, self.sequence, self.at.ns())
+        sealed(&format!("{kind} {} {} {}", self.page, self.sequence, self.at.ns()))
     }
 
-    /// Reads a line.
-    pub fn from_line(line: &str) -> Option<Self> {
+    /// Reads what a line says, without its checksum.
+    fn from_words(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let promised = match words.next()? {
             "kept" => true,
@@ -47,8 +47,22 @@ impl Note {
         };
         let mut number = || words.next()?.parse().ok();
         let (page, sequence, ns) = (number()?, number()?, number()?);
+        if words.next().is_some() {
+            return None;
+        }
         Some(Self { page, sequence, promised, at: Time::from_ns(ns) })
     }
+}
+
+/// A line with its checksum: a bit that flips in a ledger would accuse the drive, or excuse it.
+fn sealed(words: &str) -> String {
+    format!("{words} {:08x}\n", crc32fast::hash(words.as_bytes()))
+}
+
+/// What a line says, where its checksum holds.
+fn unsealed(line: &str) -> Option<&str> {
+    let (words, sum) = line.rsplit_once(' ')?;
+    (sum == format!("{:08x}", crc32fast::hash(words.as_bytes()))).then_some(words)
 }
 
 /// Keeps notes.
@@ -82,12 +96,22 @@ pub struct Ledger {
     /// The first and the last moment that is noted.
     first: Option<Time>,
     last: Time,
+    /// Whether its lines have checksums: those of earlier versions have none.
+    is_sealed: bool,
 }
 
 impl Ledger {
     /// An empty ledger.
     pub fn new(run: u64, pages: u64) -> Self {
-        Self { run, pages, promises: BTreeMap::new(), kept: 0, first: None, last: Time::ZERO }
+        Self {
+            run,
+            pages,
+            promises: BTreeMap::new(),
+            kept: 0,
+            first: None,
+            last: Time::ZERO,
+            is_sealed: true,
+        }
     }
 
     /// Reads a ledger; a last line that the end of the writer cut short does not count.
@@ -102,7 +126,8 @@ impl Ledger {
         ledger.check_pages().map_err(|what| invalid(format!("line 1: {what}")))?;
         while let Some(line) = lines.next() {
             let wrong = |what: &str| invalid(format!("line {}: {what}", lines.number));
-            let note = Note::from_line(&line?).ok_or_else(|| wrong("this is no note"))?;
+            let note = ledger.note_of(&line?);
+            let note = note.ok_or_else(|| wrong("this is no note, or it is damaged"))?;
             if note.page >= ledger.pages {
                 let what = format!("page {} is none of its {} pages", note.page, ledger.pages);
                 return Err(wrong(&what));
@@ -125,14 +150,22 @@ impl Ledger {
 
     /// The first line of its file.
     pub fn head(&self) -> String {
-        format!("drivelab-durability 1 {} {}\n", self.run, self.pages)
+        sealed(&format!("drivelab-durability 2 {} {}", self.run, self.pages))
     }
 
     /// Reads the first line.
     pub fn from_head(line: &str) -> Option<Self> {
-        let numbers = line.trim_end().strip_prefix("drivelab-durability 1 ")?;
+        let line = line.trim_end();
+        let plain = line.strip_prefix("drivelab-durability 1 ");
+        let numbers = plain.or_else(|| unsealed(line)?.strip_prefix("drivelab-durability 2 "))?;
         let (run, pages) = numbers.split_once(' ')?;
-        Some(Self::new(run.parse().ok()?, pages.parse().ok()?))
+        let ledger = Self::new(run.parse().ok()?, pages.parse().ok()?);
+        Some(Self { is_sealed: plain.is_none(), ..ledger })
+    }
+
+    /// Reads a note of this ledger.
+    pub fn note_of(&self, line: &str) -> Option<Note> {
+        Note::from_words(if self.is_sealed { unsealed(line)? } else { line })
     }
 
     /// Adds a note.
@@ -208,7 +241,7 @@ pub fn may_be_replaced(file: &File) -> io::Result<()> {
     }
 }
 
-const NO_LEDGER: &str = "this is no ledger of `durability`";
+const NO_LEDGER: &str = "this is no ledger of `durability`, or its first line is damaged";
 
 fn invalid(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
@@ -272,7 +305,37 @@ mod tests {
         #[test]
         fn notes_read_back(page: u64, sequence: u64, promised: bool, ns: u64) {
             let note = Note { page, sequence, promised, at: Time::from_ns(ns) };
-            assert_eq!(Note::from_line(note.to_line().trim_end()), Some(note));
+            let ledger = Ledger::new(1, 1);
+            assert_eq!(ledger.note_of(note.to_line().trim_end()), Some(note));
+            assert_eq!(Ledger::from_head(&ledger.head()), Some(ledger));
         }
+    }
+
+    #[test]
+    fn no_flipped_bit_of_a_ledger_is_taken_for_what_was_promised() {
+        let note = Note { page: 7, sequence: 31, promised: true, at: Time::from_ns(1_234_567) };
+        let ledger = Ledger::new(42, 4096);
+        let flipped = |line: &str, bit: usize| {
+            let mut line = line.trim_end().as_bytes().to_vec();
+            line[bit / 8] ^= 1 << (bit % 8);
+            String::from_utf8(line).ok()
+        };
+        let (line, head) = (note.to_line(), ledger.head());
+        for bit in 0..(line.len() - 1) * 8 {
+            let read = flipped(&line, bit).and_then(|line| ledger.note_of(&line));
+            assert_eq!(read, None, "bit {bit} of a note");
+        }
+        for bit in 0..(head.len() - 1) * 8 {
+            let read = flipped(&head, bit).and_then(|head| Ledger::from_head(&head));
+            assert_eq!(read, None, "bit {bit} of the head");
+        }
+    }
+
+    #[test]
+    fn ledgers_of_earlier_versions_are_read() {
+        let ledger = Ledger::from_head("drivelab-durability 1 7 4\n").unwrap();
+        let note = Note { page: 1, sequence: 1, promised: false, at: Time::from_ns(10) };
+        assert_eq!(ledger.note_of("begun 1 1 10"), Some(note));
+        assert_eq!(ledger.note_of("begun 1 1 10 11"), None);
     }
 }

@@ -63,7 +63,7 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no writer of pages"))?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
-    while let Some(note) = lines.next(stop).as_deref().and_then(Note::from_line) {
+    while let Some(note) = lines.next(stop).and_then(|line| ledger.note_of(&line)) {
         kept.note(note)?;
         notes += 1;
         if !note.promised && lines.stream.get_mut().write_all(b"ok\n").is_err() {
