@@ -45,9 +45,12 @@ class Ended:
         return self.code in fatal or any(word in self.err for word in words)
 
     def brief(self) -> str:
-        """Code and first line of the error, for a violation."""
-        line = next((line for line in self.stderr.splitlines() if line.strip()), "no word")
-        return f"exit {self.code} after {self.seconds:.1f} s: {line[:160]}"
+        """Code and error, or else the first line, for a violation."""
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
+        error = next((place for place, line in enumerate(lines) if line.startswith("error")), 0)
+        # Behind the error stand its causes.
+        said = " / ".join(lines[error:error + 3]) or "no word"
+        return f"exit {self.code} after {self.seconds:.1f} s: {said[:400]}"
 
 
 @dataclass
