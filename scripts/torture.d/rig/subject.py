@@ -64,7 +64,7 @@ name = "random"
 rw = "randread"
 bs = "4k"
 iodepth = 1
-runtime = "40ms"
+runtime = "150ms"
 """
 
 MATRIX = """targets = ["TARGET"]

@@ -94,7 +94,7 @@ fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The file is something else.
-    #[error("{} is no state file of a verified run", .path.display())]
+    #[error("{} is no state file of a verified run, or its beginning is damaged", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
