@@ -57,8 +57,10 @@ fn a_trim_of_a_block_device_is_a_discard() {
         let blocks = disk.size() / BLOCK;
         assert_eq!((outcome.total.ios(), outcome.total.errors), (blocks, 0), "{ioengine}");
         assert_eq!(counted(&disk), (before.0, before.1 + disk.size()), "{ioengine}");
-        // The loop device passes a discard on to its file, of which nothing is left.
-        assert_eq!(fs::metadata(&disk.image).unwrap().blocks(), 0, "{ioengine}");
+        // The loop device passes a discard on to its file, of which nothing is left but what a file
+        // system may need to say so.
+        let left = fs::metadata(&disk.image).unwrap().blocks() * 512;
+        assert!(left < BLOCK, "{ioengine}: {left} bytes");
         assert!(disk.contents().iter().all(|byte| *byte == 0), "{ioengine}");
     }
 }
