@@ -97,3 +97,17 @@ mod tests {
         check("drivelab run data -x", None);
     }
 }
+
+/// The same error with the control characters of what was typed escaped: a line break in a value
+/// would begin a message of its own.
+pub(crate) fn shown_plainly(
+    error: clap::Error,
+    typed: impl Iterator<Item = OsString>,
+) -> clap::Error {
+    let is_plain = |word: &str| !word.chars().any(char::is_control);
+    let plainly = typed.map(|word| match word.to_str() {
+        Some(text) if !is_plain(text) => text.escape_debug().to_string().into(),
+        _ => word,
+    });
+    Arguments::try_parse_from(plainly).err().unwrap_or(error)
+}

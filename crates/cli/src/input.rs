@@ -63,6 +63,10 @@ pub(crate) fn lossy(path: &Path, kind: Kind) -> Result<String, Failure> {
 /// Reads as much of a file as its kind may have, and leaves the rest out.
 pub(crate) fn beginning(path: &Path, kind: Kind) -> Result<String, Failure> {
     let mut bytes = up_to(path, kind, kind.limit.get())?;
+    if bytes.contains(&0) {
+        let message = format!("`{}` holds binary data, and no {} does", path.display(), kind.what);
+        return Err(Failure::bad_words(message).hint("is it the file that was meant?"));
+    }
     bytes.truncate(usize::try_from(kind.limit.get()).unwrap_or(usize::MAX));
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

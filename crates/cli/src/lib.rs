@@ -31,7 +31,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => match arguments::negative(&error, std::env::args_os()) {
             Some(failure) => return ui::show_failure(&failure).into(),
-            None => return ui::show_usage(&error),
+            None => return ui::show_usage(&arguments::shown_plainly(error, std::env::args_os())),
         },
     };
     // A panic is our bug and has an exit code of its own, so that scripts can tell.
@@ -45,12 +45,15 @@ pub fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Outcome {
     let ui = ui::Ui::new(arguments.json);
     interrupt::listen();
+    // A server runs until a signal ends it: what fails then fails for its own reason.
+    let ends_by_signal = matches!(arguments.command, arguments::Command::Serve(_));
     let outcome = commands::run(arguments.command, ui).or_else(Exit::unless_pipe_closed);
     // From here on the exit code is that of the verb.
     std::mem::forget(interrupt::shield());
     outcome.map_err(|failure| {
         // What a verb that was interrupted could not do, it was not let do.
-        let exit = if interrupt::requested() { Exit::Interrupted } else { failure.exit };
+        let cut_short = interrupt::requested() && !ends_by_signal;
+        let exit = if cut_short { Exit::Interrupted } else { failure.exit };
         Failure { exit, ..failure }
     })
 }

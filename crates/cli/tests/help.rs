@@ -30,3 +30,11 @@ fn unknown_words_are_bad_requests_with_a_suggestion() {
     drivelab(folder.path(), &["run", "x", "--iodpeth", "1"]).failed(2, &["--iodepth"]);
     drivelab(folder.path(), &[]).failed(2, &["Usage"]);
 }
+
+#[test]
+fn a_line_break_in_a_value_begins_no_message_of_its_own() {
+    let folder = crate::common::folder();
+    let said = drivelab(folder.path(), &["run", "drive:fixed", "--size", "1\nerror: forged"]);
+    said.failed(2, &["1\\nerror: forged"]);
+    assert!(!said.err.contains("\nerror: forged"), "{said:?}");
+}

@@ -88,3 +88,9 @@ fn without_a_tree_of_devices_nothing_is_wrong_or_right() {
     all.failed(3, &["sys/block is missing", "hint"]);
     assert!(!all.out.contains("nothing wrong"), "{all:?}");
 }
+
+#[test]
+fn a_log_that_is_no_text_is_none() {
+    let folder = folder();
+    drivelab(folder.path(), &["inspect", "--dmesg", "/dev/zero"]).failed(2, &["binary data"]);
+}
