@@ -75,6 +75,20 @@ pub(crate) fn negative(
     Some(failure.hint("give a number from 0 on; a file of that name is `./-1`"))
 }
 
+/// The same error with the control characters of what was typed escaped: a line break in a value
+/// would begin a message of its own.
+pub(crate) fn shown_plainly(
+    error: clap::Error,
+    typed: impl Iterator<Item = OsString>,
+) -> clap::Error {
+    let is_plain = |word: &str| !word.chars().any(char::is_control);
+    let plainly = typed.map(|word| match word.to_str() {
+        Some(text) if !is_plain(text) => text.escape_debug().to_string().into(),
+        _ => word,
+    });
+    Arguments::try_parse_from(plainly).err().unwrap_or(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,18 +110,4 @@ mod tests {
         check("drivelab run data --iodpeth 4", None);
         check("drivelab run data -x", None);
     }
-}
-
-/// The same error with the control characters of what was typed escaped: a line break in a value
-/// would begin a message of its own.
-pub(crate) fn shown_plainly(
-    error: clap::Error,
-    typed: impl Iterator<Item = OsString>,
-) -> clap::Error {
-    let is_plain = |word: &str| !word.chars().any(char::is_control);
-    let plainly = typed.map(|word| match word.to_str() {
-        Some(text) if !is_plain(text) => text.escape_debug().to_string().into(),
-        _ => word,
-    });
-    Arguments::try_parse_from(plainly).err().unwrap_or(error)
 }
