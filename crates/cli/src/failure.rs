@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use drivelab_core::config::ConfigError;
+use drivelab_core::{Refusal, RefusalKind};
 use drivelab_stats::{Comparison, Verdict};
 
 /// Exit codes, a contract with scripts.
@@ -98,6 +99,18 @@ impl From<ConfigError> for Failure {
     }
 }
 
+impl From<Refusal> for Failure {
+    fn from(mut refusal: Refusal) -> Self {
+        let exit = match refusal.kind {
+            RefusalKind::Request => Exit::BadRequest,
+            RefusalKind::Machine => Exit::CannotHere,
+            RefusalKind::Bug => Exit::Bug,
+        };
+        let hints = std::mem::take(&mut refusal.hints);
+        Self { exit, error: refusal.into(), hints }
+    }
+}
+
 /// Writing results failed: a full disk, a missing folder, a closed pipe.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
@@ -113,24 +126,6 @@ pub(crate) trait AtPath<T> {
 
 impl<T> AtPath<T> for std::io::Result<T> {
     fn at_path(self, what: &str, path: &std::path::Path) -> Result<T, Failure> {
-        self.map_err(|error| {
-            let kind = error.kind();
-            let error =
-                anyhow::Error::new(error).context(format!("cannot {what} `{}`", path.display()));
-            match kind {
-                ErrorKind::NotFound
-                | ErrorKind::NotADirectory
-                | ErrorKind::IsADirectory
-                | ErrorKind::InvalidInput
-                | ErrorKind::InvalidData => Failure::bad_request(error),
-                ErrorKind::PermissionDenied => {
-                    Failure::cannot_here(error).hint("try as another user, or with sudo")
-                }
-                ErrorKind::StorageFull => {
-                    Failure::cannot_here(error).hint("make room, or choose another place")
-                }
-                _ => Failure::cannot_here(error),
-            }
-        })
+        self.map_err(|error| Refusal::at_path(what, path, error).into())
     }
 }

@@ -1,0 +1,4 @@
+//! Other tools' words: job files, traces and results, one folder a tool.
+//!
+//! Pure, in linear time and bounded memory.
+#![forbid(unsafe_code)]
