@@ -97,3 +97,18 @@ fn cut(spec: &DriveSpec, arguments: &DurabilityArgs) -> Result<Cut, Failure> {
     let verdict = durability::verify(&mut place, &ledger, &never).map_err(looking)?;
     Ok(Cut { written, ended, power_goes, verdict, rpm: profile.rpm() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_run_says_where_the_power_was_cut_instead() {
+        let (due, took) = (Time::from_ns(2_000_000_000), Span::from_ms(500));
+        let (why, exit) = end(Ended::Stopped, due, took).unwrap();
+        assert_eq!(exit, Some(Exit::Interrupted));
+        assert!(why.contains("interrupted at 500ms") && why.contains("2s"), "{why}");
+        let (why, exit) = end(Ended::Time, due, took).unwrap();
+        assert_eq!((why.as_str(), exit), ("the power went at 2s", None));
+    }
+}

@@ -70,3 +70,19 @@ fn text_of(summary: &Summary) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_loss_is_told_only_of_what_reached_the_drive() {
+        let cut = |dropped_writes| Survival { dropped_writes, torn_writes: 0 };
+        for lost in [0, 7] {
+            let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
+            let words = format!("of what reached the drive {lost} acknowledged writes lost");
+            assert!(text.contains(&words), "{text}");
+            assert!(text.contains("what the kernel still held never came here"), "{text}");
+        }
+    }
+}
