@@ -55,8 +55,11 @@ impl Findings {
 pub(super) fn of_writing(written: &Written, path: &Path, arguments: &DurabilityArgs) -> String {
     let mut text = format!("{} pages promised, {:.0} a second\n", written.promised, rate(written));
     let path = path.display();
+    if written.promised == 0 {
+        return text;
+    }
+    text.push_str("none of them was checked: whether the drive holds them is not known\n");
     match &arguments.server {
-        _ if written.promised == 0 => {}
         None => text.push_str(&format!(
             "once the power has been cut: drivelab durability {path} --verify --ledger {}\n",
             arguments.ledger.display(),
@@ -92,6 +95,15 @@ pub(super) fn of_pages(verdict: &Verdict) -> String {
         (true, _) => "every promise was kept\n",
     });
     text
+}
+
+/// What the pages of a real file say of its drive, where none is missing.
+pub(super) fn of_real_file(verdict: &Verdict) -> &'static str {
+    if verdict.promised == 0 || !verdict.is_kept() {
+        return "";
+    }
+    "this says something of the drive only if its power was cut after the pages were written: \
+     until then caches answer in its place\n"
 }
 
 #[cfg(test)]

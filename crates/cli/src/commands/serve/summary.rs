@@ -1,7 +1,9 @@
 //! What `serve` says when it ends.
 
+use drivelab_core::Time;
 use drivelab_core::units::Span;
 use drivelab_serve::server::{Stopped, Summary};
+use drivelab_serve::store::Survival;
 
 use crate::commands::json_text;
 use crate::ui::Ui;
@@ -62,13 +64,17 @@ fn text_of(summary: &Summary) -> String {
         text.push_str(&format!("fault {}: {} strikes\n", fault.id(), fault.strikes()));
     }
     if let Stopped::PowerCut { survival, at, seed } = summary.stopped {
-        text.push_str(&format!(
-            "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
-             lost, {} torn; what the kernel still held never came here\n",
-            survival.dropped_writes, survival.torn_writes
-        ));
+        text.push_str(&of_power_cut(survival, at, seed));
     }
     text
+}
+
+fn of_power_cut(survival: Survival, at: Time, seed: u64) -> String {
+    format!(
+        "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
+         lost, {} torn; what the kernel still held never came here\n",
+        survival.dropped_writes, survival.torn_writes
+    )
 }
 
 #[cfg(test)]
