@@ -194,7 +194,10 @@ fn what_cannot_be_compared_is_named() {
     check(&|it| it.arms.truncate(1), "two");
     check(&|it| it.runs.clear(), "--resume");
     check(&|it| it.primary = "random-read-32.iop".into(), "did you mean `random-read-32.iops`?");
-    check(&|it| it.runs[3].metrics[0].value = 0.0, "is 0 in block 2");
+    check(
+        &|it| it.runs[3].metrics[0].value = 0.0,
+        "completed no request of `random-read-32` in block 2",
+    );
     check(&|it| it.runs[3].metrics[0].value = f64::NAN, "NaN");
     check(
         &|it| it.runs[3].metrics.truncate(3),
