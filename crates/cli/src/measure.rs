@@ -165,7 +165,7 @@ fn one_record(
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_engine::few_requests(&all.total));
     let mut record = measurement.record(all, (attached, host));
-    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
+    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
     record.target = targets.join(", ");
     Some(record)
 }
