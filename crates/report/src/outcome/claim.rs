@@ -52,8 +52,8 @@ pub(crate) fn direction(better: Better) -> &'static str {
 fn more(runs: u32, n: usize) -> String {
     match runs {
         RUNS_HOPELESS.. => format!(
-            "; about {runs} runs of each would settle it: more runs will not help, make each run \
-             longer or use a quieter machine"
+            "; about {runs} runs of each would be needed to settle it, too many to make: make each \
+             run longer or use a quieter machine"
         ),
         _ if n < BLOCKS_MIN as usize => format!("; at least {runs} runs of each are needed"),
         _ => format!("; about {runs} runs of each would settle it"),
