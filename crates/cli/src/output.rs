@@ -1,25 +1,72 @@
 //! Files that are written beside a measurement: results, reports, ledgers, profiles.
 //!
-//! Never a block device: a name in the wrong place must not cost a disk.
+//! Never a block device, and never in the place of a file that the same verb did not write: a wrong
+//! name must not cost a disk, nor a file.
 
 use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
 
-/// Makes the file at `path`, or empties it, to write to it: `what` is said where that fails.
-pub(crate) fn create(path: &Path, what: &str) -> Result<File, Failure> {
-    refuse_device(path)?;
-    File::create(path).at_path(what, path)
+/// A kind of file, which is told from any other by how it begins.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    what: &'static str,
+    option: &'static str,
+    is_ours: fn(&[u8]) -> bool,
+}
+
+/// The times of a replay.
+pub(crate) const TIMES: Kind =
+    Kind { what: "list of times of `replay`", option: "--times", is_ours: is_list_of_times };
+/// The page of a replay.
+pub(crate) const PAGE: Kind =
+    Kind { what: "page of `replay`", option: "--report", is_ours: is_page };
+/// The picture of a replay.
+pub(crate) const PICTURE: Kind =
+    Kind { what: "picture of `replay`", option: "--report", is_ours: is_picture };
+/// A fitted profile.
+pub(crate) const PROFILE: Kind =
+    Kind { what: "profile of `drive fit`", option: "--out", is_ours: is_profile };
+/// What an inspection read.
+pub(crate) const CAPTURE: Kind =
+    Kind { what: "capture of `inspect`", option: "--capture", is_ours: is_capture };
+
+/// How much of a file is looked at: a page says what it is behind its style sheet.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Makes the file at `path`, or empties an earlier one of its kind, to write to it.
+pub(crate) fn create(path: &Path, kind: &Kind) -> Result<File, Failure> {
+    refuse_other(path, kind)?;
+    File::create(path).at_path("write", path)
 }
 
 /// Writes `text` to the file at `path`, which is made anew.
-pub(crate) fn write(path: &Path, text: &str, what: &str) -> Result<(), Failure> {
-    refuse_device(path)?;
+pub(crate) fn write(path: &Path, text: &str, kind: &Kind) -> Result<(), Failure> {
+    refuse_other(path, kind)?;
     let _whole = interrupt::shield();
-    std::fs::write(path, text).at_path(what, path)
+    std::fs::write(path, text).at_path("write", path)
+}
+
+/// Refuses a block device, and a file of any other kind, before the work is done.
+pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Failure> {
+    refuse_device(path)?;
+    // Pipes and terminals hold nothing, and neither does an empty file.
+    if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0) {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let file = File::open(path).at_path("read", path)?;
+    file.take(HEAD_BYTES).read_to_end(&mut head).at_path("read", path)?;
+    if (kind.is_ours)(&head) {
+        return Ok(());
+    }
+    let message = format!("`{}` exists, and is no {}", path.display(), kind.what);
+    Err(Failure::bad_words(message)
+        .hint(format!("name another file with {}, or remove this one", kind.option)))
 }
 
 /// Refuses a block device as the place of a file.
@@ -31,5 +78,66 @@ pub(crate) fn refuse_device(path: &Path) -> Result<(), Failure> {
             Err(Failure::bad_words(message).hint("name a file"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Milliseconds with six decimals, one a line; an interrupted replay, or the end of what is looked
+/// at, breaks off anywhere in the last one.
+fn is_list_of_times(head: &[u8]) -> bool {
+    let is_time = |line: &[u8]| {
+        let (whole, part) = line.split_at(line.iter().position(|b| *b == b'.').unwrap_or(0));
+        let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+        !whole.is_empty() && digits(whole) && part.len() == 7 && digits(&part[1..])
+    };
+    let mut lines: Vec<&[u8]> = head.split(|b| *b == b'\n').collect();
+    let rest = lines.pop().unwrap_or_default();
+    let is_begun = rest.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    !lines.is_empty() && is_begun && lines.into_iter().all(is_time)
+}
+
+fn is_page(head: &[u8]) -> bool {
+    holds(head, "<meta name=\"generator\" content=\"drivelab ")
+        && holds(head, ">drivelab replay</p>")
+}
+
+fn is_picture(head: &[u8]) -> bool {
+    head.starts_with(b"<svg ") && holds(head, ": measured solid, modelled dashed</text>")
+}
+
+fn is_profile(head: &[u8]) -> bool {
+    let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
+    first.starts_with(b"# Made by ") && holds(first, " trials with seed ")
+}
+
+/// An archive whose first entry is of a captured tree.
+fn is_capture(head: &[u8]) -> bool {
+    let is_archive = head.get(257..262) == Some(b"ustar".as_slice());
+    let of_tree = ["sys/", "proc/", "dmesg\0"];
+    is_archive && of_tree.iter().any(|start| head.starts_with(start.as_bytes()))
+}
+
+fn holds(head: &[u8], words: &str) -> bool {
+    head.windows(words.len()).any(|window| window == words.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_times_is_told_from_other_numbers() {
+        let check =
+            |text: &str, ours| assert_eq!(is_list_of_times(text.as_bytes()), ours, "{text}");
+        check("21.649335\n0.375470\n", true);
+        check("21.649335\n0.37", true);
+        check("21.649335\n", true);
+        check("21.6\n", false);
+        check("21.649335", false);
+        check("-1.649335\n", false);
+        check("21.649335,1\n", false);
+        check("21.649335\n\n", false);
+        check("21.649335\nrest", false);
+        check("12\n", false);
+        check(".649335\n", false);
     }
 }

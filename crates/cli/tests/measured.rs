@@ -242,3 +242,35 @@ fn a_warning_names_first_what_it_is_about() {
     assert!(begins("Warning: `sequential-read.iops`"), "{said:?}");
     assert!(!begins("Warning: few-blocks"), "{said:?}");
 }
+
+#[test]
+fn a_run_that_completes_nothing_costs_its_block_and_not_the_study() {
+    let folder = folder();
+    let study = r#"
+title = "Does a queue help?"
+primary = "read.iops"
+blocks = 12
+stage = "hardware"
+mei = "50%"
+[[arm]]
+name = "one"
+[[arm]]
+name = "two"
+run = { direct = false }
+[[workload]]
+name = "read"
+rw = "randread"
+rate_iops = 10
+poisson = true
+runtime = "100ms"
+"#;
+    file(folder.path(), "study.toml", study);
+    file(folder.path(), "data", &"precious".repeat(1 << 17));
+    let said = drivelab(folder.path(), &["study", "study.toml", "--target", "data", "--json"]);
+    ended(&said);
+    let result = said.json();
+    let used = result["blocks_used"].as_u64().unwrap();
+    assert!((1..12).contains(&used), "{result}");
+    assert!(result["notes"].to_string().contains("completed no request"), "{result}");
+    assert!(folder.path().join("drivelab-results/study/result.json").exists());
+}

@@ -14,6 +14,7 @@ mod interrupt;
 mod job;
 mod matrix_study;
 mod measured;
+mod replaced;
 mod replay;
 mod resume;
 mod run;

@@ -60,6 +60,8 @@ ids! {
     Multiplicity = "multiplicity",
     /// What the arms were declared to differ in was the same in both: the verdict is withheld.
     FactorUnchanged = "factor-unchanged",
+    /// One arm completed nothing in a block in which the other did: the verdict is withheld.
+    RunsEmpty = "runs-empty",
 }
 
 impl Warning {

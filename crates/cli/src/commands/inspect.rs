@@ -130,11 +130,12 @@ fn log(arguments: &InspectArgs) -> Result<Option<String>, Failure> {
 }
 
 fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Outcome {
+    output::refuse_other(file, &output::CAPTURE)?;
     let reader = Reader::new(base(arguments)?);
     let recording = drivelab_host::record_within(reader, &options).map_err(refused)?;
     let serials = options.serials;
     let capture = Capture { recording, log: options.log, serials };
-    let out = output::create(file, "write the capture")?;
+    let out = output::create(file, &output::CAPTURE)?;
     let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({

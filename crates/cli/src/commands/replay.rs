@@ -103,6 +103,9 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let profile = target::profile(&spec)?;
     let drive = target::build(&profile, &spec.options, arguments.seed)?;
+    if let Some(path) = &arguments.report {
+        output::refuse_other(path, report_kind(path))?;
+    }
     let times = arguments.times.as_deref().map(create).transpose()?;
     let mut sink = Sink {
         times,
@@ -183,10 +186,12 @@ fn result(
 fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> Outcome {
     if let (Some(path), Some(compared)) = (&arguments.report, &sink.compared) {
         let title = format!("{} on {}", result.trace, result.drive);
-        let picture = path.extension().is_some_and(|end| end == "svg");
-        let text =
-            if picture { replay::svg(&title, compared) } else { replay::page(result, compared) };
-        output::write(path, &text, "write the report")?;
+        let text = if is_picture(path) {
+            replay::svg(&title, compared)
+        } else {
+            replay::page(result, compared)
+        };
+        output::write(path, &text, report_kind(path))?;
     }
     if result.errors > 0 {
         ui.warn(&format!(
@@ -199,8 +204,16 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
+fn is_picture(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "svg")
+}
+
+fn report_kind(path: &Path) -> &'static output::Kind {
+    if is_picture(path) { &output::PICTURE } else { &output::PAGE }
+}
+
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    Ok(BufWriter::with_capacity(1 << 16, output::create(path, "write the times to")?))
+    Ok(BufWriter::with_capacity(1 << 16, output::create(path, &output::TIMES)?))
 }
 
 /// A trace being read.

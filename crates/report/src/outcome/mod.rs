@@ -62,6 +62,14 @@ impl Outcome {
     pub fn verdict(&self) -> Verdict {
         self.adjusted.comparison.verdict
     }
+
+    /// Takes the verdict back, because of what the warning says; the figures stay.
+    pub(crate) fn withhold(&mut self, warning: Warning) {
+        let comparison = &mut self.adjusted.comparison;
+        comparison.verdict = Verdict::Inconclusive;
+        comparison.runs_needed = None;
+        comparison.warnings.push(warning);
+    }
 }
 
 /// Two arms of a series to be compared.
@@ -133,10 +141,7 @@ pub(crate) fn withhold(outcomes: &mut [Outcome], unchanged: &[Unchanged]) {
             "what was declared to differ did not ({} in both arms): the verdict is withheld",
             found.values
         );
-        let comparison = &mut outcome.adjusted.comparison;
-        comparison.verdict = Verdict::Inconclusive;
-        comparison.runs_needed = None;
-        comparison.warnings.push(Warning::new(WarningId::FactorUnchanged, advice));
+        outcome.withhold(Warning::new(WarningId::FactorUnchanged, advice));
     }
 }
 

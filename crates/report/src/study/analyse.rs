@@ -5,7 +5,7 @@ use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
-use super::{Experiment, curve};
+use super::{Experiment, curve, empty};
 use crate::attachment;
 use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
 
@@ -27,6 +27,9 @@ pub enum StudyError {
          or start again and let at least {BLOCKS_MIN} blocks finish"
     )]
     NoCompleteBlock,
+    /// No block is left in which requests of every arm completed.
+    #[error("no block can be compared: {0}")]
+    NothingCompleted(String),
     /// The primary metric is none that was measured.
     #[error("the primary metric `{primary}` was not measured; {hint}")]
     UnknownPrimary {
@@ -64,9 +67,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         return Err(StudyError::Candidate(candidate));
     }
     let blocks = Blocks::new(experiment);
-    if blocks.used.is_empty() {
-        return Err(StudyError::NoCompleteBlock);
-    }
+    refuse_nothing(experiment, &blocks)?;
     let (series, left_out) = all_series(&blocks);
     let gate = primary_series(experiment, &series, &left_out)?;
     let questions = Questions::new(experiment, &series, gate);
@@ -77,6 +78,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let mut outcomes = judge(&series, &questions.all, rules)?;
     let attached = attachment::difference(&experiment.attached);
     withhold(&mut outcomes, &attached.unchanged);
+    empty::withhold(experiment, &blocks, &series, &mut outcomes);
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
@@ -103,6 +105,18 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         together,
         contrasts,
     })
+}
+
+fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), StudyError> {
+    let is_primary = |workload: usize| {
+        let rest = experiment.primary.strip_prefix(experiment.workloads[workload].name.as_str());
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
+    if blocks.empty.iter().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
+        return Err(StudyError::NothingCompleted(empty::notes(experiment, blocks).join(" ")));
+    }
+    if blocks.used.is_empty() { Err(StudyError::NoCompleteBlock) } else { Ok(()) }
 }
 
 fn all_series(blocks: &Blocks) -> (Vec<Series>, Vec<LeftOut>) {
@@ -198,11 +212,11 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
         Design::Grouped => experiment.blocks.min(BLOCKS_MIN),
     };
     if used < planned {
-        notes.push(format!(
-            "{used} of {planned} blocks are complete; only these count: `--resume` finishes the \
-             rest."
-        ));
+        let is_finished = blocks.finished >= planned as usize;
+        let rest = if is_finished { "" } else { ": `--resume` finishes the rest" };
+        notes.push(format!("{used} of {planned} blocks are complete; only these count{rest}."));
     }
+    notes.extend(empty::notes(experiment, blocks));
     if experiment.design == Design::Grouped {
         notes.push(format!(
             "Putting an arm in place takes effort (a reboot, say), so all runs that an arm has in a \
@@ -214,7 +228,12 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     }
     for (workload, info) in experiment.workloads.iter().enumerate() {
         if !blocks.workloads.contains(&workload) {
-            notes.push(format!("`{}` is not compared: not every arm ran it.", info.name));
+            let why = if blocks.empty.iter().any(|cell| cell.0 == workload) {
+                "not every arm completed a request of it"
+            } else {
+                "not every arm ran it"
+            };
+            notes.push(format!("`{}` is not compared: {why}.", info.name));
         }
     }
     let missing =

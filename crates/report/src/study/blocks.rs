@@ -1,18 +1,25 @@
 //! Which blocks count, and the one value that each holds of a metric in an arm.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Experiment, RunSample};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
 
+/// A place for runs: workload, arm and block.
+pub(super) type Cell = (usize, usize, u32);
+
 /// The runs of an experiment by workload, arm and block.
 pub(super) struct Blocks<'a> {
     experiment: &'a Experiment,
     /// Repeats inside a block stand together.
-    cells: BTreeMap<(usize, usize, u32), Vec<&'a RunSample>>,
-    /// Workloads that every arm ran at least once.
+    cells: BTreeMap<Cell, Vec<&'a RunSample>>,
+    /// Where no request completed in some run; none of its repeats counts.
+    pub(super) empty: BTreeSet<Cell>,
+    /// Workloads of which every arm completed something at least once.
     pub(super) workloads: Vec<usize>,
+    /// How many blocks have nothing left to run.
+    pub(super) finished: usize,
     /// Blocks in which every arm ran each of these workloads, ascending.
     pub(super) used: Vec<u32>,
 }
@@ -37,6 +44,10 @@ impl<'a> Blocks<'a> {
             assert!(run.workload < workloads, "a run of workload {} of {workloads}", run.workload);
             cells.entry((run.workload, run.arm, run.block)).or_default().push(run);
         }
+        let has_empty_run = |runs: &Vec<&RunSample>| runs.iter().any(|run| is_empty(run));
+        let empty = cells.iter().filter(|(_, runs)| has_empty_run(runs));
+        let empty: BTreeSet<Cell> = empty.map(|(cell, _)| *cell).collect();
+        cells.retain(|cell, _| !empty.contains(cell));
         let ran = |workload: usize, arm: usize| {
             cells.range((workload, arm, 0)..=(workload, arm, u32::MAX)).next().is_some()
         };
@@ -45,15 +56,15 @@ impl<'a> Blocks<'a> {
         let mut blocks: Vec<u32> = experiment.runs.iter().map(|run| run.block).collect();
         blocks.sort_unstable();
         blocks.dedup();
-        let complete = |block: &u32| {
-            workloads.iter().all(|w| (0..arms).all(|arm| cells.contains_key(&(*w, arm, *block))))
+        let whole = |block: u32, has: &dyn Fn(&Cell) -> bool| {
+            let all_arms = |w: &usize| (0..arms).all(|arm| has(&(*w, arm, block)));
+            !workloads.is_empty() && workloads.iter().all(all_arms)
         };
-        let used = if workloads.is_empty() {
-            Vec::new()
-        } else {
-            blocks.into_iter().filter(complete).collect()
-        };
-        Self { experiment, cells, workloads, used }
+        let ran = |cell: &Cell| cells.contains_key(cell) || empty.contains(cell);
+        blocks.retain(|block| whole(*block, &ran));
+        let finished = blocks.len();
+        blocks.retain(|block| whole(*block, &|cell| cells.contains_key(cell)));
+        Self { experiment, cells, empty, workloads, finished, used: blocks }
     }
 
     /// The arm that ran first in each block that counts.
@@ -137,4 +148,9 @@ impl<'a> Blocks<'a> {
         }
         Ok(geometric_mean(&values))
     }
+}
+
+/// Whether no request completed: there is no number to make a ratio of.
+fn is_empty(run: &RunSample) -> bool {
+    !run.metrics.iter().any(|metric| metric.value > 0.0)
 }

@@ -3,6 +3,7 @@
 mod analyse;
 mod blocks;
 mod curve;
+mod empty;
 mod experiment;
 mod json;
 mod result;

@@ -55,12 +55,13 @@ pub(crate) struct FitArgs {
 
 /// Fits a profile and writes it.
 pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
+    output::refuse_other(&arguments.out, &output::PROFILE)?;
     let measurements = read(arguments)?;
     let stem = || arguments.out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let model = arguments.model.clone().unwrap_or_else(stem);
     let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
         .map_err(Failure::bad_words)?;
-    output::write(&arguments.out, &fit.profile, "write the profile")?;
+    output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
     let text = if ui.json { json(arguments, &fit) } else { text(arguments, &fit) };
     ui.result(&text)
 }

@@ -55,8 +55,11 @@ impl Findings {
 pub(super) fn of_writing(written: &Written, path: &Path, arguments: &DurabilityArgs) -> String {
     let mut text = format!("{} pages promised, {:.0} a second\n", written.promised, rate(written));
     let path = path.display();
+    if written.promised == 0 {
+        return text;
+    }
+    text.push_str("none of them was checked: whether the drive holds them is not known\n");
     match &arguments.server {
-        _ if written.promised == 0 => {}
         None => text.push_str(&format!(
             "once the power has been cut: drivelab durability {path} --verify --ledger {}\n",
             arguments.ledger.display(),
@@ -92,4 +95,55 @@ pub(super) fn of_pages(verdict: &Verdict) -> String {
         (true, _) => "every promise was kept\n",
     });
     text
+}
+
+/// What the pages of a real file say of its drive, where none is missing.
+pub(super) fn of_real_file(verdict: &Verdict) -> &'static str {
+    if verdict.promised == 0 || !verdict.is_kept() {
+        return "";
+    }
+    "this says something of the drive only if its power was cut after the pages were written: \
+     until then caches answer in its place\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: DurabilityArgs,
+    }
+
+    fn written(promised: u64, more: &[&str]) -> String {
+        let words = [&["durability", "/mnt/pages"][..], more].concat();
+        let arguments = Command::parse_from(words).arguments;
+        let written = Written { promised, took: Span::from_secs(2) };
+        of_writing(&written, Path::new("/mnt/pages"), &arguments)
+    }
+
+    #[test]
+    fn pages_that_were_only_written_are_not_called_safe() {
+        for more in [&[][..], &["--server", "other:5400"]] {
+            let text = written(40, more);
+            assert!(text.starts_with("40 pages promised, 20 a second\n"), "{text}");
+            assert!(text.contains("none of them was checked"), "{text}");
+            assert!(text.contains("--verify --ledger"), "{text}");
+        }
+        assert!(!written(0, &[]).contains("checked"), "there is nothing to check");
+    }
+
+    #[test]
+    fn a_kept_promise_is_one_that_a_power_cut_tried() {
+        let verdict = Verdict { promised: 3, survived: 3, ..Verdict::default() };
+        let text = of_pages(&verdict) + of_real_file(&verdict);
+        assert!(text.contains("every promise was kept\n"), "{text}");
+        assert!(text.contains("only if its power was cut"), "{text}");
+        let broken = Verdict { promised: 3, survived: 2, lost: 1, ..Verdict::default() };
+        assert_eq!(of_real_file(&broken), "", "a loss is a loss");
+        assert_eq!(of_real_file(&Verdict::default()), "", "nothing was promised");
+    }
 }

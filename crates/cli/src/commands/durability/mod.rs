@@ -127,7 +127,8 @@ fn verify(path: PathBuf, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
         return Ok(Exit::Interrupted);
     };
     let findings = Findings { written, went_away: None, verdict: Some(verdict) };
-    findings.show(ui, arguments.rpm, &findings::of_pages(&verdict))
+    let text = findings::of_pages(&verdict) + findings::of_real_file(&verdict);
+    findings.show(ui, arguments.rpm, &text)
 }
 
 /// Why the pages could not be looked at.

@@ -1,6 +1,6 @@
 //! Writing, cutting and verifying a modelled drive in virtual time.
 
-use drivelab_core::units::Bytes;
+use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device as _, Rng, Time};
 use drivelab_model::spec::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
@@ -40,19 +40,7 @@ pub(super) fn run(spec: DriveSpec, arguments: &DurabilityArgs, ui: Ui) -> Outcom
         return Ok(Exit::Interrupted);
     };
     let Cut { written, ended, power_goes, verdict, rpm } = cut;
-    let (why, instead) = match ended {
-        Ended::Place(PlaceError::PowerCut) | Ended::Time => {
-            (format!("the power went at {power_goes}"), None)
-        }
-        Ended::Stopped => ("it was interrupted".into(), Some(Exit::Interrupted)),
-        Ended::Place(error) => {
-            let is_full = matches!(&error, PlaceError::Io { source, .. }
-                if source.kind() == std::io::ErrorKind::StorageFull);
-            let why = format!("this at {}: {:#}", written.took, anyhow::Error::new(error));
-            (why, is_full.then_some(Exit::CannotHere))
-        }
-        Ended::Notes(error) => return Err(error.into()),
-    };
+    let (why, instead) = end(ended, power_goes, written.took)?;
     let rate = findings::rate(&written);
     let pages = findings::of_pages(&verdict);
     let text =
@@ -60,6 +48,28 @@ pub(super) fn run(spec: DriveSpec, arguments: &DurabilityArgs, ui: Ui) -> Outcom
     let findings = Findings { written, went_away: Some(true), verdict: Some(verdict) };
     let exit = findings.show(ui, arguments.rpm.or(rpm), &text)?;
     Ok(instead.unwrap_or(exit))
+}
+
+/// What ended the writing, in words, and the exit code where that decides it.
+fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exit>), Failure> {
+    Ok(match ended {
+        Ended::Place(PlaceError::PowerCut) | Ended::Time => {
+            (format!("the power went at {power_goes}"), None)
+        }
+        Ended::Stopped => {
+            let why = format!(
+                "it was interrupted at {took}: the power was cut there, not at {power_goes}"
+            );
+            (why, Some(Exit::Interrupted))
+        }
+        Ended::Place(error) => {
+            let is_full = matches!(&error, PlaceError::Io { source, .. }
+                if source.kind() == std::io::ErrorKind::StorageFull);
+            let why = format!("this at {took}: {:#}", anyhow::Error::new(error));
+            (why, is_full.then_some(Exit::CannotHere))
+        }
+        Ended::Notes(error) => return Err(error.into()),
+    })
 }
 
 fn cut(spec: &DriveSpec, arguments: &DurabilityArgs) -> Result<Cut, Failure> {
@@ -96,4 +106,19 @@ fn cut(spec: &DriveSpec, arguments: &DurabilityArgs) -> Result<Cut, Failure> {
     let never = std::sync::atomic::AtomicBool::new(false);
     let verdict = durability::verify(&mut place, &ledger, &never).map_err(looking)?;
     Ok(Cut { written, ended, power_goes, verdict, rpm: profile.rpm() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_run_says_where_the_power_was_cut_instead() {
+        let (due, took) = (Time::from_ns(2_000_000_000), Span::from_ms(500));
+        let (why, exit) = end(Ended::Stopped, due, took).unwrap();
+        assert_eq!(exit, Some(Exit::Interrupted));
+        assert!(why.contains("interrupted at 500ms") && why.contains("2s"), "{why}");
+        let (why, exit) = end(Ended::Time, due, took).unwrap();
+        assert_eq!((why.as_str(), exit), ("the power went at 2s", None));
+    }
 }

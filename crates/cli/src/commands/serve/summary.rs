@@ -1,7 +1,9 @@
 //! What `serve` says when it ends.
 
+use drivelab_core::Time;
 use drivelab_core::units::Span;
 use drivelab_serve::server::{Stopped, Summary};
+use drivelab_serve::store::Survival;
 
 use crate::commands::json_text;
 use crate::ui::Ui;
@@ -62,11 +64,31 @@ fn text_of(summary: &Summary) -> String {
         text.push_str(&format!("fault {}: {} strikes\n", fault.id(), fault.strikes()));
     }
     if let Stopped::PowerCut { survival, at, seed } = summary.stopped {
-        text.push_str(&format!(
-            "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
-             lost, {} torn; what the kernel still held never came here\n",
-            survival.dropped_writes, survival.torn_writes
-        ));
+        text.push_str(&of_power_cut(survival, at, seed));
     }
     text
+}
+
+fn of_power_cut(survival: Survival, at: Time, seed: u64) -> String {
+    format!(
+        "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
+         lost, {} torn; what the kernel still held never came here\n",
+        survival.dropped_writes, survival.torn_writes
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_loss_is_told_only_of_what_reached_the_drive() {
+        let cut = |dropped_writes| Survival { dropped_writes, torn_writes: 0 };
+        for lost in [0, 7] {
+            let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
+            let words = format!("of what reached the drive {lost} acknowledged writes lost");
+            assert!(text.contains(&words), "{text}");
+            assert!(text.contains("what the kernel still held never came here"), "{text}");
+        }
+    }
 }

@@ -31,7 +31,8 @@ pub(super) fn conclude(
             return Ok(Exit::Interrupted);
         }
         Err(error) => {
-            return Err(Failure::cannot_here(error).hint("no complete block was measured"));
+            let kept = format!("the finished runs are kept in `{}`", folder.path().display());
+            return Err(Failure::cannot_here(error).hint(kept));
         }
     };
     let json = drivelab_report::study::json(&result);

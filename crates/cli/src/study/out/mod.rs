@@ -108,6 +108,10 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes a result into the folder and returns its path.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Failure> {
         let path = self.path.join(name);

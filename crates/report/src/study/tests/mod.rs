@@ -98,6 +98,42 @@ fn incomplete_blocks_are_left_out_and_said_so() {
     assert!(result.notes.iter().any(|note| note.starts_with("7 of 10 blocks")));
 }
 
+/// Has the runs of `arm` in `blocks` complete no request.
+fn stalled(mut it: Experiment, arm: usize, blocks: &[u32]) -> Experiment {
+    let mut runs = it.runs.iter_mut().filter(|run| run.arm == arm && blocks.contains(&run.block));
+    runs.by_ref().for_each(|run| run.metrics.clear());
+    it
+}
+
+#[test]
+fn a_block_in_which_an_arm_completed_nothing_is_left_out_and_decides_nothing() {
+    assert_eq!(analyse(&small([0, 3], 3)).unwrap().verdict(), Verdict::Faster);
+    let result = analyse(&stalled(small([0, 3], 3), 1, &[4])).unwrap();
+    assert_eq!(result.used, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+    // An arm that stalls must not be called faster by the blocks in which it did not.
+    assert_eq!(result.verdict(), Verdict::Inconclusive);
+    let warnings = format!("{:?}", result.primary().adjusted.comparison.warnings);
+    assert!(warnings.contains("block 5"), "{warnings}");
+    let notes = result.notes.join("\n");
+    assert!(notes.contains("block 5") && notes.contains("`runtime`"), "{notes}");
+    assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
+}
+
+#[test]
+fn a_block_in_which_no_arm_completed_anything_is_only_left_out() {
+    let result = analyse(&stalled(stalled(small([0, 3], 3), 0, &[4]), 1, &[4])).unwrap();
+    assert_eq!(result.used.len(), 9);
+    assert_eq!(result.verdict(), Verdict::Faster);
+}
+
+#[test]
+fn an_arm_that_completed_nothing_at_all_is_named() {
+    let all: Vec<u32> = (0..10).collect();
+    let error = analyse(&stalled(small([0, 3], 3), 1, &all)).unwrap_err().to_string();
+    assert!(error.contains("completed no request"), "{error}");
+    assert!(!error.contains("--resume"), "there is nothing to resume: {error}");
+}
+
 #[test]
 fn repeats_inside_a_block_are_one_value() {
     let mut it = small([0, 3], 3);

@@ -1,0 +1,72 @@
+//! Runs in which no request completed: the blocks they are in are left out, and said so.
+//!
+//! An arm that stalls for a whole run would otherwise be judged by the blocks in which it did not,
+//! so that a stall makes it look no worse.
+
+use std::collections::BTreeMap;
+
+use drivelab_stats::{Warning, WarningId};
+
+use super::Experiment;
+use super::blocks::Blocks;
+use crate::outcome::{Outcome, Series};
+
+/// What to do about runs that are too short.
+const LONGER: &str = "give the runs a longer `runtime`, in a study of its own";
+
+/// Which arm completed nothing of which workload, a sentence for each.
+pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
+    let mut places: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+    for (workload, arm, block) in &blocks.empty {
+        places.entry((*workload, *arm)).or_default().push(*block);
+    }
+    let note = |((workload, arm), empty): ((usize, usize), Vec<u32>)| {
+        let (arm, name) = (&experiment.arms[arm].name, &experiment.workloads[workload].name);
+        let left_out = match (blocks.workloads.contains(&workload), empty.len()) {
+            (false, _) => "",
+            (true, 1) => ", which is left out",
+            (true, _) => ", which are left out",
+        };
+        let which = numbers(&empty);
+        format!("`{arm}` completed no request of `{name}` in {which}{left_out}: {LONGER}.")
+    };
+    places.into_iter().map(note).collect()
+}
+
+/// Withholds the verdict on two arms of which one completed nothing in a block in which the other
+/// completed something.
+pub(super) fn withhold(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    series: &[Series],
+    outcomes: &mut [Outcome],
+) {
+    for outcome in outcomes {
+        let workload = series[outcome.series].workload;
+        let of = |arm: usize| {
+            let cells = blocks.empty.range((workload, arm, 0)..=(workload, arm, u32::MAX));
+            cells.map(|(_, _, block)| *block).collect::<Vec<u32>>()
+        };
+        let (from, to) = (of(outcome.from), of(outcome.to));
+        for (arm, own, others) in [(outcome.from, &from, &to), (outcome.to, &to, &from)] {
+            let alone: Vec<u32> = own.iter().copied().filter(|it| !others.contains(it)).collect();
+            if alone.is_empty() {
+                continue;
+            }
+            let advice = format!(
+                "`{}` completed no request in {}, and these figures are of the other blocks: the \
+                 verdict is withheld",
+                experiment.arms[arm].name,
+                numbers(&alone),
+            );
+            outcome.withhold(Warning::new(WarningId::RunsEmpty, advice));
+        }
+    }
+}
+
+/// `block 5`, `blocks 2, 5`; people count from 1.
+fn numbers(blocks: &[u32]) -> String {
+    let numbers: Vec<String> = blocks.iter().map(|block| (block + 1).to_string()).collect();
+    let noun = if blocks.len() == 1 { "block" } else { "blocks" };
+    format!("{noun} {}", numbers.join(", "))
+}
