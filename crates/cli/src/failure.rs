@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 
 use drivelab_core::config::ConfigError;
@@ -108,16 +109,17 @@ impl From<std::io::Error> for Failure {
 /// Adds the path and what was being done with it to an I/O error.
 pub(crate) trait AtPath<T> {
     /// `cannot <what> <path>`, with exit code 2 where the path is at fault, else 3.
-    fn at_path(self, what: &str, path: &std::path::Path) -> Result<T, Failure>;
+    fn at_path(self, what: &str, path: &Path) -> Result<T, Failure>;
 }
 
 impl<T> AtPath<T> for std::io::Result<T> {
-    fn at_path(self, what: &str, path: &std::path::Path) -> Result<T, Failure> {
+    fn at_path(self, what: &str, path: &Path) -> Result<T, Failure> {
         self.map_err(|error| {
             let kind = error.kind();
+            let hint = path_hint(kind, what, path);
             let error =
                 anyhow::Error::new(error).context(format!("cannot {what} `{}`", path.display()));
-            match kind {
+            let failure = match kind {
                 ErrorKind::NotFound
                 | ErrorKind::NotADirectory
                 | ErrorKind::IsADirectory
@@ -130,7 +132,29 @@ impl<T> AtPath<T> for std::io::Result<T> {
                     Failure::cannot_here(error).hint("make room, or choose another place")
                 }
                 _ => Failure::cannot_here(error),
+            };
+            match hint {
+                Some(hint) => failure.hint(hint),
+                None => failure,
             }
         })
+    }
+}
+
+/// What to type next where a path is at fault.
+pub(crate) fn path_hint(kind: ErrorKind, what: &str, path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).display();
+    match kind {
+        ErrorKind::NotFound if what.starts_with("read") => {
+            Some(format!("check the name: `ls {folder}` lists the files that are there"))
+        }
+        ErrorKind::NotFound => Some(format!("make the folder first: `mkdir -p {folder}`")),
+        ErrorKind::IsADirectory => Some("name a file, not a folder".into()),
+        ErrorKind::NotADirectory => Some(format!(
+            "check the path: `ls -d {}` names the part that is a file",
+            path.display()
+        )),
+        _ => None,
     }
 }

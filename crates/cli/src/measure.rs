@@ -18,7 +18,7 @@ use drivelab_engine::{
 };
 
 use crate::attached;
-use crate::failure::Failure;
+use crate::failure::{Failure, path_hint};
 use crate::interrupt;
 use crate::ui::Ui;
 
@@ -257,6 +257,12 @@ fn names_nothing(kind: ErrorKind) -> bool {
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
 fn failure(error: RunError) -> Failure {
+    if let RunError::Open(OpenError::Layout(LayoutError::System { path, source })) = &error
+        && names_nothing(source.kind())
+    {
+        let hint = path_hint(source.kind(), "write", path);
+        return hint.into_iter().fold(Failure::bad_request(error), Failure::hint);
+    }
     let hint = error.hint();
     let failure = match &error {
         RunError::Setup { .. }
