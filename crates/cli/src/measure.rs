@@ -10,7 +10,7 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
-use drivelab_core::{Conduct, Polling};
+use drivelab_core::{Conduct, Polling, path_hint};
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngine, IoEngineError, LayoutError, LoadError, OpenError, Progress,
@@ -165,7 +165,7 @@ fn one_record(
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_engine::few_requests(&all.total));
     let mut record = measurement.record(all, (attached, host));
-    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
+    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
     record.target = targets.join(", ");
     Some(record)
 }
@@ -257,6 +257,12 @@ fn names_nothing(kind: ErrorKind) -> bool {
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
 fn failure(error: RunError) -> Failure {
+    if let RunError::Open(OpenError::Layout(LayoutError::System { path, source })) = &error
+        && names_nothing(source.kind())
+    {
+        let hint = path_hint(source.kind(), "write", path);
+        return hint.into_iter().fold(Failure::bad_request(error), Failure::hint);
+    }
     let hint = error.hint();
     let failure = match &error {
         RunError::Setup { .. }

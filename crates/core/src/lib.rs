@@ -27,7 +27,7 @@ pub use conduct::Conduct;
 pub use device::{Destaged, Device};
 pub use histogram::Histogram;
 pub use polling::Polling;
-pub use refusal::{Refusal, RefusalKind};
+pub use refusal::{Refusal, RefusalKind, path_hint};
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;
 pub use target::{Rejected, Target, TargetError};

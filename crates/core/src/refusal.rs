@@ -70,16 +70,31 @@ impl Refusal {
             | ErrorKind::IsADirectory
             | ErrorKind::InvalidInput
             | ErrorKind::InvalidData => Self::request(message),
-            ErrorKind::PermissionDenied => {
-                Self::machine(message).hint("try as another user, or with sudo")
-            }
-            ErrorKind::StorageFull => {
-                Self::machine(message).hint("make room, or choose another place")
-            }
             _ => Self::machine(message),
         };
-        refusal.because(error)
+        let hint = path_hint(error.kind(), operation, path);
+        hint.into_iter().fold(refusal, Self::hint).because(error)
     }
+}
+
+/// What to type next where an operation on a file failed.
+pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).display();
+    Some(match kind {
+        ErrorKind::NotFound if operation.starts_with("read") => {
+            format!("check the name: `ls {folder}` lists the files that are there")
+        }
+        ErrorKind::NotFound => format!("make the folder first: `mkdir -p {folder}`"),
+        ErrorKind::IsADirectory => "name a file, not a folder".into(),
+        ErrorKind::NotADirectory => {
+            let path = path.display();
+            format!("check the path: `ls -d {path}` names the part that is a file")
+        }
+        ErrorKind::PermissionDenied => "try as another user, or with sudo".into(),
+        ErrorKind::StorageFull => "make room, or choose another place".into(),
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Refusal {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use drivelab_core::jobfile::JOBS_MAX;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadError};
@@ -18,9 +19,6 @@ use crate::marks::{self, Course, Place};
 use crate::open::{self, Ask, OpenError, Opened, Writers};
 use crate::verify::{State, StateError};
 use crate::{host, uring};
-
-/// More threads than any machine has processors to pin them to.
-const NUMJOBS_MAX: u64 = 1024;
 
 /// Everything a run on this machine needs to know.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,7 +118,7 @@ pub enum RunError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// No thread, or too many.
-    #[error("`numjobs` is {numjobs}, which is not from 1 to {NUMJOBS_MAX}")]
+    #[error("`numjobs` is {numjobs}, which is not from 1 to {JOBS_MAX}")]
     Numjobs {
         /// What was asked for.
         numjobs: u64,
@@ -360,7 +358,11 @@ impl<'a> Ready<'a> {
 
 /// Refuses more jobs than run together.
 fn count_fits(numjobs: u64) -> Result<(), RunError> {
-    if (1..=NUMJOBS_MAX).contains(&numjobs) { Ok(()) } else { Err(RunError::Numjobs { numjobs }) }
+    if (1..=u64::from(JOBS_MAX)).contains(&numjobs) {
+        Ok(())
+    } else {
+        Err(RunError::Numjobs { numjobs })
+    }
 }
 
 /// Refuses what can be refused before anything is touched: too many jobs, or buffers that do not

@@ -20,7 +20,8 @@ use crate::units::Bytes;
 use crate::workload::WorkloadOptions;
 use section::{Section, Wrong};
 
-/// Most jobs that run together, copies counted; as many as the engine starts.
+/// Most jobs that run together, copies counted: more threads than any machine has processors to pin
+/// them to.
 pub const JOBS_MAX: u32 = 1024;
 /// Most sections of a file; each is a run of its own, or begins with others.
 const SECTIONS_MAX: usize = 4096;

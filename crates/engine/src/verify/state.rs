@@ -27,7 +27,7 @@ const ENTRY: u64 = 16;
 /// The same as a length in memory.
 const ENTRY_LEN: usize = 16;
 /// As many jobs as one page has room for.
-const JOBS_MAX: u32 = 256;
+const VERIFIED_JOBS_MAX: u32 = 256;
 /// The kernel reads and writes less than this at once (`man 2 read`).
 const BLOCK_MAX: u64 = 1 << 31;
 /// The end of the longest file (`off_t`).
@@ -67,7 +67,7 @@ impl StateHeader {
             Some(format!("its blocks of {block_bytes} bytes are larger than any request"))
         } else if end.is_none_or(|end| end > END_MAX) {
             Some(format!("its {blocks} blocks of {block_bytes} bytes end behind any file"))
-        } else if jobs == 0 || jobs > JOBS_MAX {
+        } else if jobs == 0 || jobs > VERIFIED_JOBS_MAX {
             Some(format!("it tells of {jobs} jobs"))
         } else {
             None
@@ -128,7 +128,7 @@ pub enum StateError {
         by: Option<String>,
     },
     /// More jobs than there is room for.
-    #[error("a verified run has at most {JOBS_MAX} jobs, not {numjobs}")]
+    #[error("a verified run has at most {VERIFIED_JOBS_MAX} jobs, not {numjobs}")]
     Jobs {
         /// What was asked for.
         numjobs: u32,
@@ -194,7 +194,7 @@ impl State {
         (workload, capacity): (&Workload, Bytes),
         (seed, numjobs): (u64, u32),
     ) -> Result<Self, StateError> {
-        if numjobs > JOBS_MAX {
+        if numjobs > VERIFIED_JOBS_MAX {
             return Err(StateError::Jobs { numjobs });
         }
         if path.exists() {

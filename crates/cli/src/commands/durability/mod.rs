@@ -62,7 +62,7 @@ pub(crate) struct DurabilityArgs {
 
     /// The drive's revolutions a minute: more syncs than they allow are a lie. A modelled disk
     /// knows its own.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rpm: Option<u64>,
 
     /// A fault of the modelled drive, as POST /faults takes it.
@@ -114,7 +114,10 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
 fn verify(path: PathBuf, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     let ledger = arguments.ledger.clone();
     let look = move || {
-        let ledger = Ledger::read(&ledger).at_path("read", &ledger)?;
+        let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
+            failure
+                .hint("name the ledger that was kept while the pages were written: --ledger FILE")
+        })?;
         let mut place = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
         let verdict = durability::verify(&mut place, &ledger, interrupt::flag());
         Ok((ledger.written(), verdict.map_err(looking)?))

@@ -322,6 +322,10 @@ fn plug_in<B: Backend>(server: &mut Server<B>, nature: Nature) -> Result<(), Fai
 fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
+        if size == Bytes::ZERO {
+            let failure = Failure::bad_words("--size 0: a drive of 0 bytes has nothing to serve");
+            return Err(failure.hint("leave --size out, or give one such as 1G"));
+        }
         return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
     }
     if arguments.size.is_some() {

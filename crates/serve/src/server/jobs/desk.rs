@@ -42,8 +42,8 @@ impl Desk {
     pub(super) fn admit(&mut self) -> Option<Command> {
         let may = |place: &usize| {
             let job = &self.waiting[*place];
-            let before = self.waiting.iter().take(*place);
-            !before.into_iter().any(|other| other.excludes(job)) && !self.is_excluded(job)
+            let mut before = self.waiting.iter().take(*place);
+            !before.any(|other| other.excludes(job)) && !self.is_excluded(job)
         };
         let place = (0..self.waiting.len()).find(may)?;
         let job = self.waiting.remove(place).expect("it was found there");
