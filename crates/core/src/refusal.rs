@@ -86,6 +86,9 @@ pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String
             format!("check the name: `ls {folder}` lists the files that are there")
         }
         ErrorKind::NotFound => format!("make the folder first: `mkdir -p {folder}`"),
+        ErrorKind::ReadOnlyFilesystem => {
+            "choose a place on a file system that is mounted for writing".into()
+        }
         ErrorKind::IsADirectory => "name a file, not a folder".into(),
         ErrorKind::NotADirectory => {
             let path = path.display();
