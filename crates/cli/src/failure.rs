@@ -150,11 +150,32 @@ pub(crate) fn path_hint(kind: ErrorKind, what: &str, path: &Path) -> Option<Stri
             Some(format!("check the name: `ls {folder}` lists the files that are there"))
         }
         ErrorKind::NotFound => Some(format!("make the folder first: `mkdir -p {folder}`")),
+        ErrorKind::ReadOnlyFilesystem => {
+            Some("choose a place on a file system that is mounted for writing".into())
+        }
         ErrorKind::IsADirectory => Some("name a file, not a folder".into()),
         ErrorKind::NotADirectory => Some(format!(
             "check the path: `ls -d {}` names the part that is a file",
             path.display()
         )),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_at_fault_has_a_hint_that_can_be_typed() {
+        let check = |kind, what, words: &str| {
+            let hint = path_hint(kind, what, Path::new("none/data")).unwrap_or_default();
+            assert!(hint.contains(words), "{kind}: {hint}");
+        };
+        check(ErrorKind::NotFound, "read the trace", "`ls none`");
+        check(ErrorKind::NotFound, "write", "`mkdir -p none`");
+        check(ErrorKind::IsADirectory, "write", "not a folder");
+        check(ErrorKind::NotADirectory, "read", "`ls -d none/data`");
+        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted for writing");
     }
 }
