@@ -129,4 +129,18 @@ mod tests {
         check(ErrorKind::StorageFull, RefusalKind::Machine);
         check(ErrorKind::PermissionDenied, RefusalKind::Machine);
     }
+
+    #[test]
+    fn a_path_at_fault_has_a_hint_that_can_be_typed() {
+        let check = |kind: ErrorKind, operation: &str, expected: &str| {
+            let hint = path_hint(kind, operation, Path::new("none/data")).unwrap();
+            assert!(hint.contains(expected), "{kind:?}: {hint}");
+        };
+        check(ErrorKind::NotFound, "read", "`ls none`");
+        check(ErrorKind::NotFound, "write", "`mkdir -p none`");
+        check(ErrorKind::IsADirectory, "write", "not a folder");
+        check(ErrorKind::NotADirectory, "read", "`ls -d none/data`");
+        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted for writing");
+        assert_eq!(path_hint(ErrorKind::TimedOut, "read", Path::new("data")), None);
+    }
 }
