@@ -6,6 +6,7 @@ mod compare;
 mod conformance;
 mod drive;
 mod durability;
+mod foreign;
 mod guards;
 mod help;
 mod input;

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Span};
 
+/// Most jobs that run together, copies counted; as many as the engine starts.
+pub const JOBS_MAX: u32 = 1024;
+
 /// What is arranged around the requests of each job, under fio's names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use drivelab_core::jobfile::JOBS_MAX;
+use drivelab_core::JOBS_MAX;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadError};

@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use drivelab_core::Histogram;
 use drivelab_core::Op;
 use drivelab_core::record::Latency;
-use drivelab_core::trace::{Entries, Entry, Format, Parser};
+use drivelab_core::trace::Entry;
+use drivelab_formats::trace::{Entries, Format, Parser};
 use drivelab_model::replay::{Answer, Loop, Replay};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 

@@ -16,7 +16,7 @@ pub use address::{Distribution, Zones};
 pub use arrival::{Arrivals, Pace};
 pub use block::BlockSizes;
 pub use mix::Rw;
-pub use options::{WorkloadError, WorkloadOptions};
+pub use options::{OPTIONS, Spelling, WorkloadError, WorkloadOption, WorkloadOptions};
 pub use requests::Requests;
 pub use steady::{Criterion, Steady};
 

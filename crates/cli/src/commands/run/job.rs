@@ -7,10 +7,10 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivelab_core::jobfile::{self, FileJob};
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Stamp, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_engine::{IoEngine, Progress as Step, seed_of};
+use drivelab_formats::fio::job::{self, FileJob};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure, Outcome};
@@ -33,7 +33,7 @@ pub(crate) struct JobArgs {
 /// Runs the file's groups one after the other, and prints what each job did.
 pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     let name = arguments.file.display().to_string();
-    let jobs = jobfile::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
+    let jobs = job::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
     for job in &jobs {
         for note in &job.notes {
             ui.note(&format!("note: [{}] {note}", job.name));

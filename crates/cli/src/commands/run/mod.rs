@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use drivelab_core::record::{RunRecord, Stamp};
-use drivelab_core::workload::WorkloadOptions;
 use drivelab_core::{Conduct, Polling};
 use drivelab_engine::{IoEngine, Progress as Step};
 
@@ -26,33 +25,8 @@ use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
 /// What a job file or a matrix says itself: given beside one it would do nothing.
-const ELSEWHERE: [&str; 39] = [
-    "rw",
-    "rwmixread",
-    "bs",
-    "bssplit",
-    "iodepth",
-    "runtime",
-    "ramp_time",
-    "size",
-    "offset",
-    "rate",
-    "rate_iops",
-    "poisson",
-    "thinktime",
-    "random_distribution",
-    "percentage_random",
-    "norandommap",
-    "backwards",
-    "streams",
-    "stride",
-    "fsync",
-    "fdatasync",
-    "sync",
-    "number_ios",
-    "ss",
-    "ss_dur",
-    "ss_ramp",
+const ELSEWHERE: [&str; 14] = [
+    workload::GROUP,
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -171,8 +145,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
-    let options = WorkloadOptions::from(arguments.workload);
-    let workload = options.check().map_err(Failure::bad_request)?;
+    let workload = arguments.workload.0.check().map_err(Failure::bad_request)?;
     let modelled = matches!(target::parse(&target)?, Target::Drive(_));
     arguments.verify.possible(&workload, modelled)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
@@ -247,6 +220,7 @@ fn nothing_worked(record: &RunRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{ArgGroup, Id};
 
     #[test]
     fn every_option_of_a_single_run_is_refused_beside_a_job_file() {
@@ -254,8 +228,11 @@ mod tests {
         let job: Vec<&str> =
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
-        let missing: Vec<&str> =
-            options.filter(|id| !ELSEWHERE.contains(id) && !job.contains(id)).collect();
+        let groups =
+            command.get_groups().filter(|group| ELSEWHERE.contains(&group.get_id().as_str()));
+        let elsewhere: Vec<&str> = groups.flat_map(ArgGroup::get_args).map(Id::as_str).collect();
+        let known = |id: &str| ELSEWHERE.contains(&id) || elsewhere.contains(&id);
+        let missing: Vec<&str> = options.filter(|id| !known(id) && !job.contains(id)).collect();
         assert!(missing.is_empty(), "neither a job file's own nor refused beside one: {missing:?}");
     }
 }

@@ -1,5 +1,8 @@
 //! Another tool's results as arms.
 
+use drivelab_core::foreign;
+use drivelab_stats::Better;
+
 use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
 use crate::foreign::{Imported, ImportedResult, Label};
 
@@ -91,7 +94,10 @@ fn figure(result: &ImportedResult, is_single: bool) -> Figure {
         metric: result.metric.clone(),
         value: result.value,
         unit: result.unit.to_owned(),
-        better: result.better,
+        better: match result.better {
+            foreign::Better::More => Better::More,
+            foreign::Better::Less => Better::Less,
+        },
         is_detail: result.is_detail,
         // Of several runs none is the only one.
         remarks: remarks.filter(|r| is_single || r.label != Label::SingleRun).cloned().collect(),
