@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use drivelab_core::record::{
     Attached, Host, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally,
 };
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::usage::Census as _;
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, Polling};
 use drivelab_engine::verify::StateError;
@@ -16,11 +18,15 @@ use drivelab_engine::{
     Control, GuardError, IoEngine, IoEngineError, LayoutError, LoadError, OpenError, Progress,
     Room, RunError, RunOutcome, RunPlan,
 };
+use drivelab_host::Linux;
 
 use crate::attached;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::ui::Ui;
+
+/// The machine that we are on.
+pub(crate) static LINUX: LazyLock<Linux> = LazyLock::new(|| Linux::below("/"));
 
 /// What is measured, and how.
 #[derive(Debug, Clone)]
@@ -118,7 +124,7 @@ pub(crate) fn sections(
 ) -> Result<Together, Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     // What takes no look at the targets comes first: a look takes some milliseconds.
-    drivelab_engine::fits(&plans).map_err(failure)?;
+    drivelab_engine::fits(&plans, LINUX.machine().memory).map_err(failure)?;
     let control = Control { stop: interrupt::flag(), progress };
     // Before the run: during it, the run itself is what keeps the disk busy. One look a target.
     let mut seen: BTreeMap<&Path, Attached> = BTreeMap::new();
@@ -126,7 +132,7 @@ pub(crate) fn sections(
         .iter()
         .map(|it| seen.entry(&it.path).or_insert_with(|| attached::to_path(&it.path)).clone())
         .collect();
-    let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
+    let outcomes = drivelab_engine::run_together(&plans, &*LINUX, &control).map_err(failure)?;
     let mut total = Tally::default();
     for outcome in &outcomes {
         total.merge(&outcome.total);
@@ -134,7 +140,7 @@ pub(crate) fn sections(
     if let [only] = &outcomes[..] {
         total.cpu = only.total.cpu;
     }
-    let host = drivelab_engine::host(Path::new("/"));
+    let host = LINUX.host();
     let mut made = measurements.iter().zip(outcomes).zip(attached);
     let mut records = Vec::new();
     for &length in lengths {
@@ -173,14 +179,14 @@ fn one_record(
 /// Refuses measurements whose buffers do not fit the memory together.
 pub(crate) fn fits(measurements: &[Measurement]) -> Result<(), Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
-    drivelab_engine::fits(&plans).map_err(failure)
+    drivelab_engine::fits(&plans, LINUX.machine().memory).map_err(failure)
 }
 
 /// Refuses measurements that would be refused when their turn comes; lays out what is missing.
 pub(crate) fn try_out(measurements: &[Measurement]) -> Result<(), Failure> {
     let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
-    drivelab_engine::try_out(&plans, &control).map_err(failure)
+    drivelab_engine::try_out(&plans, &*LINUX, &control).map_err(failure)
 }
 
 /// Lays out `path` at `size` where it does not exist, by reading one block of it.
@@ -230,12 +236,12 @@ pub(crate) fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, 
 
 /// Opens a file or block device that others will write through us: a device only past the guard.
 pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Failure> {
-    drivelab_engine::open_for_writing(path, allowed).map_err(|error| refused(path, error))
+    drivelab_engine::open_for_writing(path, allowed, &*LINUX).map_err(|error| refused(path, error))
 }
 
 /// Refuses a file that something on this machine uses.
 pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
-    drivelab_engine::may_be_opened_for_writing(path).map_err(|error| refused(path, error))
+    drivelab_engine::may_be_opened_for_writing(path, &*LINUX).map_err(|error| refused(path, error))
 }
 
 fn refused(path: &Path, error: OpenError) -> Failure {

@@ -21,6 +21,7 @@ pub mod rng;
 pub mod target;
 pub mod trace;
 pub mod units;
+pub mod usage;
 pub mod workload;
 
 pub use conduct::Conduct;

@@ -10,16 +10,17 @@ use std::thread;
 use drivelab_core::record::Stamp;
 use drivelab_core::target::TargetError;
 use drivelab_core::units::{Bytes, SECTOR_BYTES, Span};
+use drivelab_core::usage::{Census, Counters, DeviceNumber};
 use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{Conduct, Op, Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
-use crate::conditions::{Counters, Noted};
+use crate::conditions::Noted;
 use crate::file::{Clock, FileJob, Null, Psync};
-use crate::host::{process_cpu, usable_cpus, waited};
 use crate::ioengine::IoEngine;
 use crate::load::{self, Control, End, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
+use crate::process::{process_cpu, usable_cpus, waited};
 use crate::uring::Ring;
 use crate::verify::{Books, State};
 
@@ -83,9 +84,13 @@ pub(crate) enum JobError {
 ///
 /// # Errors
 /// That of the first job that has one; the others are then stopped.
-pub(crate) fn run(groups: &[Jobs<'_>], control: &Control<'_>) -> Result<Done, JobError> {
+pub(crate) fn run(
+    groups: &[Jobs<'_>],
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<Done, JobError> {
     let all = groups.iter().map(|jobs| jobs.numjobs).sum();
-    let shared = Shared::new(control, all, groups.len());
+    let shared = Shared::new(control, census, all, groups.len());
     let cpus = usable_cpus();
     let places: Vec<(usize, u32)> = groups
         .iter()
@@ -196,7 +201,7 @@ fn one(
     };
     let job = Job { workload: &workload, seed, stamp: jobs.stamp };
     let around = Around { conduct: jobs.conduct, file: &jobs.opened.file };
-    let device = jobs.opened.device;
+    let device = jobs.opened.number();
     let watch = JobWatch { shared, thread, group, device, told: [0; 3], waited: Span::ZERO };
     match jobs.ioengine {
         IoEngine::IoUring => {
@@ -352,6 +357,7 @@ impl Gate {
 
 struct Shared<'a> {
     control: &'a Control<'a>,
+    census: &'a dyn Census,
     clock: Clock,
     gate: Gate,
     /// A job has failed, and the others may as well stop.
@@ -369,9 +375,10 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(control: &'a Control<'a>, jobs: u32, groups: usize) -> Self {
+    fn new(control: &'a Control<'a>, census: &'a dyn Census, jobs: u32, groups: usize) -> Self {
         Self {
             control,
+            census,
             clock: Clock::start(),
             gate: Gate::new(jobs),
             failed: AtomicBool::new(false),
@@ -389,7 +396,7 @@ struct JobWatch<'a> {
     shared: &'a Shared<'a>,
     thread: u32,
     group: usize,
-    device: Option<(u32, u32)>,
+    device: Option<DeviceNumber>,
     told: [u64; 3],
     /// What it had waited for a processor when it began to measure.
     waited: Span,
@@ -419,7 +426,7 @@ impl Watch for JobWatch<'_> {
         drop(cpu);
         let mut counters = self.shared.counters.lock();
         let counters = counters.as_mut().expect("no job panics while it holds the lock");
-        counters.note(self.group, self.device, phase == Phase::Measure);
+        counters.note(self.shared.census, self.group, self.device, phase == Phase::Measure);
     }
 
     fn tick(&mut self, progress: &Progress) {
@@ -447,6 +454,7 @@ mod tests {
     use rustix::fs::{Mode, OFlags};
 
     use super::*;
+    use crate::quiet::Quiet;
     use crate::testing::Scratch;
 
     #[test]
@@ -517,7 +525,8 @@ mod tests {
         thread::spawn(move || {
             let stop = AtomicBool::new(false);
             let control = Control { stop: &stop, progress: &|_| () };
-            let shared = Shared::new(&control, 3, 1);
+            let quiet = Quiet(Vec::new());
+            let shared = Shared::new(&control, &quiet, 3, 1);
             let work = |number| {
                 assert!(number != 1 || !before, "the job died");
                 if !shared.gate.pass() {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::usage::{Census, Counters, Machine};
 use drivelab_core::workload::{Workload, WorkloadError};
 use drivelab_core::{Conduct, Polling};
 
-use crate::conditions::{self, Counters};
+use crate::conditions;
 use crate::file::Trim;
 use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngine, IoEngineError};
@@ -16,8 +17,8 @@ use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError, Loaded};
 use crate::marks::{self, Course, Place};
 use crate::open::{self, Ask, OpenError, Opened, Writers};
+use crate::uring;
 use crate::verify::{State, StateError};
-use crate::{host, uring};
 
 /// More threads than any machine has processors to pin them to.
 const NUMJOBS_MAX: u64 = 1024;
@@ -192,8 +193,12 @@ impl From<JobError> for RunError {
 ///
 /// # Errors
 /// As [`RunError`]. Failed requests are no error: they are counted and marked.
-pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError> {
-    let mut outcomes = run_together(std::slice::from_ref(plan), control)?;
+pub fn run(
+    plan: &RunPlan,
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<RunOutcome, RunError> {
+    let mut outcomes = run_together(std::slice::from_ref(plan), census, control)?;
     Ok(outcomes.pop().expect("one outcome a plan"))
 }
 
@@ -203,26 +208,33 @@ pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError
 ///
 /// # Errors
 /// As [`RunError`]; of the first that has one.
-pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunOutcome>, RunError> {
-    fits(plans)?;
+pub fn run_together(
+    plans: &[RunPlan],
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<Vec<RunOutcome>, RunError> {
+    let machine = census.machine();
+    fits(plans, machine.memory)?;
     let mut ready = Vec::new();
     for plan in plans {
-        ready.push(Ready::new(plan, control)?);
+        ready.push(Ready::new(plan, census, control)?);
     }
     let groups: Vec<Jobs<'_>> = ready.iter().map(Ready::jobs).collect();
-    let done = jobs::run(&groups, control)?;
+    let done = jobs::run(&groups, census, control)?;
     let cpu = (plans.len() == 1).then_some((done.cpu, done.waited));
     let moved = |device| -> u64 {
-        let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
+        let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.number() == device);
         same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes()).sum()
     };
     let around: Vec<Vec<Mark>> = ready
         .iter()
         .zip(&done.counters)
-        .map(|(ready, counters)| ready.around(*counters, moved(ready.opened.device)))
+        .map(|(ready, counters)| ready.around(*counters, moved(ready.opened.number()), &machine))
         .collect();
     let outcomes = ready.iter().zip(done.groups).zip(around);
-    Ok(outcomes.map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around)).collect())
+    Ok(outcomes
+        .map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around, machine.memory))
+        .collect())
 }
 
 /// Refuses what [`run`] would refuse, one plan after the other: opens each target as the run would,
@@ -230,11 +242,16 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
 ///
 /// # Errors
 /// As [`RunError`]; of the first that has one.
-pub fn try_out(plans: &[RunPlan], control: &Control<'_>) -> Result<(), RunError> {
+pub fn try_out(
+    plans: &[RunPlan],
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<(), RunError> {
+    let memory = census.machine().memory;
     for plan in plans {
-        fits(std::slice::from_ref(plan))?;
+        fits(std::slice::from_ref(plan), memory)?;
         let plan = RunPlan { verify_state: None, ..plan.clone() };
-        let ready = Ready::new(&plan, control)?;
+        let ready = Ready::new(&plan, census, control)?;
         jobs::requests_fit(&ready.jobs())?;
     }
     Ok(())
@@ -250,7 +267,11 @@ struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    fn new(plan: &'a RunPlan, control: &Control<'_>) -> Result<Self, RunError> {
+    fn new(
+        plan: &'a RunPlan,
+        census: &dyn Census,
+        control: &Control<'_>,
+    ) -> Result<Self, RunError> {
         let RunPlan { workload, seed, .. } = plan;
         let asked = (plan.ioengine, plan.polling);
         let probe = || uring::probe(plan.polling);
@@ -266,6 +287,7 @@ impl<'a> Ready<'a> {
             writers: if plan.verify_state.is_some() { Writers::One } else { Writers::Several },
             allow_destructive: &plan.allow_destructive,
             seed: *seed,
+            census,
         };
         let opened = if ioengine == IoEngine::Null {
             let system = |source| RunError::Setup { what: ioengine.to_string(), source };
@@ -309,10 +331,16 @@ impl<'a> Ready<'a> {
     }
 
     /// What went on around the run, in which the runs on its device moved `ours` bytes.
-    fn around(&self, counters: Option<(Counters, Counters)>, ours: u64) -> Vec<Mark> {
+    fn around(
+        &self,
+        counters: Option<(Counters, Counters)>,
+        ours: u64,
+        machine: &Machine,
+    ) -> Vec<Mark> {
         let ours = Some(ours).filter(|_| self.plan.direct);
         let marks = counters.map(|(begin, end)| conditions::marks(begin, end, ours));
-        marks.into_iter().flatten().chain(conditions::governor()).collect()
+        let governor = machine.cpu_governor.as_deref().and_then(conditions::governed);
+        marks.into_iter().flatten().chain(governor).collect()
     }
 
     fn outcome(
@@ -320,6 +348,7 @@ impl<'a> Ready<'a> {
         loaded: Vec<Loaded>,
         cpu: Option<(Span, Span)>,
         around: Vec<Mark>,
+        memory: Bytes,
     ) -> RunOutcome {
         let RunPlan { workload, numjobs, .. } = self.plan;
         let stopped = loaded.iter().find(|job| job.end == End::Stopped);
@@ -345,10 +374,10 @@ impl<'a> Ready<'a> {
             direct: self.plan.direct,
             file_system: opened.file_system,
             capacity: opened.capacity,
-            memory: host::memory(),
+            memory,
             holes: opened.holes,
             laid_out: opened.laid_out,
-            write_back: conditions::write_back(opened.device),
+            write_back: opened.disk.as_ref().is_some_and(|disk| disk.write_back),
             stand_in: opened.stand_in.as_deref(),
         };
         let marks = marks::of_run(course, place).into_iter();
@@ -368,7 +397,7 @@ fn count_fits(numjobs: u64) -> Result<(), RunError> {
 ///
 /// # Errors
 /// As [`RunError`].
-pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
+pub fn fits(plans: &[RunPlan], memory: Bytes) -> Result<(), RunError> {
     let numjobs = plans.iter().map(|plan| u64::from(plan.numjobs)).sum();
     let none = plans.iter().any(|plan| plan.numjobs == 0);
     count_fits(if none { 0 } else { numjobs })?;
@@ -376,7 +405,7 @@ pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
         return Err(RunError::SteadyTogether { numjobs });
     }
     let needed = plans.iter().map(RunPlan::buffers).fold(0, u64::saturating_add);
-    let (needed, memory) = (Bytes::new(needed), host::memory());
+    let needed = Bytes::new(needed);
     if memory.get() > 0 && needed.get() > memory.get() / 2 {
         return Err(RunError::Memory { needed, memory });
     }

@@ -22,11 +22,12 @@ use std::sync::Arc;
 
 use drivelab_core::Conduct;
 use drivelab_core::units::Bytes;
+use drivelab_core::usage::{Census, DeviceNumber};
 use drivelab_core::workload::Workload;
 use rustix::fs::{Advice, OFlags};
 
 use crate::file::Trim;
-use crate::guard::{self, GuardError};
+use crate::guard::{self, Disk, GuardError};
 use crate::load::Control;
 
 /// What is to be opened, and for what.
@@ -45,6 +46,7 @@ pub(crate) struct Ask<'a> {
     /// Block devices that may be written, by the names the user repeated.
     pub(crate) allow_destructive: &'a [PathBuf],
     pub(crate) seed: u64,
+    pub(crate) census: &'a dyn Census,
 }
 
 /// Who may write a file while it is open for writing.
@@ -71,8 +73,15 @@ pub(crate) struct Opened {
     pub(crate) trim: Trim,
     /// What the device really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
-    /// The number of the disk that it is or lies on; of a partition that of the whole disk.
-    pub(crate) device: Option<(u32, u32)>,
+    /// The disk that it is or lies on.
+    pub(crate) disk: Option<Disk>,
+}
+
+impl Opened {
+    /// The number of the disk that it is or lies on.
+    pub(crate) fn number(&self) -> Option<DeviceNumber> {
+        Some(self.disk.as_ref()?.number)
+    }
 }
 
 /// Opens the target, laying it out first where it does not exist and a size is given.
@@ -110,11 +119,10 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         }
         1
     };
-    let disk = guard::disk_under(ask.path, &file);
-    let number = disk.as_ref().map(|(number, _)| *number);
+    let disk = guard::disk_under(ask.path, &file, ask.census);
+    let is_polled = disk.as_ref().and_then(|disk| disk.polled);
     if ask.polled
-        && let Some((why, instead)) =
-            polling::refusal(ask.workload, ask.direct, number.unwrap_or_default())
+        && let Some((why, instead)) = polling::refusal(ask.workload, ask.direct, is_polled)
     {
         return Err(OpenError::NoPolling { path: ask.path.into(), why, instead });
     }
@@ -127,8 +135,8 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         holes,
         laid_out,
         trim: if device { Trim::Discard } else { Trim::Punch },
-        stand_in: disk.and_then(|(_, stand_in)| stand_in),
-        device: number,
+        stand_in: disk.as_ref().and_then(|disk| disk.stand_in.clone()),
+        disk,
     })
 }
 
@@ -151,7 +159,7 @@ pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
         laid_out: false,
         trim: Trim::Punch,
         stand_in: Some("the null target, which answers at once".into()),
-        device: None,
+        disk: None,
     })
 }
 
@@ -194,9 +202,9 @@ fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
 /// Opens it; for writing only what may be written.
 fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
     if ask.workload.rw.writes() {
-        let file = open_for_writing(ask.path, ask.allow_destructive)?;
+        let file = open_for_writing(ask.path, ask.allow_destructive, ask.census)?;
         if ask.writers == Writers::One {
-            writing::alone(ask.path, &file)?;
+            writing::alone(ask.path, &file, ask.census)?;
         }
         return Ok(file);
     }
@@ -270,6 +278,7 @@ mod tests {
     use rustix::io::ReadWriteFlags;
 
     use super::*;
+    use crate::quiet::Quiet;
     use crate::testing::Scratch;
 
     const BLOCKS: u64 = 256;
@@ -294,6 +303,7 @@ mod tests {
             writers: Writers::Several,
             allow_destructive: &[],
             seed: 1,
+            census: &Quiet(Vec::new()),
         };
         let opened = open(ask, &Control { stop: &stop, progress: &|_| () }).unwrap();
         let mut found = 0;

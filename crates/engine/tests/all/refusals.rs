@@ -13,6 +13,7 @@ use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{Control, RunError, RunOutcome, RunPlan, run};
 
 use crate::left_out;
+use crate::quiet::Quiet;
 use crate::scratch::Scratch;
 
 fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOutcome, RunError> {
@@ -31,7 +32,7 @@ fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOut
         verify_state: None,
     };
     let stop = AtomicBool::new(false);
-    run(&plan, &Control { stop: &stop, progress: &|_| {} })
+    run(&plan, &Quiet(Vec::new()), &Control { stop: &stop, progress: &|_| {} })
 }
 
 fn check(refused: Result<RunOutcome, RunError>, message: &str, hint: &str) {

@@ -14,7 +14,10 @@ use drivelab_engine::{
 };
 
 use crate::left_out;
+use crate::quiet::Quiet;
 use crate::scratch::Scratch;
+
+const QUIET: Quiet = Quiet(Vec::new());
 
 fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
     RunPlan {
@@ -45,7 +48,7 @@ fn requests(rw: Rw, number: u64) -> WorkloadOptions {
 
 fn quietly(plan: &RunPlan) -> Result<RunOutcome, RunError> {
     let stop = AtomicBool::new(false);
-    run(plan, &Control { stop: &stop, progress: &|_| {} })
+    run(plan, &QUIET, &Control { stop: &stop, progress: &|_| {} })
 }
 
 /// Whether a run was refused because this machine has no direct I/O or no ring; anything else is a
@@ -151,7 +154,7 @@ fn stopping_a_run_keeps_what_is_done() {
         stop.store(measured, Ordering::Relaxed);
     };
     let control = Control { stop: &stop, progress: &stop_soon };
-    let outcome = run(&plan(scratch.path("new"), endless), &control).unwrap();
+    let outcome = run(&plan(scratch.path("new"), endless), &QUIET, &control).unwrap();
     assert_eq!(outcome.end, End::Stopped);
     assert!(outcome.total.ios() > 0 && ticks.load(Ordering::Relaxed) > 1);
     assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::Interrupted));
@@ -198,14 +201,14 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
             left_out("a verified run", error);
             continue;
         }
-        run(&plan, &Control { stop: &stop, progress: &|_| {} }).unwrap();
-        let found = verify(&path, &state, Promise::Acknowledged).unwrap();
+        run(&plan, &QUIET, &Control { stop: &stop, progress: &|_| {} }).unwrap();
+        let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
         assert!(found.is_good() && found.good == found.promised, "{ioengine}: {found:?}");
         assert_eq!(found.promised > 1000, !stopped, "{found:?}");
-        assert!(verify(&path, &state, Promise::Flushed).unwrap().is_good());
+        assert!(verify(&path, &state, Promise::Flushed, &QUIET).unwrap().is_good());
         let data = fs::read(&path).unwrap();
         fs::write(&path, &data[..data.len() / 2]).unwrap();
-        let found = verify(&path, &state, Promise::Acknowledged).unwrap();
+        let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
         assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
     }
 }
@@ -230,7 +233,7 @@ fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
     let plans = [job(100, true), job(u64::MAX, false)];
-    let outcomes = run_together(&plans, &control).unwrap();
+    let outcomes = run_together(&plans, &QUIET, &control).unwrap();
     assert_eq!((outcomes[0].total.ios(), outcomes[0].end), (100, End::NumberIos));
     assert_eq!(outcomes[1].end, End::Runtime);
     assert!(outcomes.iter().flat_map(|it| &it.marks).all(|it| it.id != MarkId::Interrupted));

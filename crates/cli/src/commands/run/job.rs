@@ -10,13 +10,14 @@ use std::time::Duration;
 use drivelab_core::jobfile::{self, FileJob};
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Stamp, Tally};
 use drivelab_core::units::Bytes;
+use drivelab_core::usage::Census as _;
 use drivelab_engine::{IoEngine, Progress as Step, seed_of};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
-use crate::measure::{self, Measurement};
+use crate::measure::{self, LINUX, Measurement};
 use crate::ui::{Progress, Ui};
 
 /// What the command line adds to the file.
@@ -82,7 +83,7 @@ fn variable(name: &str) -> Option<String> {
     match name {
         "$ncpus" => std::thread::available_parallelism().ok().map(|cpus| cpus.to_string()),
         "$pagesize" => Some(drivelab_engine::page_size().to_string()),
-        "$mb_memory" => Some((drivelab_engine::memory().get() >> 20).to_string()),
+        "$mb_memory" => Some((LINUX.machine().memory.get() >> 20).to_string()),
         name => std::env::var(name).ok(),
     }
 }
