@@ -4,11 +4,11 @@
 //! clock and no `unsafe` in this crate; time is integer nanoseconds and is always an argument.
 #![forbid(unsafe_code)]
 
-mod conduct;
 pub mod config;
 pub mod device;
 pub mod dispatch;
 pub mod histogram;
+mod job_schedule;
 pub mod jobfile;
 pub mod label;
 pub mod matrix;
@@ -24,9 +24,9 @@ pub mod units;
 pub mod usage;
 pub mod workload;
 
-pub use conduct::Conduct;
 pub use device::{Destaged, Device};
 pub use histogram::Histogram;
+pub use job_schedule::JobSchedule;
 pub use polling::Polling;
 pub use refusal::{Refusal, RefusalKind};
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};

@@ -21,11 +21,11 @@ mod process;
 mod quiet;
 mod run;
 mod simulate;
+#[expect(unsafe_code, reason = "what no safe call does; the module states its rule")]
+mod sys;
 #[cfg(test)]
 mod testing;
 mod threads;
-#[expect(unsafe_code, reason = "the kernel's rings are shared memory; the module states its rule")]
-mod uring;
 pub mod verify;
 mod virtual_target;
 
@@ -36,11 +36,11 @@ pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
-    LayoutError, OpenError, Room, make_room, may_be_opened_for_writing, open_for_writing,
+    LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
 };
 pub use process::page_size;
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
+pub use sys::ring::Ring;
 pub use threads::{Cursor, Moved, Threads, simulate_threads};
-pub use uring::Ring;
 pub use virtual_target::VirtualTarget;

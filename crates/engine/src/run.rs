@@ -7,7 +7,7 @@ use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::{Census, Counters, Machine};
 use drivelab_core::workload::{Workload, WorkloadError};
-use drivelab_core::{Conduct, Polling};
+use drivelab_core::{JobSchedule, Polling};
 
 use crate::conditions;
 use crate::file::Trim;
@@ -15,9 +15,10 @@ use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngine, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError, Loaded};
-use crate::marks::{self, Course, Place};
+use crate::marks::{self, RunFacts, TargetFacts};
 use crate::open::{self, Ask, OpenError, Opened, Writers};
-use crate::uring;
+use crate::sys::discard::ring_discards;
+use crate::sys::ring;
 use crate::verify::{State, StateError};
 
 /// More threads than any machine has processors to pin them to.
@@ -34,7 +35,7 @@ pub struct RunPlan {
     /// Jobs that run together.
     pub numjobs: u32,
     /// How they begin, share the target, and end.
-    pub conduct: Conduct,
+    pub conduct: JobSchedule,
     /// Seed of everything random.
     pub seed: u64,
     /// How I/O is done; the best there is where absent.
@@ -60,7 +61,7 @@ impl RunPlan {
             path,
             workload,
             numjobs: 1,
-            conduct: Conduct::default(),
+            conduct: JobSchedule::default(),
             seed: 1,
             ioengine: None,
             polling: Polling::default(),
@@ -274,7 +275,7 @@ impl<'a> Ready<'a> {
     ) -> Result<Self, RunError> {
         let RunPlan { workload, seed, .. } = plan;
         let asked = (plan.ioengine, plan.polling);
-        let probe = || uring::probe(plan.polling);
+        let probe = || ring::probe(plan.polling);
         let (ioengine, fallback) = ioengine::choose(asked, workload.pace, probe)?;
         let ask = Ask {
             path: &plan.path,
@@ -303,7 +304,7 @@ impl<'a> Ready<'a> {
         };
         let discards = workload.rw.trims() && opened.trim == Trim::Discard;
         let discards = discards && ioengine == IoEngine::IoUring;
-        let (ioengine, fallback) = if discards && !uring::ring_discards(&opened.file) {
+        let (ioengine, fallback) = if discards && !ring_discards(&opened.file) {
             ioengine::without_discards(plan.ioengine, workload.pace)?
         } else {
             (ioengine, fallback)
@@ -368,9 +369,9 @@ impl<'a> Ready<'a> {
         if let [only] = &mut jobs[..] {
             only.cpu = total.cpu;
         }
-        let course = Course { workload, numjobs: *numjobs, total: &total, waited, end };
+        let facts = RunFacts { workload, numjobs: *numjobs, total: &total, waited, end };
         let opened = &self.opened;
-        let place = Place {
+        let target = TargetFacts {
             direct: self.plan.direct,
             file_system: opened.file_system,
             capacity: opened.capacity,
@@ -380,7 +381,7 @@ impl<'a> Ready<'a> {
             write_back: opened.disk.as_ref().is_some_and(|disk| disk.write_back),
             stand_in: opened.stand_in.as_deref(),
         };
-        let marks = marks::of_run(course, place).into_iter();
+        let marks = marks::of_run(facts, target).into_iter();
         let marks = marks.chain(self.fallback.clone()).chain(around).collect();
         let (ioengine, capacity) = (self.ioengine, opened.capacity);
         RunOutcome { jobs, total, end, marks, ioengine, capacity }

@@ -33,7 +33,7 @@ fn left_out(what: &str, why: impl std::fmt::Display) {
 
 const SIZE: usize = 8 << 20;
 
-/// O_EXCL: nobody else may have it so.
+/// `O_EXCL`: nobody else may have it so.
 fn exclusive() -> i32 {
     OFlags::EXCL.bits().cast_signed()
 }

@@ -13,7 +13,7 @@ mod section;
 
 pub use extent::{Extent, ExtentError};
 
-use crate::conduct::Conduct;
+use crate::JobSchedule;
 use crate::config::ConfigError;
 use crate::polling::Polling;
 use crate::units::Bytes;
@@ -49,7 +49,7 @@ pub struct FileJob {
     /// Copies of the job that run together.
     pub numjobs: u32,
     /// How they begin, share the target, and end.
-    pub conduct: Conduct,
+    pub conduct: JobSchedule,
     /// Seed of everything random.
     pub seed: u64,
     /// Accepted options that change nothing here, each with the reason.

@@ -3,7 +3,7 @@
 use super::FileJob;
 use super::extent::Extent;
 use super::number::{Base, OFFSET_MAX, Part, Sided};
-use crate::conduct::Conduct;
+use crate::JobSchedule;
 use crate::polling::Polling;
 use crate::units::{Bytes, Ratio, Span};
 use crate::workload::{BlockSizes, Rw, WorkloadOptions};
@@ -37,7 +37,7 @@ pub(super) struct Section {
     pub(super) polling: Polling,
     pub(super) direct: bool,
     pub(super) numjobs: Option<u32>,
-    pub(super) conduct: Conduct,
+    pub(super) conduct: JobSchedule,
     pub(super) seed: Option<u64>,
     pub(super) base: Base,
     pub(super) notes: Vec<String>,

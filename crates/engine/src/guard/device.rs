@@ -13,7 +13,7 @@ use super::error::{GuardError, Use};
 use super::judge::{self, Wish};
 use super::signature::{self, Membership};
 use super::tree::{self, Disk};
-use crate::uring;
+use crate::sys::loop_device;
 
 /// How often one who has a device open is looked for again before it counts: udev reads a device
 /// for some milliseconds whenever somebody who wrote it closes it, as the run before ours did.
@@ -103,7 +103,7 @@ fn ask_drivers(usage: &mut Usage, wanted: impl Fn(&BlockDevice) -> bool) {
         let node = device.node();
         let Some(backing) = &mut device.backing else { continue };
         if let Ok([file_system, inode, stands_for]) =
-            File::open(node).and_then(|device| uring::loop_file(&device))
+            File::open(node).and_then(|device| loop_device::behind(&device))
         {
             backing.identity = Some(match stands_for {
                 0 => Identity::File { device: split(file_system), inode },

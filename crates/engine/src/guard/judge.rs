@@ -105,7 +105,7 @@ pub(super) fn other_opener(openers: Vec<Opener>, own: usize) -> Option<Opener> {
     })
 }
 
-/// Who uses the regular file `file` of `length` bytes: swap, a loop device, or a file system in it.
+/// Who uses the regular file `file`: swap, a loop device, or a file system in it.
 pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
     if usage.swaps.contains(&file) {
         return Some(Use::Swap);
@@ -120,8 +120,8 @@ pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
 }
 
 /// Whether the driver of a loop device must be asked what file is behind it, to judge `file` of
-/// `length` bytes: under the path that sysfs gives may lie another file, or none. A loop device that
-/// reaches beyond the end of the file is not asked: asking is opening it.
+/// `length` bytes: under the path that sysfs gives may lie another file, or none. A loop device
+/// that reaches beyond the end of the file is not asked: asking is opening it.
 pub(super) fn must_ask(device: &BlockDevice, file: Identity, length: Bytes) -> bool {
     let Some(backing) = &device.backing else { return false };
     backing.identity != Some(file) && backing.reach.is_none_or(|reach| reach <= length)

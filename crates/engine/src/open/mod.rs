@@ -20,7 +20,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use drivelab_core::Conduct;
+use drivelab_core::JobSchedule;
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Census, DeviceNumber};
 use drivelab_core::workload::Workload;
@@ -38,7 +38,7 @@ pub(crate) struct Ask<'a> {
     /// Size of the file to make where there is none.
     pub(crate) size: Option<Bytes>,
     pub(crate) direct: bool,
-    pub(crate) conduct: Conduct,
+    pub(crate) conduct: JobSchedule,
     /// Completions are to be looked for.
     pub(crate) polled: bool,
     pub(crate) allow_overwrite: bool,
@@ -182,6 +182,26 @@ fn lay_out_if_missing(ask: Ask<'_>, control: &Control<'_>) -> Result<bool, OpenE
     Ok(false)
 }
 
+/// Makes a file of `size` bytes at `path` where there is nothing: really written, with random data.
+///
+/// # Errors
+/// There is no room for it, or it cannot be written.
+pub fn lay_out(
+    path: &Path,
+    size: Bytes,
+    seed: u64,
+    control: &Control<'_>,
+) -> Result<(), OpenError> {
+    if path.exists() {
+        return Ok(());
+    }
+    if size.get() == 0 {
+        return Err(OpenError::Empty { path: path.into() });
+    }
+    layout::lay_out(path, size, seed, control)?;
+    Ok(())
+}
+
 /// Refuses what is neither a file nor a block device.
 fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
     if kind.is_file() || kind.is_block_device() {
@@ -297,7 +317,7 @@ mod tests {
             workload: &WorkloadOptions::default().check().unwrap(),
             size: None,
             direct: false,
-            conduct: Conduct { keep_cache, ..Conduct::default() },
+            conduct: JobSchedule { keep_cache, ..JobSchedule::default() },
             polled: false,
             allow_overwrite: false,
             writers: Writers::Several,

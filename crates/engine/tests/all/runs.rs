@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::record::{MarkId, Stamp, Tally};
+use drivelab_core::record::{MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_core::{Conduct, Op};
+use drivelab_core::{JobSchedule, Op};
 use drivelab_engine::{
     Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
     run_together,
@@ -20,20 +20,7 @@ use crate::scratch::Scratch;
 const QUIET: Quiet = Quiet(Vec::new());
 
 fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
-    RunPlan {
-        polling: drivelab_core::Polling::default(),
-        path,
-        workload: options.check().unwrap(),
-        numjobs: 1,
-        conduct: Conduct::default(),
-        seed: 1,
-        ioengine: None,
-        direct: false,
-        allow_overwrite: false,
-        allow_destructive: Vec::new(),
-        stamp: Stamp::Io,
-        verify_state: None,
-    }
+    RunPlan { direct: false, ..RunPlan::new(path, options.check().unwrap()) }
 }
 
 /// So many requests, so that no test depends on how fast the machine is.
@@ -216,7 +203,7 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
 #[test]
 fn a_flush_after_the_last_request_leaves_the_counts_alone() {
     let scratch = Scratch::new("run");
-    let conduct = Conduct { end_fsync: true, ..Conduct::default() };
+    let conduct = JobSchedule { end_fsync: true, ..JobSchedule::default() };
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Write, 8)) };
     let total = quietly(&plan).unwrap().total;
     assert_eq!((total.ios(), total.lat().n(), total.errors), (8, 8, 0));
@@ -227,7 +214,7 @@ fn a_flush_after_the_last_request_leaves_the_counts_alone() {
 fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
     let scratch = Scratch::new("run");
     let job = |number, exit_all| RunPlan {
-        conduct: Conduct { exit_all, ..Conduct::default() },
+        conduct: JobSchedule { exit_all, ..JobSchedule::default() },
         ..plan(scratch.path("data"), requests(Rw::RandRead, number))
     };
     let stop = AtomicBool::new(false);
@@ -242,7 +229,7 @@ fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
 #[test]
 fn a_job_that_begins_later_has_all_its_requests() {
     let scratch = Scratch::new("run");
-    let conduct = Conduct { start_delay: Span::from_ms(1), ..Conduct::default() };
+    let conduct = JobSchedule { start_delay: Span::from_ms(1), ..JobSchedule::default() };
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Read, 10)) };
     let total = quietly(&plan).unwrap().total;
     assert_eq!((total.ios(), total.lat().n()), (10, 10));
