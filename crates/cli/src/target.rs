@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Conduct;
+use drivelab_core::JobSchedule;
 use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
@@ -100,7 +100,7 @@ pub(crate) fn simulate(
             ioengine: "virtual".into(),
             direct: true,
             numjobs: 1,
-            conduct: Conduct::default(),
+            conduct: JobSchedule::default(),
             seed,
             workload: workload.clone(),
         },

@@ -4,6 +4,7 @@
 mod common;
 mod compare;
 mod conformance;
+mod devices;
 mod drive;
 mod durability;
 mod foreign;

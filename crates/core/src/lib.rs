@@ -4,12 +4,12 @@
 //! clock and no `unsafe` in this crate; time is integer nanoseconds and is always an argument.
 #![forbid(unsafe_code)]
 
-mod conduct;
 pub mod config;
 pub mod device;
 pub mod dispatch;
 pub mod foreign;
 pub mod histogram;
+mod job_schedule;
 pub mod label;
 pub mod matrix;
 pub mod plan;
@@ -20,12 +20,13 @@ pub mod request;
 pub mod rng;
 pub mod target;
 pub mod units;
+pub mod usage;
 pub mod workload;
 
-pub use conduct::{Conduct, JOBS_MAX};
 pub use device::{Destaged, Device};
 pub use foreign::{csv, trace};
 pub use histogram::Histogram;
+pub use job_schedule::{JOBS_MAX, JobSchedule};
 pub use polling::Polling;
 pub use refusal::{Refusal, RefusalKind, path_hint};
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};

@@ -5,17 +5,17 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Conduct;
-use drivelab_core::record::{RunRecord, Stamp};
+use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_engine::RunPlan;
 
 use super::file::Arm;
 use super::shell::{self, Patience};
 use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
-use crate::measure::{self, Measurement};
+use crate::measure;
 use crate::output;
 use crate::ui::Ui;
 
@@ -231,20 +231,14 @@ impl Bench for Hardware {
         };
         // Links and mounts lead where this arm has them lead; the record names the file itself.
         let path = self.path.canonicalize().at_path("find", &self.path)?;
+        let workload = Workload { size: workload.size.or(self.size), ..workload.clone() };
         measure::file(
-            &Measurement {
-                path,
-                workload: Workload { size: workload.size.or(self.size), ..workload.clone() },
-                numjobs: 1,
-                conduct: Conduct::default(),
+            &RunPlan {
                 seed,
                 ioengine: arm.ioengine,
-                polling: drivelab_core::Polling::default(),
-                stamp: Stamp::Io,
                 direct: arm.direct.unwrap_or(true),
-                overwrite: self.overwrite,
-                allow_destructive: Vec::new(),
-                verify_state: None,
+                allow_overwrite: self.overwrite,
+                ..RunPlan::new(path, workload)
             },
             &|_| (),
         )

@@ -9,7 +9,7 @@ pub use result::{CellFigures, CellResult};
 
 use serde::{Deserialize, Serialize};
 
-use crate::conduct::JOBS_MAX;
+use crate::JOBS_MAX;
 use crate::config::{ConfigError, Section, Value as _};
 use crate::rng::Rng;
 use crate::units::{Bytes, Span};

@@ -211,7 +211,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             ioengine: "psync".to_owned(),
             direct: true,
             numjobs: 1,
-            conduct: drivelab_core::Conduct::default(),
+            conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
             workload: WorkloadOptions::default().check().unwrap(),
         },

@@ -1,6 +1,7 @@
 //! Writing, cutting and verifying a modelled drive in virtual time.
 
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::usage::Census as _;
 use drivelab_core::{Device as _, Rng, Time};
 use drivelab_model::spec::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
@@ -15,6 +16,7 @@ use super::findings::{self, Findings};
 use super::{DurabilityArgs, looking, no_page, waiting};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::measure::LINUX;
 use crate::target;
 use crate::ui::Ui;
 
@@ -85,7 +87,7 @@ fn cut(spec: &DriveSpec, arguments: &DurabilityArgs) -> Result<Cut, Failure> {
     // The memory of the store comes in pieces of two pages, of which one may be all that is
     // written; and it is this machine's.
     let limit = Bytes::new(size.get().saturating_mul(2));
-    let limit = limit.min(Bytes::new(drivelab_engine::memory().get() / 2));
+    let limit = limit.min(Bytes::new(LINUX.machine().memory.get() / 2));
     let medium = Memory::new(device.capacity(), limit);
     let store = Store::new(Box::new(medium), profile.physical_sector);
     let mut drive = ServedDrive::new(device, store, arguments.seed);

@@ -12,7 +12,7 @@ use super::keeping::{self, Counted, SoFar};
 use super::{DurabilityArgs, no_page, same_file, waiting};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
-use crate::measure;
+use crate::measure::{self, LINUX};
 use crate::ui::Ui;
 
 pub(super) fn run(path: &Path, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
@@ -91,6 +91,7 @@ fn write(
         allow_overwrite: arguments.overwrite,
         allow_destructive: &arguments.allow_destructive,
         seed: arguments.seed,
+        census: &*LINUX,
     };
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
     let (file, size) = measure::make_room(room, &control)?;

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
-use drivelab_core::record::Stamp;
 use drivelab_core::workload::BlockSizes;
-use drivelab_core::{Conduct, Polling};
-use drivelab_engine::Progress as Step;
+use drivelab_engine::{Progress as Step, RunPlan};
 use serde_json::json;
 
 use super::kept::Kept;
@@ -17,7 +15,7 @@ use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
 use crate::keep;
-use crate::measure::{self, Measurement};
+use crate::measure;
 use crate::ui::{Progress, Show, Ui};
 
 /// What the command line adds to the file.
@@ -66,7 +64,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
             let at = begin + Duration::from_nanos(step.elapsed.ns());
             progress.at(u64::try_from(at.as_millis()).unwrap_or(u64::MAX), &cell.key(&matrix));
         };
-        let records = measure::together(&measurements(&matrix, cell, arguments)?, &show)?.records;
+        let records = measure::together(&plans(&matrix, cell, arguments)?, &show)?.records;
         // A cell that was cut short is measured again.
         if interrupt::requested() {
             break;
@@ -97,7 +95,7 @@ fn refuse_models(matrix: &Matrix) -> Result<(), Failure> {
 /// Refuses cells whose buffers do not fit the memory, before anything is touched.
 fn fits(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<(), Failure> {
     for cell in cells {
-        measure::fits(&measurements(matrix, cell, arguments)?).map_err(|failure| {
+        measure::fits(&plans(matrix, cell, arguments)?).map_err(|failure| {
             let failure = Failure { hints: Vec::new(), ..of_cell(failure, matrix, cell) };
             failure.hint("leave the largest `bs` or `threads` out, or `together = false`")
         })?;
@@ -118,7 +116,7 @@ fn try_out(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<()
     for cell in cells.iter().filter(|cell| cell.target.is_some()) {
         let kind = (cell.target, cell.threads, &cell.bs, cell.read < 100);
         if !seen.contains(&kind) && !interrupt::requested() {
-            measure::try_out(&measurements(matrix, cell, arguments)?)
+            measure::try_out(&plans(matrix, cell, arguments)?)
                 .map_err(|failure| of_cell(failure, matrix, cell))?;
             seen.push(kind);
         }
@@ -151,26 +149,16 @@ fn in_words(time: Duration) -> String {
     }
 }
 
-/// One measurement for each target of the cell.
-fn measurements(
-    matrix: &Matrix,
-    cell: &Cell,
-    arguments: &MatrixArgs,
-) -> Result<Vec<Measurement>, Failure> {
+/// One run for each target of the cell.
+fn plans(matrix: &Matrix, cell: &Cell, arguments: &MatrixArgs) -> Result<Vec<RunPlan>, Failure> {
     let workload = cell.workload(matrix).map_err(Failure::bad_request)?;
-    let of = |target: &String| Measurement {
-        path: target.into(),
-        workload: workload.clone(),
+    let of = |target: &String| RunPlan {
         numjobs: cell.threads,
-        conduct: Conduct::default(),
         seed: matrix.seed,
-        ioengine: None,
-        polling: Polling::default(),
-        stamp: Stamp::Io,
         direct: matrix.direct,
-        overwrite: arguments.overwrite,
+        allow_overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive.clone(),
-        verify_state: None,
+        ..RunPlan::new(target.into(), workload.clone())
     };
     Ok(matrix.targets(cell).iter().map(of).collect())
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use drivelab_core::record::{RunRecord, Stamp};
-use drivelab_core::{Conduct, Polling};
-use drivelab_engine::{IoEngine, Progress as Step};
+use drivelab_core::{JobSchedule, Polling};
+use drivelab_engine::{IoEngine, Progress as Step, RunPlan};
 
 use self::job::JobArgs;
 use self::matrix::MatrixArgs;
@@ -20,7 +20,7 @@ use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
-use crate::measure::{self, Measurement};
+use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
@@ -162,25 +162,27 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
             target::simulate(&spec, &profile, &workload, arguments.seed, &show)?
         }
         Target::Path(path) => {
-            let measurement = Measurement {
-                path,
-                workload,
+            let plan = RunPlan {
                 numjobs: arguments.numjobs,
-                conduct: Conduct { keep_cache: !arguments.invalidate, ..Conduct::default() },
+                conduct: JobSchedule {
+                    keep_cache: !arguments.invalidate,
+                    ..JobSchedule::default()
+                },
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 polling: arguments.polling.into(),
                 stamp: arguments.stamp,
                 direct: arguments.direct,
-                overwrite,
+                allow_overwrite: overwrite,
                 allow_destructive,
                 verify_state: arguments.verify.state(Path::new(&target)),
+                ..RunPlan::new(path, workload)
             };
-            let mut record = measure::file(&measurement, &show)?;
+            let mut record = measure::file(&plan, &show)?;
             // After an interruption there is no time to read everything back: the account is kept.
-            unverified = measurement.verify_state.is_some() && interrupt::requested();
-            if measurement.verify_state.is_some() && !unverified {
-                record.verification = Some(arguments.verify.check(&measurement.path)?);
+            unverified = plan.verify_state.is_some() && interrupt::requested();
+            if plan.verify_state.is_some() && !unverified {
+                record.verification = Some(arguments.verify.check(&plan.path)?);
             }
             record
         }

@@ -129,13 +129,10 @@ const AWAKE: Span = Span::from_us(15);
 /// One thread each: more tags than any drive has.
 const MOST_TAGS: usize = 256;
 
-/// Memory that a drive without an image may take: three quarters of what is free, in kB in
-/// `/proc/meminfo`.
+/// Memory that a drive without an image may take: three quarters of what is free.
 fn memory_limit() -> Bytes {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
+    let free = measure::LINUX.memory_available();
+    free.map_or(Bytes::gib(1), |free| Bytes::new(free.get() / 4 * 3))
 }
 
 /// Serves until interrupted, or until the power is cut.

@@ -18,7 +18,7 @@ pub use option::names;
 use drivelab_core::config::ConfigError;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_core::{Conduct, JOBS_MAX, Polling, Refusal};
+use drivelab_core::{JOBS_MAX, JobSchedule, Polling, Refusal};
 use problem::Problem;
 use section::Section;
 
@@ -49,7 +49,7 @@ pub struct FileJob {
     /// Copies of the job that run together.
     pub numjobs: u32,
     /// How they begin, share the target, and end.
-    pub conduct: Conduct,
+    pub conduct: JobSchedule,
     /// Seed of everything random.
     pub seed: u64,
     /// Accepted options that change nothing here, each with the reason.

@@ -5,7 +5,7 @@ use super::extent::Extent;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
-use drivelab_core::{Conduct, Polling, Refusal};
+use drivelab_core::{JobSchedule, Polling, Refusal};
 
 /// The longest path that the kernel takes (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4096;
@@ -33,7 +33,7 @@ pub(super) struct Section {
     pub(super) polling: Polling,
     pub(super) direct: bool,
     pub(super) numjobs: Option<u32>,
-    pub(super) conduct: Conduct,
+    pub(super) conduct: JobSchedule,
     pub(super) seed: Option<u64>,
     pub(super) base: Base,
     pub(super) notes: Vec<String>,

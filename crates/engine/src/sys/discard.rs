@@ -12,7 +12,7 @@ use io_uring::opcode::UringCmd16;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fd, Fixed};
 
-use super::setup;
+use super::ring::setup;
 
 /// `BLKDISCARD` (`include/uapi/linux/fs.h`).
 const DISCARD: libc::Ioctl = libc::_IO(0x12, 119);

@@ -1,20 +1,14 @@
 //! A file through `io_uring`: many requests outstanding, one system call to send and to reap.
 //!
-//! The only module with `unsafe`. Everything that makes it sound is in one place: a buffer that
-//! the kernel may touch belongs to an entry of the in-flight table, and [`Ring`] neither reads,
-//! writes nor frees it before the completion of that entry was reaped.
+//! Everything that makes it sound is in one place: a buffer that the kernel may touch belongs to an
+//! entry of the in-flight table, and [`Ring`] neither reads, writes nor frees it before the
+//! completion of that entry was reaped.
 
-mod discard;
-mod door;
+mod enter;
 mod entry;
-mod loops;
-mod setup;
-mod ticks;
+pub(super) mod setup;
 
-pub(crate) use discard::{discard, ring_discards};
-pub(crate) use loops::behind as loop_file;
 pub(crate) use setup::probe;
-pub(crate) use ticks::ticks;
 
 use std::io;
 
@@ -29,12 +23,12 @@ use crate::file::buffers::Buffers;
 use crate::file::clock::SPIN;
 use crate::file::contents::Contents;
 use crate::file::{FileJob, check_moved, check_range, to_move};
-use door::Door;
+use enter::{Counts, RingEnter};
 
 /// A file behind a ring. Belongs to the thread that made it.
 pub struct Ring {
     uring: IoUring,
-    door: Door,
+    enter: RingEnter,
     job: FileJob,
     buffers: Buffers,
     /// The start of the buffers' memory, through which alone it is touched from now on.
@@ -83,13 +77,13 @@ impl Ring {
     /// The system has no `io_uring` for us, or cannot register the file.
     pub fn new(job: FileJob) -> io::Result<Self> {
         let uring = setup::ring(job.iodepth.next_power_of_two(), job.polling)?;
-        let door = Door::new(&uring);
+        let enter = RingEnter::new(&uring);
         let mut buffers = Buffers::new(&job);
         let base = buffers.memory().as_mut_ptr();
         let depth = job.iodepth;
         let mut ring = Self {
             uring,
-            door,
+            enter,
             contents: Contents::new(&job),
             job,
             buffers,
@@ -149,10 +143,11 @@ impl Ring {
         let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
         let arguments = until.map(|_| SubmitArgs::new().timespec(&timeout));
         flags.set(EnterFlags::EXT_ARG, arguments.is_some());
-        let least = u32::from(arguments.is_some());
+        let wait_for = u32::from(arguments.is_some());
+        let counts = Counts { submit: self.queued, wait_for };
         // SAFETY: `queued` entries lie in the submission queue, each with a buffer that the
         // in-flight table owns.
-        match unsafe { self.door.enter((self.queued, least), flags, arguments.as_ref()) } {
+        match unsafe { self.enter.enter(counts, flags, arguments.as_ref()) } {
             Ok(taken) => {
                 self.queued = self.queued.saturating_sub(taken);
                 Ok(())
@@ -297,7 +292,7 @@ impl Drop for Ring {
                 // The kernel may still write into the buffers, so they can never be freed; and the
                 // file is its own until then.
                 self.buffers.leak();
-                self.door.close();
+                self.enter.close();
                 return;
             }
             let before = completed.len();
@@ -307,7 +302,7 @@ impl Drop for Ring {
                 last = self.read;
             }
         }
-        self.door.close();
+        self.enter.close();
         // Closing the ring would let go of the file some time later, and a device that nobody else
         // may open meanwhile would stay closed to the next run. What fails here the ring does then.
         let _ = self.uring.submitter().unregister_files();

@@ -10,7 +10,7 @@ pub const JOBS_MAX: u32 = 1024;
 /// What is arranged around the requests of each job, under fio's names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Conduct {
+pub struct JobSchedule {
     /// A job begins so long after the first ones (`startdelay`).
     pub start_delay: Span,
     /// The region of each job begins so far behind that of the one before. Where absent, sequential

@@ -6,8 +6,9 @@ use io_uring::opcode::{Fallocate, Fsync, Read, ReadFixed, Write, WriteFixed};
 use io_uring::squeue::Entry;
 use io_uring::types::{Fixed, FsyncFlags};
 
-use super::{Ring, discard};
+use super::Ring;
 use crate::file::Trim;
+use crate::sys::discard;
 
 /// The one registered file.
 const FILE: Fixed = Fixed(0);

@@ -10,10 +10,10 @@ use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{
     Control, IoEngine, IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run,
 };
+use drivelab_host::Linux;
 
-use crate::devices::{Loop, command};
-use crate::left_out;
-use crate::scratch::Scratch;
+use super::scratch::Scratch;
+use super::{Loop, command, left_out};
 
 const BLOCK: u64 = 64 << 10;
 
@@ -32,7 +32,7 @@ fn trim(disk: &Loop, ioengine: IoEngine) -> Result<RunOutcome, RunError> {
         ..RunPlan::new(disk.device.clone(), options.check().unwrap())
     };
     let stop = AtomicBool::new(false);
-    run(&plan, &Control { stop: &stop, progress: &|_| {} })
+    run(&plan, &Linux::below("/"), &Control { stop: &stop, progress: &|_| {} })
 }
 
 /// Linux, `Documentation/block/stat.rst`: write I/Os, and bytes discarded; discards themselves are

@@ -14,9 +14,16 @@ use io_uring::{EnterFlags, IoUring};
 /// The library keeps such a registration only as long as one borrow of the ring, so it is made
 /// here.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct RingEnter {
     descriptor: RawFd,
     registered: Option<u32>,
+}
+
+/// Entries handed over, and answers waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    pub(super) submit: u32,
+    pub(super) wait_for: u32,
 }
 
 /// The kernel's `struct io_uring_rsrc_update` (`include/uapi/linux/io_uring.h`).
@@ -31,7 +38,7 @@ struct Update {
 const REGISTER: u32 = 20;
 const UNREGISTER: u32 = 21;
 
-impl Door {
+impl RingEnter {
     /// The way into `uring`, for the thread that calls this and no other.
     pub(super) fn new(uring: &IoUring) -> Self {
         let descriptor = uring.as_raw_fd();
@@ -42,15 +49,15 @@ impl Door {
         Self { descriptor, registered }
     }
 
-    /// Hands `queued` entries over, and waits as `flags` and `arguments` say for `least` answers;
-    /// gives how many entries the kernel took.
+    /// Hands entries over, and waits as `flags` and `arguments` say for answers; gives how many
+    /// entries the kernel took.
     ///
     /// # Safety
     /// The entries lie in the ring's queue, and what they point to is the kernel's until they are
     /// answered.
     pub(super) unsafe fn enter(
         &self,
-        (queued, least): (u32, u32),
+        counts: Counts,
         flags: EnterFlags,
         arguments: Option<&SubmitArgs<'_, '_>>,
     ) -> io::Result<u32> {
@@ -65,8 +72,8 @@ impl Door {
             libc::syscall(
                 libc::SYS_io_uring_enter,
                 number,
-                queued,
-                least,
+                counts.submit,
+                counts.wait_for,
                 flags.bits(),
                 arguments,
                 size_of::<SubmitArgs<'_, '_>>(),
