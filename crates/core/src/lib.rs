@@ -7,6 +7,7 @@
 mod conduct;
 pub mod config;
 pub mod device;
+pub mod disk;
 pub mod dispatch;
 pub mod histogram;
 pub mod jobfile;
@@ -25,6 +26,7 @@ pub mod workload;
 
 pub use conduct::Conduct;
 pub use device::{Destaged, Device};
+pub use disk::Disk;
 pub use histogram::Histogram;
 pub use polling::Polling;
 pub use refusal::{Refusal, RefusalKind};

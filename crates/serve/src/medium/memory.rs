@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 
+use drivelab_core::disk::{Extent, Medium};
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, Lba, Sectors};
 
-use super::{Extent, Medium, push_extent};
 use crate::store::Mixer;
 
 /// Sectors in a page: 32 KiB, small enough for scattered writes, large enough that a big copy
@@ -56,7 +56,7 @@ impl Memory {
         let (mut extents, mut at) = (Vec::new(), from);
         let mut push = |end: u64, hole| {
             if end > at {
-                push_extent(&mut extents, Extent { sectors: Sectors::new(end - at), hole });
+                Extent { sectors: Sectors::new(end - at), hole }.push_to(&mut extents);
                 at = end;
             }
         };
@@ -131,7 +131,7 @@ impl Medium for Memory {
             let sectors = Sectors::new((length / SECTOR) as u64);
             let hole = !self.pages.contains_key(&page);
             let before = extents.len();
-            push_extent(&mut extents, Extent { sectors, hole });
+            Extent { sectors, hole }.push_to(&mut extents);
             if extents.len() > limit {
                 extents.truncate(before);
                 break;

@@ -18,6 +18,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use drivelab_core::disk::Answer;
 use drivelab_core::{Bytes, Span, Time};
 use rustix::event::epoll;
 
@@ -29,7 +30,7 @@ pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wa
 pub use stats::{Stats, Stopped, Summary};
 
 use crate::control::Response;
-use crate::drive::{Done, PowerCut};
+use crate::drive::PowerCut;
 use crate::fault::Listed;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
@@ -37,7 +38,7 @@ use crate::nbd::Export;
 use block::Block;
 use client::Client;
 use endpoint::Listener;
-use jobs::Desk;
+use jobs::JobQueue;
 #[cfg(feature = "ublk")]
 pub(crate) use jobs::Task;
 use memory::Memory;
@@ -127,8 +128,8 @@ pub struct Server<B> {
     memory: Memory,
     /// Until then nobody new is let in.
     rests_until: Option<Time>,
-    desk: Desk,
-    done: Vec<Done>,
+    jobs: JobQueue,
+    answers: Vec<Answer>,
     lateness: Lateness,
     /// Since when it is counted.
     since: Time,
@@ -193,8 +194,8 @@ impl<B: Backend> Server<B> {
             generation: 0,
             memory,
             rests_until: None,
-            desk: Desk::default(),
-            done: Vec::new(),
+            jobs: JobQueue::default(),
+            answers: Vec::new(),
             lateness,
             since: Time::ZERO,
             scheduling,
@@ -337,16 +338,16 @@ impl<B: Backend> Server<B> {
     /// Moves the drive to `now` and answers what is due.
     fn advance(&mut self, now: Time) -> io::Result<()> {
         loop {
-            let mut done = std::mem::take(&mut self.done);
-            self.drive.advance(now, &mut done)?;
-            if done.is_empty() {
-                self.done = done;
+            let mut answers = std::mem::take(&mut self.answers);
+            self.drive.advance(now, &mut answers)?;
+            let is_quiet = answers.is_empty();
+            for answer in answers.drain(..) {
+                self.finish(now, answer)?;
+            }
+            self.answers = answers;
+            if is_quiet {
                 return Ok(());
             }
-            for done in done.drain(..) {
-                self.finish(now, done)?;
-            }
-            self.done = done;
         }
     }
 

@@ -6,13 +6,14 @@ mod summary;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::disk::Medium;
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device, Sectors, Time};
 use drivelab_serve::backing::Backing;
 use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::fault::Fault;
-use drivelab_serve::medium::{Image, Medium, Memory};
+use drivelab_serve::medium::{Image, Memory};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{
     self, Backend, Endpoint, LatenessBound, ServeError, Server, Settings, Spin, TakenAway,
