@@ -22,6 +22,7 @@ pub mod rng;
 pub mod target;
 pub mod trace;
 pub mod units;
+pub mod verification;
 pub mod workload;
 
 pub use conduct::Conduct;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use drivelab_core::label::{self, Label, SECTOR};
+use drivelab_core::label::{self, SECTOR};
 use drivelab_core::request::{Op, Request, RequestId};
 
 use super::state::Books;
@@ -70,9 +70,7 @@ impl Ledger {
         self.generation += 1;
         let generation = self.generation;
         let run = self.books.state.header.run;
-        for (place, sector) in (request.lba.get()..).zip(data.chunks_exact_mut(SECTOR)) {
-            label::put(sector, Label { place, generation, run });
-        }
+        label::put_all(data, run, request.lba.get(), generation);
         let sectors = (request.lba.get(), request.end().get());
         let Request { id, op, fua, .. } = *request;
         self.pending.push(Pending { id, op, fua, sectors, generation });

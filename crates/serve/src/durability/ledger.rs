@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
+use drivelab_core::verification::{sealed, unsealed};
 use drivelab_core::{Span, Time};
 
 use super::{PAGE_BYTES, Written};
@@ -52,17 +53,6 @@ impl Note {
         }
         Some(Self { page, sequence, promised, at: Time::from_ns(ns) })
     }
-}
-
-/// A line with its checksum: a bit that flips in a ledger would accuse the drive, or excuse it.
-fn sealed(words: &str) -> String {
-    format!("{words} {:08x}\n", crc32fast::hash(words.as_bytes()))
-}
-
-/// What a line says, where its checksum holds.
-fn unsealed(line: &str) -> Option<&str> {
-    let (words, sum) = line.rsplit_once(' ')?;
-    (sum == format!("{:08x}", crc32fast::hash(words.as_bytes()))).then_some(words)
 }
 
 /// Keeps notes.

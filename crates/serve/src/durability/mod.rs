@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use drivelab_core::{Rng, Span, Time};
 
 pub use ledger::{Kept, Ledger, Note, Notes, may_be_replaced};
-pub use page::{Found, PAGE_BYTES};
+pub use page::PAGE_BYTES;
 pub use place::{ModelledPlace, Place, PlaceError, RealFile};
 pub use remote::{Remote, keep_for_others};
 pub use verdict::{Verdict, verify};

@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::Span;
+use drivelab_core::record::Fault;
+use drivelab_core::verification::Census;
 use serde::Serialize;
 
 use super::ledger::{Ledger, Promise};
-use super::page::{self, Found, PAGE_BYTES};
+use super::page::{self, PAGE_BYTES};
 use super::place::{Place, PlaceError};
 
 /// What became of the pages.
@@ -55,9 +57,9 @@ pub fn verify(
         place.read(number, &mut bytes)?;
         let found = page::examine(&bytes, ledger.run, number);
         match ledger.promises.get(&number) {
-            Some(promise) => verdict.count(found, promise, ledger),
+            Some(promise) => verdict.count(&found, promise, ledger),
             // Nothing was ever written here.
-            None => verdict.misdirected += u64::from(found == Found::Misdirected),
+            None => verdict.misdirected += u64::from(found.elsewhere.is_some()),
         }
     }
     Ok(verdict)
@@ -75,25 +77,21 @@ fn to_look_at(
 }
 
 impl Verdict {
-    fn count(&mut self, found: Found, promise: &Promise, ledger: &Ledger) {
+    fn count(&mut self, found: &Census, promise: &Promise, ledger: &Ledger) {
         let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
         // A write that the ledger does not know of was begun after its end was lost.
-        let newest = match found {
-            Found::Whole { sequence } | Found::Torn { newest: sequence, .. } => sequence,
-            Found::Blank | Found::Damaged | Found::Misdirected => 0,
-        };
+        let is_whole = !found.is_damaged && found.elsewhere.is_none();
+        let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
         let overwriting = promise.begun.max(newest) > newest_kept;
         self.promised += u64::from(promise.kept.is_some());
-        let broken = match found {
-            Found::Misdirected => Some(&mut self.misdirected),
-            // Where nothing was promised, nothing is missing.
-            _ if promise.kept.is_none() => None,
+        let broken = match found.fault(newest_kept) {
             // A write in flight excuses sectors that hold it, and no others.
-            Found::Torn { oldest, .. } if oldest >= newest_kept => None,
+            None => None,
+            Some(Fault::Misdirected) => Some(&mut self.misdirected),
+            Some(Fault::Lost) => Some(&mut self.lost),
+            Some(Fault::Stale) if !found.is_mixed() => Some(&mut self.lost),
             // No write leaves a sector that is half of it.
-            Found::Torn { .. } | Found::Damaged => Some(&mut self.torn),
-            Found::Whole { sequence } if sequence >= newest_kept => None,
-            Found::Whole { .. } | Found::Blank => Some(&mut self.lost),
+            Some(_) => Some(&mut self.torn),
         };
         match (broken, promise.kept) {
             (Some(count), kept) => {
@@ -116,28 +114,37 @@ mod tests {
 
     #[test]
     fn each_fate_of_a_page_is_told_apart() {
-        let check = |found, kept: u64, begun, expected: [u64; 5]| {
+        let check = |found: Census, kept: u64, begun, expected: [u64; 5]| {
             let ledger = Ledger::new(1, 1);
             let kept = (kept > 0).then_some((kept, Time::ZERO));
             let mut verdict = Verdict::default();
-            verdict.count(found, &Promise { kept, begun }, &ledger);
+            verdict.count(&found, &Promise { kept, begun }, &ledger);
             let Verdict { survived, lost, torn, misdirected, unknown, .. } = verdict;
             assert_eq!([survived, lost, torn, misdirected, unknown], expected, "{found:?}");
         };
-        let whole = |sequence| Found::Whole { sequence };
+        let torn = |oldest, newest| Census {
+            is_blank: oldest == 0,
+            oldest: Some(oldest).filter(|oldest| *oldest > 0),
+            newest: Some(newest),
+            ..Census::default()
+        };
+        let whole = |sequence| torn(sequence, sequence);
+        let blank = Census { is_blank: true, ..Census::default() };
+        let damaged = Census { is_damaged: true, ..whole(6) };
+        let elsewhere = Census { elsewhere: Some(64), ..Census::default() };
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
-        check(Found::Blank, 5, 5, [0, 1, 0, 0, 0]);
-        let torn = |oldest, newest| Found::Torn { oldest, newest };
+        check(blank, 5, 5, [0, 1, 0, 0, 0]);
         check(torn(4, 5), 5, 5, [0, 0, 1, 0, 0]);
-        check(Found::Damaged, 5, 5, [0, 0, 1, 0, 0]);
-        check(Found::Misdirected, 5, 5, [0, 0, 0, 1, 0]);
+        check(torn(3, 4), 5, 5, [0, 0, 1, 0, 0]);
+        check(damaged, 5, 5, [0, 0, 1, 0, 0]);
+        check(elsewhere, 5, 5, [0, 0, 0, 1, 0]);
         check(torn(5, 6), 5, 6, [0, 0, 0, 0, 1]);
-        check(Found::Damaged, 0, 6, [0, 0, 0, 0, 1]);
+        check(damaged, 0, 6, [0, 0, 0, 0, 1]);
         check(whole(6), 5, 6, [0, 0, 0, 0, 1]);
         // A write in flight does not excuse the loss of what was promised before it.
         check(whole(4), 5, 6, [0, 1, 0, 0, 0]);
-        check(Found::Blank, 0, 3, [0, 0, 0, 0, 1]);
+        check(blank, 0, 3, [0, 0, 0, 0, 1]);
     }
 
     /// A page that is still there.

@@ -140,7 +140,7 @@ mod tests {
         for seed in 0..200 {
             let mut rng = Rng::new(seed);
             let mut base = Memory::new(Sectors::new(SECTORS), Bytes::mib(1));
-            base.write(Lba::new(20), &[7; 100 * SECTOR]).unwrap();
+            base.write(Lba::new(20), &vec![7; 100 * SECTOR]).unwrap();
             let before = content(&base);
             let base: Rc<dyn Medium> = Rc::new(base);
             let other = Fork::new(Rc::clone(&base), Bytes::mib(1));

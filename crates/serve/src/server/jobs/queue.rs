@@ -206,7 +206,7 @@ mod tests {
             bench.start(Task::Flush, (0, 0), None);
             bench.drain();
             let after = bench.start_neighbours(&mut rng, &before);
-            (0..rng.below(30)).for_each(|_| assert!(bench.step() || bench.queue.jobs.len() == 0));
+            (0..rng.below(30)).for_each(|_| assert!(bench.step() || bench.queue.jobs.is_empty()));
             bench.drive.cut(bench.now, &mut Dice::new(seed)).unwrap();
             for (place, found) in bench.content().iter().enumerate() {
                 let legal = [before[place], after[place]];
