@@ -21,7 +21,7 @@ use crate::ioengine::IoEngine;
 use crate::load::{self, Control, End, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
 use crate::uring::Ring;
-use crate::verify::{Books, State};
+use crate::verify::{JobAccount, State};
 
 /// How often a job that waits for its turn looks whether the run is over.
 const LOOK_UP: Span = Span::from_ms(100);
@@ -176,7 +176,7 @@ fn one(
     shared: &Shared<'_>,
 ) -> Result<Option<Loaded>, JobError> {
     let workload = jobs.workload_of(index);
-    let books = jobs.state.map(|state| Books { state: state.clone(), job: index });
+    let books = jobs.state.map(|state| JobAccount { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
     let file = FileJob {
         file: jobs.opened.file.clone(),

@@ -5,7 +5,9 @@
 //! they find ([`Census`]). They differ in where the account is kept and in what it promises.
 
 mod census;
+mod judgement;
 mod line;
 
 pub use census::Census;
+pub use judgement::{Judgement, Pace};
 pub use line::{checksum, sealed, unsealed};

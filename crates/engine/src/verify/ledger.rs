@@ -5,7 +5,7 @@ use std::io;
 use drivelab_core::label::{self, SECTOR};
 use drivelab_core::request::{Op, Request, RequestId};
 
-use super::state::Books;
+use super::state::JobAccount;
 
 /// A write or flush that the target has not answered yet.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ struct Pending {
 /// One job's account: labels what is written, and enters what was acknowledged.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    books: Books,
+    books: JobAccount,
     /// The last write handed over.
     generation: u64,
     /// Every write up to this one was flushed.
@@ -47,7 +47,7 @@ struct Covered {
 
 impl Ledger {
     /// An account for a job with at most `iodepth` requests outstanding.
-    pub(crate) fn new(books: Books, iodepth: u32) -> Self {
+    pub(crate) fn new(books: JobAccount, iodepth: u32) -> Self {
         Self {
             books,
             generation: 0,

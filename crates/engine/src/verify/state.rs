@@ -170,7 +170,7 @@ pub struct State {
 
 /// One job's part of the account.
 #[derive(Debug, Clone)]
-pub struct Books {
+pub struct JobAccount {
     /// The state file, which all jobs share.
     pub state: Arc<State>,
     /// The job.

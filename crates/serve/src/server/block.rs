@@ -124,7 +124,7 @@ impl<B: Backend> Server<B> {
             for due in block.due.drain(..) {
                 self.lateness.record(now.since(due));
             }
-            self.vigil.answered(now);
+            self.spin.answered(now);
         }
         Ok(())
     }

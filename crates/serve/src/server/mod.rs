@@ -26,7 +26,7 @@ pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
 pub use error::ServeError;
 pub use farewell::{Notice, TakenAway};
-pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
+pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wakeup_latency};
 pub use stats::{Stats, Stopped, Summary};
 
 use crate::control::Response;
@@ -42,7 +42,7 @@ use jobs::JobQueue;
 #[cfg(feature = "ublk")]
 pub(crate) use jobs::Task;
 use memory::Memory;
-use realtime::{Clock, Lateness, Vigil, Wakefulness};
+use realtime::{Clock, CpuLatencyRequest, Lateness, SpinPolicy};
 
 /// How a drive is served.
 #[derive(Debug, Clone)]
@@ -114,8 +114,8 @@ pub struct Server<B> {
     settings: Settings,
     poll: OwnedFd,
     clock: Clock,
-    vigil: Vigil,
-    wakefulness: Wakefulness,
+    spin: SpinPolicy,
+    cpu_latency: CpuLatencyRequest,
     nbd: Option<Listener>,
     control: Option<Listener>,
     fuse: Option<Mounted>,
@@ -179,8 +179,8 @@ impl<B: Backend> Server<B> {
         let memory = Memory::new(settings.client_memory.get());
         let server = Self {
             drive,
-            vigil: Vigil::new(settings.spin),
-            wakefulness: Wakefulness::new(settings.real_time),
+            spin: SpinPolicy::new(settings.spin),
+            cpu_latency: CpuLatencyRequest::new(settings.real_time),
             settings,
             poll,
             clock,
@@ -247,7 +247,7 @@ impl<B: Backend> Server<B> {
 
     /// Whether the host keeps its processors awake for us.
     pub fn keeps_awake(&self) -> bool {
-        self.wakefulness.is_permitted()
+        self.cpu_latency.is_permitted()
     }
 
     /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
@@ -266,7 +266,7 @@ impl<B: Backend> Server<B> {
             self.turn_out_idlers(now);
             self.listen_again(now);
             if self.drive.in_flight() == 0 {
-                self.wakefulness.idle(now);
+                self.cpu_latency.idle(now);
             }
         }
         let taken_away = self.say_farewell(report)?;
@@ -298,10 +298,10 @@ impl<B: Backend> Server<B> {
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
         let cut = self.cut.as_ref().and_then(|cutting| cutting.cut.at());
         let next = self.drive.next_event().into_iter().chain(cut).min();
-        let awake = self.vigil.is_awake(self.clock.now(), next);
+        let awake = self.spin.is_awake(self.clock.now(), next);
         let sleep_ns = if awake { 0 } else { LOOK_ROUND_NS };
         if !awake {
-            self.clock.set_alarm(next.map(|next| self.vigil.alarm(next)))?;
+            self.clock.set_alarm(next.map(|next| self.spin.alarm(next)))?;
         }
         let timeout = Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: sleep_ns });
         match epoll::wait(&self.poll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
@@ -331,7 +331,7 @@ impl<B: Backend> Server<B> {
     /// Learns from an alarm how late they ring.
     fn wake_up(&mut self) {
         if let Some(set) = self.clock.acknowledge() {
-            self.vigil.woke(self.clock.now().since(set));
+            self.spin.woke(self.clock.now().since(set));
         }
     }
 
@@ -365,8 +365,8 @@ impl<B: Backend> Server<B> {
             pending_bytes: self.drive.pending().get(),
             clients: self.clients.iter().flatten().count(),
             clients_bytes: self.clients_bytes(),
-            keeps_awake: self.wakefulness.is_permitted(),
-            early_ns: self.vigil.early().ns(),
+            keeps_awake: self.cpu_latency.is_permitted(),
+            early_ns: self.spin.early().ns(),
             scheduling: if self.scheduling == Scheduling::Fifo { "fifo" } else { "normal" },
         }
     }

@@ -364,7 +364,7 @@ fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
         Spin::Fixed(early) => early,
     };
     let wakes =
-        server::wake_up_floor(enough + early).map_err(|error| cannot_begin(error.into()))?;
+        server::wakeup_latency(enough + early).map_err(|error| cannot_begin(error.into()))?;
     Ok(match spin {
         Spin::Auto => wakes,
         Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),

@@ -68,8 +68,8 @@ impl<B: Backend> Server<B> {
     }
 
     pub(super) fn start(&mut self, now: Time, job: Job) -> io::Result<()> {
-        self.vigil.asked(now);
-        self.wakefulness.busy(now);
+        self.spin.asked(now);
+        self.cpu_latency.busy(now);
         if let Some(command) = self.jobs.take(job) {
             self.submit(now, command)?;
         }
@@ -188,7 +188,7 @@ impl<B: Backend> Server<B> {
         }
         let now = self.clock.now();
         self.lateness.record(now.since(answer.due));
-        self.vigil.answered(now);
+        self.spin.answered(now);
         Ok(())
     }
 }
