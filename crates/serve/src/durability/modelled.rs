@@ -59,14 +59,14 @@ pub fn try_device<D: Device>(
     let drawn = Rng::for_part(trial.seed, 1).between(runtime / 2, runtime);
     let power_goes = Time::from_ns(drawn);
     let size = trial.size.min(drive.capacity().bytes());
-    let pages = size.get() / PAGE_BYTES as u64;
-    let mut place = ModelledPlace::new(drive, power_goes);
-    let mut ledger = Ledger::new(trial.seed, pages);
-    let writing = Writing { run: trial.seed, pages, until: Time::MAX, stop };
-    let (pace, ended) = write(&mut place, &mut ledger, writing);
+    let count = size.get() / PAGE_BYTES as u64;
+    let mut drive = ModelledPlace::new(drive, power_goes);
+    let mut ledger = Ledger::new(trial.seed, count);
+    let writing = Writing { run: trial.seed, pages: count, until: Time::MAX, stop };
+    let (pace, ended) = write(&mut drive, &mut ledger, writing);
     let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
-    place.cut(&mut Dice::new(trial.seed)).map_err(failed)?;
+    drive.cut(&mut Dice::new(trial.seed)).map_err(failed)?;
     // What was found until it was stopped is kept, and there is little of it to look at.
-    let pages = verify(&mut place, &ledger, &AtomicBool::new(false))?;
+    let pages = verify(&mut drive, &ledger, &AtomicBool::new(false))?;
     Ok(Cut { pace, ended, power_goes, pages })
 }

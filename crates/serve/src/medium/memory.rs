@@ -30,6 +30,15 @@ impl Memory {
         Self { capacity, most_pages, pages: HashMap::default() }
     }
 
+    /// What a drive may take on this machine: three quarters of what is free, in kB in
+    /// `/proc/meminfo`.
+    pub fn limit_here() -> Bytes {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+        let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
+    }
+
     /// The pages that `sectors` from `lba` on touch: page number, place in it, length in bytes.
     fn pieces(lba: Lba, sectors: u64) -> impl Iterator<Item = (u64, usize, usize)> {
         let (mut at, end) = (lba.get(), lba.get() + sectors);

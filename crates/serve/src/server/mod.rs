@@ -11,7 +11,7 @@ mod jobs;
 mod memory;
 mod realtime;
 mod sockets;
-mod stats;
+mod status;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,7 +27,7 @@ pub use endpoint::Endpoint;
 pub use error::ServeError;
 pub use farewell::{Notice, TakenAway};
 pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wakeup_latency};
-pub use stats::{Stats, Stopped, Summary};
+pub use status::{Stats, Stopped, Summary};
 
 use crate::control::Response;
 use crate::drive::PowerCut;

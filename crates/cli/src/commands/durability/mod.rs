@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
             show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
         }
         (Target::Drive(spec), false) => modelled::run(spec, config, ui),
-        (Target::Path(path), false) => writing::run(path, config, ui),
+        (Target::Path(path), false) => writing::run(&path, &config, ui),
     }
 }
 

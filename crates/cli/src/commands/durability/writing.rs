@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use drivelab_core::Time;
 use drivelab_core::verification::Pace;
@@ -19,16 +19,16 @@ use crate::measure;
 use crate::output;
 use crate::ui::Ui;
 
-pub(super) fn run(path: PathBuf, config: Config, ui: Ui) -> Outcome {
+pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
     if let Keeper::File(ledger) = &config.keeper {
         output::refuse_device(ledger)?;
         durability::check_ledger(ledger)?;
     }
-    refuse_target(&path, &config.keeper)?;
+    refuse_target(path, &config.keeper)?;
     measure::warn_of_unseen(&config.allow_destructive, ui);
     let progress = Progress::default();
     let work = {
-        let (path, config, progress) = (path.clone(), config.clone(), progress.clone());
+        let (path, config, progress) = (path.to_owned(), config.clone(), progress.clone());
         move || write(&path, &config, &progress)
     };
     let (pace, ended) = if let Some(done) = unless_stuck(work)? {
