@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod device;
+pub mod disk;
 pub mod dispatch;
 pub mod foreign;
 pub mod histogram;
@@ -21,9 +22,11 @@ pub mod rng;
 pub mod target;
 pub mod units;
 pub mod usage;
+pub mod verification;
 pub mod workload;
 
 pub use device::{Destaged, Device};
+pub use disk::Disk;
 pub use foreign::{csv, trace};
 pub use histogram::Histogram;
 pub use job_schedule::{JOBS_MAX, JobSchedule};

@@ -5,6 +5,7 @@
 
 pub mod attachment;
 pub mod comparison;
+pub mod durability;
 pub mod figures;
 pub mod foreign;
 pub mod grid;

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use drivelab_core::record::Tally;
 use drivelab_core::workload::Workload;
-use drivelab_core::{Bytes, Span};
+use drivelab_core::{Bytes, Disk as _, Span};
 use drivelab_engine::{Control, RunPlan};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{Endpoint, Server, Settings, Spin, Summary};

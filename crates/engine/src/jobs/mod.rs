@@ -31,7 +31,7 @@ use crate::load::{self, Control, End, Job, LoadError, Loaded};
 use crate::open::Opened;
 use crate::process::usable_cpus;
 use crate::sys::ring::Ring;
-use crate::verify::{Books, State};
+use crate::verify::{JobAccount, State};
 
 /// What the jobs of one group share.
 #[derive(Debug, Clone, Copy)]
@@ -193,7 +193,7 @@ struct Seat {
 fn one(jobs: Jobs<'_>, seat: Seat, shared: &Shared<'_>) -> Result<Option<Loaded>, JobError> {
     let Seat { group, index, thread } = seat;
     let workload = jobs.workload_of(index);
-    let books = jobs.state.map(|state| Books { state: state.clone(), job: index });
+    let books = jobs.state.map(|state| JobAccount { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
     let file = FileJob {
         file: jobs.opened.file.clone(),

@@ -15,7 +15,7 @@ mod tests;
 pub use check::Promise;
 use check::check;
 pub(crate) use ledger::Ledger;
-pub use state::{Books, State, StateError, StateHeader};
+pub use state::{JobAccount, State, StateError, StateHeader};
 
 use std::fs::File;
 use std::io;

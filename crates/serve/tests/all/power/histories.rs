@@ -5,7 +5,7 @@ use drivelab_model::profile::{BaseText, Profile};
 use drivelab_model::spec::Options;
 
 use super::jumbled::Jumbled;
-use super::rig::{MakeDevice, Rig, Right, SECTORS};
+use super::rig::{Conditions, MakeDevice, Rig, Right, SECTORS};
 
 fn check(name: &str, histories: u64, make: MakeDevice<'_>) {
     for seed in 0..histories {
@@ -22,6 +22,36 @@ pub(crate) fn jumbled(seed: u64) -> Box<dyn Device> {
 #[test]
 fn ten_thousand_histories_on_a_disorderly_device_are_legal() {
     check("jumbled", 10_000, &jumbled);
+}
+
+#[test]
+fn histories_with_resets_and_with_a_protected_cache_are_legal() {
+    let profile = Profile::embedded("seagate-st31000333as").unwrap();
+    let modelled = |seed| -> Box<dyn Device> {
+        Box::new(drivelab_model::build(&profile, &Options::default(), seed).unwrap())
+    };
+    for (name, histories, make) in
+        [("jumbled", 4000, &jumbled as MakeDevice<'_>), ("modelled", 400, &modelled)]
+    {
+        for (resets, protected) in [(true, false), (false, true), (true, true)] {
+            let conditions = Conditions { resets, protected };
+            for seed in 0..histories {
+                let played = Rig::new(make, &Right, seed).under(conditions).play();
+                assert_eq!(played, Ok(()), "{name}, {conditions:?}, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thousand_power_cuts_start_from_one_image() {
+    let mut first = Rig::new(&jumbled, &Right, 1);
+    first.play().unwrap();
+    let image = first.into_image();
+    for seed in 0..1000 {
+        let played = Rig::from_image(&jumbled, &image, seed).play();
+        assert_eq!(played, Ok(()), "seed {seed}");
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ const ROUNDS: u32 = 10;
 ///
 /// # Errors
 /// The host gives no timer.
-pub fn wake_up_floor(enough: Span) -> io::Result<Span> {
+pub fn wakeup_latency(enough: Span) -> io::Result<Span> {
     // Refused, it is measured as it is.
     let _ = Scheduling::ask_for_fifo();
     let mut floor = Span::MAX;

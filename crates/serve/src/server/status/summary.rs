@@ -1,36 +1,40 @@
-//! What `serve` says when it ends.
+//! What a server says when it ends.
 
-use drivelab_core::Time;
-use drivelab_core::units::Span;
-use drivelab_serve::server::{Stopped, Summary};
-use drivelab_serve::store::Survival;
+use std::fmt;
 
-use crate::commands::json_text;
-use crate::ui::Ui;
+use drivelab_core::{Span, Time};
+use serde_json::{Value, json};
 
-/// What the server did, for people or as JSON.
-pub(super) fn render(summary: &Summary, ui: Ui) -> String {
-    let stats = &summary.stats;
-    if ui.json {
-        let mut document = serde_json::json!({ "schema": "drivelab.serve/1", "stats": stats });
-        document["stopped"] = match summary.stopped {
+use super::{Stopped, Summary};
+use crate::store::Survival;
+
+impl Summary {
+    /// The document of schema `drivelab.serve/1`.
+    pub fn to_json(&self) -> Value {
+        let mut document = json!({ "schema": "drivelab.serve/1", "stats": self.stats });
+        document["stopped"] = match self.stopped {
             Stopped::Asked => "asked".into(),
             Stopped::PowerCut { .. } => "power-cut".into(),
         };
-        document["faults"] = serde_json::json!(summary.faults);
-        if let Some(taken) = &summary.taken_away {
+        document["faults"] = json!(self.faults);
+        if let Some(taken) = &self.taken_away {
             document["taken_away"] =
-                serde_json::json!({ "from": taken.from, "written_back": taken.written_back });
+                json!({ "from": taken.from, "written_back": taken.written_back });
         }
-        if let Stopped::PowerCut { survival, at, seed } = summary.stopped {
-            let mut cut = serde_json::json!(survival);
+        if let Stopped::PowerCut { survival, at, seed } = self.stopped {
+            let mut cut = json!(survival);
             cut["at_ns"] = at.ns().into();
             cut["seed"] = seed.into();
             document["power_cut"] = cut;
         }
-        return json_text(&document);
+        document
     }
-    text_of(summary)
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text_of(self))
+    }
 }
 
 fn text_of(summary: &Summary) -> String {

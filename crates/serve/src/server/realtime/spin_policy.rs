@@ -64,7 +64,7 @@ const SAVED_MOST_NS: i64 = 25_000_000;
 
 /// Decides between sleeping and spinning.
 #[derive(Debug)]
-pub(in crate::server) struct Vigil {
+pub(in crate::server) struct SpinPolicy {
     spin: Spin,
     early: Span,
     /// Nanoseconds that may be spun, below zero where more was spun than there was; and until when
@@ -79,7 +79,7 @@ pub(in crate::server) struct Vigil {
     answers: u32,
 }
 
-impl Vigil {
+impl SpinPolicy {
     pub(in crate::server) fn new(spin: Spin) -> Self {
         Self {
             spin,
@@ -185,67 +185,68 @@ mod tests {
 
     #[test]
     fn the_alarm_is_as_early_as_alarms_are_late() {
-        let mut vigil = Vigil::new(Spin::Auto);
+        let mut policy = SpinPolicy::new(Spin::Auto);
         for turn in 0..2000_u64 {
             // One in a hundred is very late, the others by up to 60 us.
             let late = if turn % 100 == 0 { 2000 } else { turn * 7 % 60 };
-            vigil.woke(Span::from_us(late));
+            policy.woke(Span::from_us(late));
         }
-        let early = vigil.early();
+        let early = policy.early();
         assert!(early > Span::from_us(50) && early < Span::from_us(100), "{early}");
     }
 
     #[test]
     fn a_fixed_span_is_not_learnt_and_knows_no_budget() {
-        let mut vigil = Vigil::new(Spin::Fixed(Span::from_us(50)));
-        vigil.woke(Span::from_ms(1));
-        assert_eq!(vigil.early(), Span::from_us(50));
+        let mut policy = SpinPolicy::new(Spin::Fixed(Span::from_us(50)));
+        policy.woke(Span::from_ms(1));
+        assert_eq!(policy.early(), Span::from_us(50));
         for us in 0..100_000 {
-            assert!(vigil.is_awake(at_us(us), Some(at_us(us + 50))), "at {us} us");
+            assert!(policy.is_awake(at_us(us), Some(at_us(us + 50))), "at {us} us");
         }
     }
 
     #[test]
     fn what_is_spun_is_a_quarter_of_the_time_and_what_was_saved() {
-        let mut vigil = Vigil::new(Spin::Auto);
-        let awake = (0..1_000_000_u64).filter(|us| vigil.is_awake(at_us(*us), Some(at_us(us + 1))));
+        let mut policy = SpinPolicy::new(Spin::Auto);
+        let awake =
+            (0..1_000_000_u64).filter(|us| policy.is_awake(at_us(*us), Some(at_us(us + 1))));
         let spun_us = awake.count();
         let (now, next) = (at_us(1_000_000), at_us(1_000_001));
-        assert!(vigil.is_awake(now, Some(next)) || vigil.alarm(next) == next);
+        assert!(policy.is_awake(now, Some(next)) || policy.alarm(next) == next);
         assert!(spun_us > 200_000 && spun_us < 280_000, "{spun_us} us of a second");
     }
 
     #[test]
     fn what_is_due_is_never_slept_over() {
-        let mut vigil = Vigil::new(Spin::Fixed(Span::ZERO));
-        assert!(vigil.is_awake(at_us(10), Some(at_us(10))));
-        assert!(!vigil.is_awake(at_us(10), Some(at_us(11))));
-        assert!(!vigil.is_awake(at_us(10), None));
+        let mut policy = SpinPolicy::new(Spin::Fixed(Span::ZERO));
+        assert!(policy.is_awake(at_us(10), Some(at_us(10))));
+        assert!(!policy.is_awake(at_us(10), Some(at_us(11))));
+        assert!(!policy.is_awake(at_us(10), None));
     }
 
     #[test]
     fn the_loop_listens_to_clients_that_ask_again_at_once() {
-        let mut vigil = Vigil::new(Spin::Auto);
+        let mut policy = SpinPolicy::new(Spin::Auto);
         let mut listened = 0;
         for turn in 0..100 {
             let now = at_us(turn * 10_000);
-            vigil.answered(now);
-            listened += u32::from(vigil.is_awake(now + Span::from_us(50), None));
-            vigil.asked(now + Span::from_us(100));
-            assert!(!vigil.is_awake(now + Span::from_us(110), None), "it has heard it");
+            policy.answered(now);
+            listened += u32::from(policy.is_awake(now + Span::from_us(50), None));
+            policy.asked(now + Span::from_us(100));
+            assert!(!policy.is_awake(now + Span::from_us(110), None), "it has heard it");
         }
         assert!(listened > 90, "{listened} of 100");
     }
 
     #[test]
     fn the_loop_does_not_listen_to_clients_that_think() {
-        let mut vigil = Vigil::new(Spin::Auto);
+        let mut policy = SpinPolicy::new(Spin::Auto);
         let mut listened = 0;
         for turn in 0..160 {
             let now = at_us(turn * 10_000);
-            vigil.answered(now);
-            listened += u32::from(vigil.is_awake(now + Span::from_us(50), None));
-            vigil.asked(now + Span::from_us(5000));
+            policy.answered(now);
+            listened += u32::from(policy.is_awake(now + Span::from_us(50), None));
+            policy.asked(now + Span::from_us(5000));
         }
         assert_eq!(listened, 10, "one in sixteen, to see whether they still do");
     }

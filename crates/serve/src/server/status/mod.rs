@@ -1,5 +1,8 @@
 //! What a server tells about itself.
 
+mod announcement;
+mod summary;
+
 use drivelab_core::Time;
 use serde::Serialize;
 

@@ -2,22 +2,23 @@
 
 use std::collections::VecDeque;
 
+use drivelab_core::disk::Command;
+use slab::Slab;
+
 use super::job::{Job, Sector};
-use crate::drive::Command;
-use crate::table::Table;
 
 /// Takes jobs, and makes those wait that would put back what another changes, or change what
 /// another puts back: within a sector no write is lost to its neighbour.
 #[derive(Debug, Default)]
-pub(in crate::server) struct Desk {
-    jobs: Table<Job>,
+pub(in crate::server) struct JobQueue {
+    jobs: Slab<Job>,
     /// In the order in which they came.
     waiting: VecDeque<Job>,
     /// How many of both put something back: mostly none, and then nobody has to wait.
     edged: usize,
 }
 
-impl Desk {
+impl JobQueue {
     /// Takes a job; gives its first command unless it has to wait.
     pub(super) fn take(&mut self, job: Job) -> Option<Command> {
         self.edged += usize::from(job.has_edges());
@@ -30,12 +31,16 @@ impl Desk {
     }
 
     fn is_excluded(&self, job: &Job) -> bool {
-        self.jobs.iter().any(|other| other.excludes(job))
+        self.jobs.iter().any(|(_, other)| other.excludes(job))
     }
 
     fn begin(&mut self, job: Job) -> Command {
-        let token = self.jobs.insert(job);
-        self.jobs.get_mut(token).first(token)
+        let token = self.jobs.insert(job) as u64;
+        self.job(token).first(token)
+    }
+
+    fn job(&mut self, token: u64) -> &mut Job {
+        self.jobs.get_mut(place(token)).expect("an answer comes while its job is there")
     }
 
     /// The first command of a job that need wait no longer; asked again until there is none.
@@ -52,25 +57,29 @@ impl Desk {
 
     /// Whether the command of this job that is done has read a sector that is to be put back.
     pub(super) fn reads_edge(&mut self, token: u64) -> bool {
-        self.jobs.get_mut(token).reads_edge()
+        self.job(token).reads_edge()
     }
 
     /// The next command of a job, after one is done.
     pub(super) fn next(&mut self, token: u64, found: Option<&Sector>) -> Option<Command> {
-        self.jobs.get_mut(token).next(token, found)
+        self.job(token).next(token, found)
     }
 
     /// Takes out a job that is over.
     pub(super) fn remove(&mut self, token: u64) -> Job {
-        let job = self.jobs.remove(token);
+        let job = self.jobs.remove(place(token));
         self.edged -= usize::from(job.has_edges());
         job
     }
 }
 
+fn place(token: u64) -> usize {
+    usize::try_from(token).expect("a number that the slab gave")
+}
+
 #[cfg(test)]
 mod tests {
-    use drivelab_core::{Bytes, Device, Lba, Rng, Time};
+    use drivelab_core::{Bytes, Device, Disk, Lba, Rng, Time};
     use drivelab_model::profile::Profile;
     use drivelab_model::spec::Options;
 
@@ -82,9 +91,9 @@ mod tests {
 
     const BYTES: usize = 24 << 10;
 
-    /// A desk and a modelled disk, in virtual time.
+    /// A job queue and a modelled disk, in virtual time.
     struct Bench {
-        desk: Desk,
+        queue: JobQueue,
         drive: ServedDrive<Box<dyn Device>>,
         now: Time,
     }
@@ -96,12 +105,12 @@ mod tests {
             let medium = Memory::new(device.capacity(), Bytes::mib(8));
             let store = Store::new(Box::new(medium), profile.physical_sector);
             let drive = ServedDrive::new(Box::new(device) as Box<dyn Device>, store, seed);
-            Self { desk: Desk::default(), drive, now: Time::ZERO }
+            Self { queue: JobQueue::default(), drive, now: Time::ZERO }
         }
 
         fn start(&mut self, task: Task, range: (u64, u64), data: Option<Box<[u8]>>) {
             let job = Job::new(Asker::Fuse { unique: 0 }, task, range, false, data);
-            if let Some(command) = self.desk.take(job) {
+            if let Some(command) = self.queue.take(job) {
                 self.drive.submit(self.now, command).unwrap();
             }
         }
@@ -114,17 +123,17 @@ mod tests {
             self.drive.advance(self.now, &mut answers).unwrap();
             for done in answers {
                 let mut sector = [0; 512];
-                let reads_edge = self.desk.reads_edge(done.token);
+                let reads_edge = self.queue.reads_edge(done.token);
                 if reads_edge {
                     self.drive.read(done.lba, &mut sector).unwrap();
                 }
                 let found = reads_edge.then_some(&sector);
-                if let Some(next) = self.desk.next(done.token, found) {
+                if let Some(next) = self.queue.next(done.token, found) {
                     self.drive.submit(self.now, next).unwrap();
                     continue;
                 }
-                self.desk.remove(done.token);
-                while let Some(command) = self.desk.admit() {
+                self.queue.remove(done.token);
+                while let Some(command) = self.queue.admit() {
                     self.drive.submit(self.now, command).unwrap();
                 }
             }
@@ -133,9 +142,9 @@ mod tests {
 
         fn drain(&mut self) {
             while self.step() {}
-            assert_eq!(self.desk.jobs.len(), 0);
-            assert!(self.desk.waiting.is_empty());
-            assert_eq!(self.desk.edged, 0);
+            assert_eq!(self.queue.jobs.len(), 0);
+            assert!(self.queue.waiting.is_empty());
+            assert_eq!(self.queue.edged, 0);
         }
 
         fn content(&self) -> Vec<u8> {
@@ -197,7 +206,7 @@ mod tests {
             bench.start(Task::Flush, (0, 0), None);
             bench.drain();
             let after = bench.start_neighbours(&mut rng, &before);
-            (0..rng.below(30)).for_each(|_| assert!(bench.step() || bench.desk.jobs.len() == 0));
+            (0..rng.below(30)).for_each(|_| assert!(bench.step() || bench.queue.jobs.is_empty()));
             bench.drive.cut(bench.now, &mut Dice::new(seed)).unwrap();
             for (place, found) in bench.content().iter().enumerate() {
                 let legal = [before[place], after[place]];
@@ -211,9 +220,9 @@ mod tests {
         let mut bench = Bench::new(1);
         bench.start(Task::Write, (100, 5), Some(Box::new([1; 5])));
         let read = Job::new(Asker::Fuse { unique: 0 }, Task::Read, (510, 4), false, None);
-        let command = bench.desk.take(read).expect("a read waits for nobody");
+        let command = bench.queue.take(read).expect("a read waits for nobody");
         assert_eq!((command.lba, command.sectors.get()), (Lba::ZERO, 2));
         let write = Job::new(Asker::Fuse { unique: 0 }, Task::Write, (200, 5), false, None);
-        assert!(write.has_edges() && bench.desk.is_excluded(&write));
+        assert!(write.has_edges() && bench.queue.is_excluded(&write));
     }
 }

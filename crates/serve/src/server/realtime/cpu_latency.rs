@@ -14,14 +14,14 @@ const PATIENCE: Span = Span::from_secs(1);
 
 /// Asks the kernel to wake up in no time, while clients ask for something.
 #[derive(Debug)]
-pub(in crate::server) struct Wakefulness {
+pub(in crate::server) struct CpuLatencyRequest {
     /// Whether to ask at all: not after the host refused.
     asks: bool,
     held: Option<File>,
     last_request: Time,
 }
 
-impl Wakefulness {
+impl CpuLatencyRequest {
     /// Nothing is held before the first request; finds out whether it could be.
     pub(in crate::server) fn new(wanted: bool) -> Self {
         Self { asks: wanted && hold().is_some(), held: None, last_request: Time::ZERO }
