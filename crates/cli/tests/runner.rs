@@ -4,6 +4,7 @@
 mod common;
 mod compare;
 mod conformance;
+mod disksim;
 mod drive;
 mod durability;
 mod guards;

@@ -3,7 +3,7 @@
 use drivelab_core::{Span, Time};
 
 /// An angle as a fraction of a revolution, in units of 2^-64; it wraps by itself.
-pub(crate) type Angle = u64;
+pub type Angle = u64;
 
 /// Head and sector agree when they are this close, in nanoseconds.
 ///
@@ -14,7 +14,7 @@ const TOLERANCE_NS: u64 = 3;
 /// A spindle at constant speed. All angles are absolute: at time 0 the index mark is under the
 /// heads, and whatever the drive did meanwhile, the platter has turned with the clock.
 #[derive(Debug, Clone)]
-pub(crate) struct Spindle {
+pub struct Spindle {
     /// Revolutions per nanosecond in units of 2^-96: 96 bits keep angle and time together to
     /// far less than a nanosecond over the 584 years a clock can hold.
     per_ns: u128,
@@ -29,7 +29,7 @@ pub(crate) struct Spindle {
 
 impl Spindle {
     /// A spindle at `milli_rpm` thousandths of a revolution per minute, 10^5 to 10^8.
-    pub(crate) fn new(milli_rpm: u64) -> Self {
+    pub fn new(milli_rpm: u64) -> Self {
         // 60 s = 6 * 10^13 thousandths of a nanosecond per thousandth of a revolution.
         const MINUTE: u128 = 60_000_000_000_000;
         let speed = u128::from(milli_rpm);
@@ -42,26 +42,26 @@ impl Spindle {
     }
 
     /// One revolution, to the nearest nanosecond.
-    pub(crate) fn period(&self) -> Span {
+    pub fn period(&self) -> Span {
         Span::from_ns(self.period_ns)
     }
 
     /// The angle under the heads at `time`.
     #[inline]
-    pub(crate) fn angle_at(&self, time: Time) -> Angle {
+    pub fn angle_at(&self, time: Time) -> Angle {
         // Wrapping at 2^128 drops whole revolutions, which are multiples of 2^96.
         low64(u128::from(time.ns()).wrapping_mul(self.per_ns) >> 32)
     }
 
     /// How far it turns in `span`, which is below a minute.
     #[inline]
-    pub(crate) fn turned_in(&self, span: Span) -> Angle {
+    pub fn turned_in(&self, span: Span) -> Angle {
         span.ns().wrapping_mul(self.per_ns_short)
     }
 
     /// The time until `target` comes under a head that is at `from`, rounded up.
     #[inline]
-    pub(crate) fn wait(&self, from: Angle, target: Angle) -> Span {
+    pub fn wait(&self, from: Angle, target: Angle) -> Span {
         if from.wrapping_sub(target) <= self.tolerance {
             return Span::ZERO;
         }
@@ -73,7 +73,7 @@ impl Spindle {
     /// Rounding up to whole nanoseconds makes it late by less than one; what follows has to take
     /// that off, or a stream of many pieces would drift against the platter.
     #[inline]
-    pub(crate) fn past(&self, angle: Angle, target: Angle) -> Angle {
+    pub fn past(&self, angle: Angle, target: Angle) -> Angle {
         let past = angle.wrapping_sub(target);
         if past <= self.tolerance { past } else { 0 }
     }
@@ -86,7 +86,7 @@ impl Spindle {
 
     /// The time it takes to turn by `angle`, which may be several revolutions, rounded up.
     #[inline]
-    pub(crate) fn time_for(&self, angle: u128) -> Span {
+    pub fn time_for(&self, angle: u128) -> Span {
         const UNIT: u128 = 1 << 96;
         Span::from_ns(low64((angle * self.revolution + (UNIT - 1)) >> 96))
     }

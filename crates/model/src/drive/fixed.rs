@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use drivelab_core::{Completion, IoError, Lba, Request, Sectors, ServedBy, Span, Time};
 
-use super::Counters;
+use crate::counters::Counters;
 use crate::event::EventQueue;
 
 /// Every request takes the same time, on one of several servers, first come, first served.
@@ -63,7 +63,7 @@ impl Fixed {
 
     fn serve(&mut self, now: Time, request: Request) {
         self.busy += 1;
-        self.counters.commands += 1;
+        self.counters.count(request.op);
         self.counters.max_tags_in_use = self.counters.max_tags_in_use.max(self.busy);
         self.counters.medium_busy += self.service;
         self.done.push(now + self.service, (request, true));

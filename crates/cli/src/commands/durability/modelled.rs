@@ -2,7 +2,7 @@
 
 use drivelab_core::units::Bytes;
 use drivelab_core::{Device as _, Rng, Time};
-use drivelab_model::spec::DriveSpec;
+use drivelab_model::options::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
     self, Ended, Ledger, ModelledPlace, PAGE_BYTES, PlaceError, Verdict, Writing, Written,

@@ -71,8 +71,8 @@ impl Desk {
 #[cfg(test)]
 mod tests {
     use drivelab_core::{Bytes, Device, Lba, Rng, Time};
+    use drivelab_model::options::Options;
     use drivelab_model::profile::Profile;
-    use drivelab_model::spec::Options;
 
     use super::super::job::{Asker, Task};
     use super::*;
