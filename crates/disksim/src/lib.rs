@@ -2,8 +2,8 @@
 //! measured disks behind them: two disks are modelled because one has to answer as a reference
 //! does, parameter by parameter, and the other, in `drivelab-model`, as drives with queues do.
 //!
-//! A laboratory's user wants `drivelab-model`. Here a drive takes one command at a time, as the SCSI
-//! disks of the nineties did; elevator, tags and wire before it are `drivelab-model`'s.
+//! A laboratory's user wants `drivelab-model`. Here a drive takes one command at a time, as the
+//! SCSI disks of the nineties did; elevator, tags and wire before it are `drivelab-model`'s.
 #![forbid(unsafe_code)]
 
 mod blueprint;

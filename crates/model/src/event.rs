@@ -61,6 +61,7 @@ impl<E> EventQueue<E> {
         } else {
             self.events.insert(place, (time, event));
         }
+        debug_assert!(self.events.iter().is_sorted_by_key(|(time, _)| *time), "out of order");
     }
 
     /// When the next event is due.

@@ -62,6 +62,7 @@ impl Wire {
 
     #[inline]
     pub(crate) fn take(&mut self, op: Op) {
+        debug_assert!(!self.alone, "a command joins one that shares the wire with none");
         self.alone = self.flush_alone && !op.transfers();
         self.pool.take(op.into());
         self.max_in_use = self.max_in_use.max(self.pool.in_use());

@@ -129,6 +129,10 @@ impl Disk {
         if self.access.is_none() {
             events.push(candidate.ready, Event::Wake);
         }
+        debug_assert!(
+            self.queue.iter().all(|queued| queued.tag != candidate.tag),
+            "two queued commands hold one tag"
+        );
         self.queue.push(candidate);
     }
 

@@ -91,6 +91,23 @@ impl WriteCache {
             self.dirty += write.sectors;
             self.runs.push(write);
         }
+        debug_assert!(self.is_sound(), "{self:?}");
+    }
+
+    /// Whether the runs lie apart, in order of their oldest data, and make up what is dirty, which
+    /// is no more than the cache holds. The run on its way may lie under a newer one.
+    fn is_sound(&self) -> bool {
+        let apart = |(index, run): (usize, &Candidate)| {
+            let end = run.lba + run.sectors;
+            let overlaps =
+                |other: &Candidate| other.lba < end && run.lba < other.lba + other.sectors;
+            run.sectors > Sectors::ZERO && !self.runs[index + 1..].iter().any(overlaps)
+        };
+        let held: u64 = self.runs.iter().chain(&self.writing).map(|run| run.sectors.get()).sum();
+        self.runs.iter().enumerate().all(apart)
+            && self.runs.is_sorted_by_key(|run| run.sequence)
+            && held == self.dirty.get()
+            && self.dirty <= self.limits.size
     }
 
     /// Takes over a write that touches what is there.
@@ -188,6 +205,7 @@ impl WriteCache {
                 index += 1;
             }
         }
+        debug_assert!(self.is_sound(), "{self:?}");
     }
 
     /// Drops what is older than `write`, which is on the medium. A run that newer data joined stays

@@ -101,6 +101,7 @@ impl HostQueue {
     #[inline]
     fn admit(&mut self, now: Time, request: Request) {
         self.held += 1;
+        debug_assert!(self.held <= self.nr_requests, "more than nr_requests are held");
         self.max_held = self.max_held.max(self.held);
         if request.op.transfers() {
             match &mut self.elevator {

@@ -95,6 +95,7 @@ fn stripe(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
     } else {
         reconstruct
     };
+    debug_assert_eq!(reads & gone, 0, "a failed member cannot be read");
     (reads, (written | parity) & !gone)
 }
 

@@ -70,7 +70,8 @@ impl<M: Mechanism> Stack<M> {
             let request = self.host.pop(now, class);
             let tag = self.free_tags.pop().expect("the pool said that a tag is free");
             self.wire.take(request.op);
-            self.on_wire[tag.index()] = Some(request);
+            let before = self.on_wire[tag.index()].replace(request);
+            debug_assert!(before.is_none(), "tag {tag} is given out twice");
             self.mechanism.note(|| Step::Sent { at: now, tag, request });
             self.mechanism.accept(now, tag, &request, &mut self.events);
         }
