@@ -23,6 +23,7 @@ pub mod profile;
 pub mod raid;
 pub mod replay;
 pub mod shelf;
+mod spindle;
 pub mod stack;
 mod watch;
 

@@ -2,4 +2,4 @@
 
 pub use crate::disk::geometry::Arm;
 pub use crate::disk::seek::SeekTable;
-pub use crate::disk::spindle::{Angle, Spindle};
+pub use crate::spindle::{Angle, Spindle};

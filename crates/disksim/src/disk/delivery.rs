@@ -3,8 +3,7 @@
 use drivelab_core::{Span, Time};
 use drivelab_model::mechanics::{Angle, Spindle};
 
-use super::later;
-use super::params::Residual;
+use super::params::{Residual, later};
 
 /// Sectors that come off the medium one after another.
 #[derive(Debug, Clone, Copy)]

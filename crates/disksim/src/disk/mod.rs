@@ -4,6 +4,7 @@
 //! arrives, what the drive has done since the last one is worked out first, then all of its own
 //! life up to the moment the host learns that it is done.
 
+mod background;
 mod delivery;
 mod layout;
 mod medium;
@@ -14,15 +15,15 @@ mod segments;
 mod write;
 mod zone;
 
-use drivelab_core::{Destaged, Op, Request, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Destaged, Op, Request, Sectors, ServedBy, Time};
 use drivelab_model::mechanics::Arm;
 use drivelab_model::stack::{Mechanism, Tag};
 use drivelab_model::{Counters, Event, Events};
 
+use background::{Background, Destage};
 use delivery::Arrivals;
 pub(crate) use layout::{Heads, Layout};
-use medium::{Background, Destage};
-use params::{ByPrevious, Params, Residual};
+use params::{ByPrevious, Params, Residual, later};
 use segments::Segments;
 pub(crate) use zone::{Sparing, Zone, ZoneShape};
 
@@ -135,14 +136,4 @@ impl Mechanism for Disk {
     fn counters(&self) -> Counters {
         self.counters
     }
-}
-
-/// `time` moved by an overhead, which as a fitted residual may be negative.
-fn later(time: Time, overhead: Residual) -> Time {
-    Time::from_ns(time.ns().saturating_add_signed(overhead))
-}
-
-/// What is left of the way from `now` to `then`.
-fn until(now: Time, then: Time) -> Span {
-    if then > now { then.since(now) } else { Span::ZERO }
 }

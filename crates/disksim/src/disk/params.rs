@@ -1,6 +1,6 @@
 //! What a drive of the SCSI years is made from: what its makers and measurers put on record.
 
-use drivelab_core::Span;
+use drivelab_core::{Span, Time};
 use drivelab_model::mechanics::{SeekTable, Spindle};
 
 use super::layout::Layout;
@@ -139,4 +139,14 @@ pub(crate) struct Writes {
     /// A write that goes on where the last one ended joins it.
     pub(crate) joins_sequential: bool,
     pub(crate) on_arrival: bool,
+}
+
+/// `time` moved by an overhead, which as a fitted residual may be negative.
+pub(super) fn later(time: Time, overhead: Residual) -> Time {
+    Time::from_ns(time.ns().saturating_add_signed(overhead))
+}
+
+/// What is left of the way from `now` to `then`.
+pub(super) fn until(now: Time, then: Time) -> Span {
+    if then > now { then.since(now) } else { Span::ZERO }
 }

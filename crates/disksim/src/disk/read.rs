@@ -2,12 +2,12 @@
 
 use drivelab_core::{ServedBy, Time};
 
+use super::Disk;
+use super::background::Background;
 use super::delivery::Protocol;
-use super::medium::Background;
-use super::params::ReadOn;
+use super::params::{ReadOn, later, until};
 use super::pass::Pass;
 use super::segments::{Activity, Found, HitRules};
-use super::{Disk, later, until};
 
 impl Disk {
     /// Serves a read of `count` sectors from `lba` that came at `now`.

@@ -3,10 +3,10 @@
 use drivelab_core::{ServedBy, Span, Time};
 use drivelab_model::mechanics::Arm;
 
-use super::medium::{Background, Destage};
-use super::params::ExtraDisconnect;
+use super::Disk;
+use super::background::{Background, Destage};
+use super::params::{ExtraDisconnect, later, until};
 use super::pass::{Pass, Way};
-use super::{Disk, later, until};
 
 /// Data on its way from the host into the buffer.
 #[derive(Debug, Clone, Copy)]

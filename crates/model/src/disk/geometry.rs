@@ -2,7 +2,7 @@
 
 use drivelab_core::{Lba, Sectors};
 
-use super::spindle::Angle;
+use crate::spindle::Angle;
 
 /// A band of cylinders with the same number of sectors on every track.
 #[derive(Debug, Clone)]

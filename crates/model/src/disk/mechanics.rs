@@ -4,7 +4,7 @@ use drivelab_core::{Lba, Sectors, Span, Time};
 
 use super::geometry::{Arm, Geometry, Place};
 use super::seek::SeekTable;
-use super::spindle::Spindle;
+use crate::spindle::Spindle;
 
 /// A head that follows the sectors from `lba` on; it was at the beginning of `lba` at `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ pub(crate) mod parts;
 pub(crate) mod queue;
 mod read_ahead;
 mod read_cache;
+mod read_on;
 pub(crate) mod seek;
-pub(crate) mod spindle;
 mod write_cache;
 
 use std::collections::VecDeque;

@@ -4,12 +4,9 @@ use std::ops::Range;
 
 use drivelab_core::{Lba, Sectors, Time};
 
-use super::Disk;
 use super::geometry::Arm;
 use super::mechanics::{Ended, Mechanics, Stream};
 use super::read_cache::ReadCache;
-use crate::stack::Mechanism as _;
-use crate::watch::Step;
 
 /// The head follows the sectors after the last read until the limit, then stands by.
 #[derive(Debug, Clone, Copy)]
@@ -99,43 +96,5 @@ impl ReadAhead {
     /// When everything up to `end`, which lies ahead, has been read.
     pub(super) fn finish(&self, mechanics: &Mechanics, end: Lba) -> Ended {
         mechanics.transfer(self.stream, end - self.stream.lba)
-    }
-}
-
-impl Disk {
-    /// After a read the head stays with the stream until something else is to be done.
-    pub(super) fn read_on(&mut self, ended: Ended, read: Range<Lba>) {
-        if self.parts.read_segments > 0 {
-            let size = self.parts.read_ahead;
-            self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);
-            self.note_ahead();
-        }
-    }
-
-    pub(super) fn note_ahead(&mut self) {
-        if let Some((from, to)) = self.ahead.map(|ahead| ahead.range()) {
-            self.note(|| Step::ReadsAhead { from, to });
-        }
-    }
-
-    /// Takes over what read-ahead has brought in up to `now`.
-    pub(super) fn buffer_read_ahead(&mut self, now: Time) {
-        if let Some(ahead) = &mut self.ahead {
-            self.arm = ahead.advance(&self.parts.mechanics, now, &mut self.reads);
-        }
-    }
-
-    /// What read-ahead holds at `now`, up to where the head is; `None` where the head stands by.
-    pub(super) fn head_of_read_ahead(&mut self, now: Time) -> Option<(Lba, Lba)> {
-        self.buffer_read_ahead(now);
-        self.ahead.and_then(|ahead| ahead.streaming())
-    }
-
-    /// The host has taken the stream up to `end`: read-ahead may go on beyond.
-    pub(super) fn extend_read_ahead(&mut self, now: Time, end: Lba) {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.extend(&self.parts.mechanics, self.arm, now, end, self.parts.read_ahead);
-            self.note_ahead();
-        }
     }
 }

@@ -95,58 +95,41 @@ impl Drive {
     }
 }
 
+/// Does the same with a drive of any kind.
+macro_rules! each {
+    ($body:expr, $drive:ident => $does:expr) => {
+        match $body {
+            Body::Disk($drive) => $does,
+            Body::Other($drive) => $does,
+            Body::Fixed($drive) => $does,
+            Body::Shelf($drive) => $does,
+            Body::Array($drive) => $does,
+        }
+    };
+}
+
 impl Device for Drive {
     #[inline]
     fn capacity(&self) -> Sectors {
-        match &self.body {
-            Body::Disk(stack) => stack.capacity(),
-            Body::Other(stack) => stack.capacity(),
-            Body::Fixed(fixed) => fixed.capacity(),
-            Body::Shelf(drives) => drives.capacity(),
-            Body::Array(array) => array.capacity(),
-        }
+        each!(&self.body, drive => drive.capacity())
     }
 
     #[inline]
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        match &mut self.body {
-            Body::Disk(stack) => stack.submit(now, request),
-            Body::Other(stack) => stack.submit(now, request),
-            Body::Fixed(fixed) => fixed.submit(now, request),
-            Body::Shelf(drives) => drives.submit(now, request),
-            Body::Array(array) => array.submit(now, request),
-        }
+        each!(&mut self.body, drive => drive.submit(now, request))
     }
 
     #[inline]
     fn next_event(&self) -> Option<Time> {
-        match &self.body {
-            Body::Disk(stack) => stack.next_event(),
-            Body::Other(stack) => stack.next_event(),
-            Body::Fixed(fixed) => fixed.next_event(),
-            Body::Shelf(drives) => drives.next_event(),
-            Body::Array(array) => array.next_event(),
-        }
+        each!(&self.body, drive => drive.next_event())
     }
 
     #[inline]
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
-        match &mut self.body {
-            Body::Disk(stack) => stack.advance(now, completed),
-            Body::Other(stack) => stack.advance(now, completed),
-            Body::Fixed(fixed) => fixed.advance(now, completed),
-            Body::Shelf(drives) => drives.advance(now, completed),
-            Body::Array(array) => array.advance(now, completed),
-        }
+        each!(&mut self.body, drive => drive.advance(now, completed));
     }
 
     fn destaged(&mut self, records: &mut Vec<Destaged>) {
-        match &mut self.body {
-            Body::Disk(stack) => stack.destaged(records),
-            Body::Other(stack) => stack.destaged(records),
-            Body::Shelf(drives) => drives.destaged(records),
-            Body::Array(array) => array.destaged(records),
-            Body::Fixed(_) => {}
-        }
+        each!(&mut self.body, drive => drive.destaged(records));
     }
 }

@@ -10,8 +10,8 @@ use crate::disk::mechanics::Mechanics;
 use crate::disk::parts::{Overheads, WriteCacheLimits};
 use crate::disk::queue::Order;
 use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
-use crate::disk::spindle::Spindle;
 use crate::options::Switch;
+use crate::spindle::Spindle;
 
 /// A hard disk, checked: whatever is in here can be built.
 #[derive(Debug, Clone)]

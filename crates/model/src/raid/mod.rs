@@ -8,42 +8,24 @@
 mod balance;
 mod destage;
 mod layout;
+mod level;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+pub use level::Level;
+
 use std::collections::VecDeque;
 
-use drivelab_core::config::Choice;
 use drivelab_core::{
     Completion, Destaged, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
-    choice_as_text,
 };
-
 use slab::Slab;
 
 use crate::shelf::Pending;
 use balance::Balance;
 use layout::{Extent, Layout, index};
 use plan::plan;
-
-/// How an array keeps its data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Striped, without redundancy.
-    Raid0,
-    /// Every member holds everything.
-    Raid1,
-    /// Striped with parity that moves from member to member.
-    Raid5,
-}
-
-impl Choice for Level {
-    const WHAT: &'static str = "RAID level";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
-}
-choice_as_text!(Level);
 
 /// The shape of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use drivelab_core::{Op, Request};
 
-use super::Level;
 use super::layout::{Band, Extent, Joined, Layout};
+use super::level::Level;
 
 /// Reads that must be done, and writes that follow them.
 #[derive(Debug, Default, PartialEq, Eq)]
