@@ -5,6 +5,7 @@ mod common;
 mod compare;
 mod conformance;
 mod devices;
+mod disksim;
 mod drive;
 mod durability;
 mod foreign;

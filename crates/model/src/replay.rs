@@ -130,8 +130,8 @@ impl<D: Device> Replay<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
     use crate::profile::Profile;
-    use crate::spec::Options;
     use drivelab_core::{Lba, Request, RequestId, Sectors};
 
     /// Latencies in ms of `trace` on a drive that takes 10 ms for each of two requests at a time.

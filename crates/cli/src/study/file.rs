@@ -6,7 +6,7 @@ use drivelab_core::matrix::Named;
 use drivelab_core::units::Ratio;
 use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_engine::IoEngine;
-use drivelab_model::spec::Options;
+use drivelab_model::options::Options;
 use drivelab_report::attachment;
 
 use super::grid::GridFile;

@@ -3,8 +3,8 @@
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::{DriveSpec, Options, ProfileRef};
 
 use super::risk::{self, WriteCache};
 use super::{Bench, Entered, StoredRun, StudyFile, Task};

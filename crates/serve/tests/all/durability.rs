@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use drivelab_core::verification::{Judgement, Pace};
 use drivelab_core::{Bytes, Sectors, Span, Time};
 use drivelab_model::Drive;
+use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
     Ended, Ledger, ModelledPlace, Place, PlaceError, Writing, verify, write,

@@ -3,7 +3,7 @@
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census as _;
 use drivelab_core::{Device as _, Time};
-use drivelab_model::spec::DriveSpec;
+use drivelab_model::options::DriveSpec;
 use drivelab_report::durability::{self as words, Findings};
 use drivelab_serve::durability::{self, Cut, Ended, PlaceError, Trial};
 use drivelab_serve::fault::Fault;

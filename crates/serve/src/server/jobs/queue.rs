@@ -80,8 +80,8 @@ fn place(token: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use drivelab_core::{Bytes, Device, Disk, Lba, Rng, Time};
+    use drivelab_model::options::Options;
     use drivelab_model::profile::Profile;
-    use drivelab_model::spec::Options;
 
     use super::super::job::{Asker, Task};
     use super::*;
