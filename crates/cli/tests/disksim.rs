@@ -7,6 +7,7 @@ use drivelab_model::profile::BaseText;
 #[expect(dead_code, reason = "the rules' own tests use all of it")]
 #[path = "../../serve/tests/all/power/oracle.rs"]
 mod oracle;
+#[expect(dead_code, reason = "the rules' own tests use all of it")]
 #[path = "../../serve/tests/all/power/rig.rs"]
 mod rig;
 

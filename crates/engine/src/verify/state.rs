@@ -472,9 +472,14 @@ mod tests {
         assert_eq!(state.entry(2).unwrap(), Entry { acknowledged: 9, durable: 4 });
         page[2 * 4096 + 2 * ENTRY_LEN] ^= 1;
         let flipped = State::open(&scratch.file("flipped", &page)).unwrap();
-        assert!(flipped.entry(2).is_err());
+        let error = flipped.entry(2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         page[20] ^= 1;
-        assert!(State::open(&scratch.file("other", &page)).is_err());
+        let error = State::open(&scratch.file("other", &page)).unwrap_err();
+        assert!(
+            matches!(error, StateError::Damaged { .. } | StateError::Foreign { .. }),
+            "{error}"
+        );
     }
 
     #[test]

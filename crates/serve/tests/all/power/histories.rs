@@ -1,6 +1,7 @@
 //! Random histories with cuts: on a disorderly device and on modelled disks.
 
 use drivelab_core::{Device, Sectors};
+use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
 
 use super::jumbled::Jumbled;
