@@ -250,7 +250,8 @@ fn primary(
         }
         Source::Foreign { .. } => {
             // Jobs of one call of fio: none of them decides unasked.
-            let of_jobs = columns.iter().filter(|c| usable(c) && c.metric.ends_with(".iops"));
+            let of_job = |metric: &str| metric.rsplit_once('.').is_some_and(|(_, of)| of == "iops");
+            let of_jobs = columns.iter().filter(|c| usable(c) && of_job(c.metric));
             let of_jobs: Vec<String> = of_jobs.map(|c| c.metric.to_owned()).collect();
             if !of_jobs.is_empty() {
                 return Err(CompareResultError::NoPrimary(of_jobs));

@@ -24,9 +24,8 @@ use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
-/// What a job file or a matrix says itself: given beside one it would do nothing.
-const ELSEWHERE: [&str; 14] = [
-    workload::GROUP,
+/// What a job file or a matrix says itself, besides the workload.
+const ELSEWHERE: [&str; 13] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -41,6 +40,11 @@ const ELSEWHERE: [&str; 14] = [
     "verify_state",
     "power_was_cut",
 ];
+
+/// The options that would do nothing beside a job file or a matrix.
+fn of_single_runs() -> impl Iterator<Item = &'static str> {
+    workload::flags().map(|option| option.name).chain(ELSEWHERE)
+}
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -58,11 +62,11 @@ pub(crate) struct RunArgs {
     #[arg(required_unless_present_any = ["job", "matrix"])]
     target: Option<String>,
     /// A job file as fio reads it, or fio's command line in a file; `-` for what comes in.
-    #[arg(long, value_name = "FILE.fio", conflicts_with_all = ELSEWHERE)]
+    #[arg(long, value_name = "FILE.fio", conflicts_with_all = of_single_runs())]
     job: Option<PathBuf>,
     /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
-        conflicts_with_all = ELSEWHERE)]
+        conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
     /// Where a matrix keeps its cells and its report.
     #[arg(long, value_name = "DIR", requires = "matrix")]
@@ -222,19 +226,16 @@ fn nothing_worked(record: &RunRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{ArgGroup, Id};
 
     #[test]
     fn every_option_of_a_single_run_is_refused_beside_a_job_file() {
+        let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
-        let groups =
-            command.get_groups().filter(|group| ELSEWHERE.contains(&group.get_id().as_str()));
-        let elsewhere: Vec<&str> = groups.flat_map(ArgGroup::get_args).map(Id::as_str).collect();
-        let known = |id: &str| ELSEWHERE.contains(&id) || elsewhere.contains(&id);
-        let missing: Vec<&str> = options.filter(|id| !known(id) && !job.contains(id)).collect();
+        let missing: Vec<&str> =
+            options.filter(|id| !single.contains(id) && !job.contains(id)).collect();
         assert!(missing.is_empty(), "neither a job file's own nor refused beside one: {missing:?}");
     }
 }

@@ -2,17 +2,15 @@
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use drivelab_core::workload::{OPTIONS, WorkloadOption, WorkloadOptions};
 
 /// What is asked of the drive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions);
 
-/// All flags of a workload together.
-pub(crate) const GROUP: &str = "workload";
-
-fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
+/// The options that are flags.
+pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
     OPTIONS.iter().filter(|option| option.is_flag)
 }
 
@@ -27,9 +25,8 @@ fn argument(option: &'static WorkloadOption) -> Arg {
     if option.name.contains('_') {
         argument = argument.alias(option.name);
     }
-    if let Some(name) = option.value_name {
-        argument = argument.value_name(name);
-    }
+    let value = option.value_name.map_or_else(|| option.name.to_uppercase(), str::to_owned);
+    argument = argument.value_name(value);
     if let Some(default) = option.default {
         argument = argument.default_value(default);
     }
@@ -42,9 +39,7 @@ fn argument(option: &'static WorkloadOption) -> Arg {
 
 impl Args for WorkloadArgs {
     fn augment_args(command: Command) -> Command {
-        let names = flags().map(|option| option.name);
-        let group = ArgGroup::new(GROUP).multiple(true).args(names);
-        command.args(flags().map(argument)).group(group)
+        command.args(flags().map(argument))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -157,7 +157,9 @@ fn read(output: &Output, line: usize, imported: &mut Imported) {
         run.section(name, jobs);
     }
     for job in &output.jobs {
-        doubts(job, output).into_iter().for_each(|note| once(&mut imported.notes, note));
+        for note in doubts(job, output) {
+            once(&mut imported.notes, note);
+        }
     }
 }
 
@@ -268,7 +270,8 @@ impl Run<'_> {
                 let metric = format!("{kind}{which}_{quantile}_ns");
                 self.figure(&metric, *value, Better::Less, false);
             } else {
-                let few = format!("{} requests are too few for the {quantile}", latency.count);
+                let quantile = quantile.replace('_', ".");
+                let few = format!("fewer than {needed} requests, too few for {quantile}");
                 self.unknown(name, &few);
             }
         }

@@ -103,8 +103,8 @@ fn percentiles_of_few_requests_are_left_out_and_named() {
     let imported = parse(&reads(10, 9_999)).unwrap();
     assert_eq!(names(&imported)[4..], ["clat_p50_ns"]);
     let expected = [
-        "job `a`: 9999 requests are too few for the p99",
-        "job `a`: 9999 requests are too few for the p99_9",
+        "job `a`: fewer than 10000 requests, too few for p99",
+        "job `a`: fewer than 100000 requests, too few for p99.9",
     ];
     assert_eq!(imported.unknown, expected);
 }

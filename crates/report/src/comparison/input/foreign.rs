@@ -61,8 +61,12 @@ fn input<'a>(
     let mut tools: Vec<&str> = Vec::new();
     let mut versions: Vec<&str> = Vec::new();
     for it in imported {
-        notes.extend(it.notes.iter().cloned());
-        notes.extend(it.unknown.iter().map(|unknown| format!("Not read: {unknown}.")));
+        let unknown = it.unknown.iter().map(|unknown| format!("Not read: {unknown}."));
+        for note in it.notes.iter().cloned().chain(unknown) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         tools.push(&it.tool);
         versions.push(&it.tool_version);
     }
