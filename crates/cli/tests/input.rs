@@ -198,3 +198,14 @@ fn a_study_is_counted_before_it_is_planned() {
     check(study(2, 1, 100_000, 1), "`iodepth`");
     check(study(100, 256, 0, 10_000), "runs");
 }
+
+#[test]
+fn a_folder_is_not_made_by_the_name_of_a_modelled_drive() {
+    let folder = folder();
+    let out = ["--out", "drive:generic-5400"];
+    for verb in [&["man"][..], &["study", "ahci-or-ide"]] {
+        drivelab(folder.path(), &[verb, &out].concat())
+            .failed(2, &["names a modelled drive", "hint: a folder of that name is `./drive:"]);
+    }
+    assert!(!folder.path().join(out[1]).exists());
+}
