@@ -12,7 +12,9 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     if folder.to_str().is_some_and(|name| name.starts_with("drive:")) {
         let name = folder.display();
         let message = format!("`{name}` names a modelled drive, and a folder is to be written");
-        return Err(Failure::bad_words(message).hint(format!("a folder of that name is `./{name}`")));
+        return Err(
+            Failure::bad_words(message).hint(format!("a folder of that name is `./{name}`"))
+        );
     }
     let named = |part: &&Path| !part.as_os_str().is_empty();
     let missing = folder.ancestors().filter(named).take_while(|part| !part.exists());
