@@ -220,6 +220,49 @@ fn lateness_is_judged_by_what_the_drive_takes_or_by_what_is_asked_for() {
 }
 
 #[test]
+fn a_server_without_a_descriptor_for_a_client_does_not_begin() {
+    let folder = folder();
+    let serve = format!(
+        "exec {} serve null --size 1M --nbd unix:nbd --control unix:control",
+        env!("CARGO_BIN_EXE_drivelab")
+    );
+    // With fewer than it needs itself it cannot begin either: some number below sixteen leaves
+    // nothing for a client, and every number up to that must be refused.
+    let begins = |limit: u32| {
+        let shell = format!("ulimit -n {limit}; {serve}");
+        let mut command = std::process::Command::new("sh");
+        let mut child = command
+            .args(["-c", &shell])
+            .current_dir(folder.path())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = String::new();
+        let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
+        std::io::BufRead::read_line(&mut said, &mut first).unwrap();
+        let serves = first.starts_with("serving ");
+        if serves {
+            let stream = std::os::unix::net::UnixStream::connect(folder.path().join("control"));
+            let mut stream = stream.unwrap();
+            stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+            let head = "GET /stats HTTP/1.1\r\nHost: localhost\r\n\r\n";
+            std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+            let mut answer = [0; 12];
+            std::io::Read::read_exact(&mut stream, &mut answer).unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 200", "with {limit} descriptors");
+            child.kill().unwrap();
+        }
+        child.wait().unwrap();
+        for name in ["nbd", "control"] {
+            let _ = std::fs::remove_file(folder.path().join(name));
+        }
+        serves
+    };
+    let serving: Vec<u32> = (4..16).filter(|limit| begins(*limit)).collect();
+    assert!(!serving.is_empty() && !serving.contains(&4), "{serving:?}");
+}
+
+#[test]
 fn options_that_would_change_nothing_are_refused() {
     let folder = folder();
     let modelled = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--size", "1G"];

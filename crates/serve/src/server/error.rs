@@ -26,6 +26,9 @@ pub enum ServeError {
         #[source]
         source: io::Error,
     },
+    /// No descriptor is left for a client.
+    #[error("no file descriptor is left for a client")]
+    Descriptors(#[source] io::Error),
     /// Something else of the system's.
     #[error("cannot begin to serve")]
     System(#[from] io::Error),
@@ -55,6 +58,7 @@ impl ServeError {
                 "it needs /dev/fuse, and without root fusermount3 (package fuse3); --nbd needs \
                  neither",
             ),
+            Self::Descriptors(_) => Some("raise the limit: ulimit -n 1024"),
             Self::System(_) => None,
         }
     }

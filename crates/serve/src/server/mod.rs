@@ -205,6 +205,10 @@ impl<B: Backend> Server<B> {
             buffer: vec![0; crate::fuse::BUFFER_BYTES],
         };
         server.watch_all()?;
+        if server.nbd.is_some() || server.control.is_some() {
+            // A server without a descriptor for a client would turn away everybody, unheard.
+            rustix::io::dup(&server.poll).map_err(|error| ServeError::Descriptors(error.into()))?;
+        }
         Ok(server)
     }
 
