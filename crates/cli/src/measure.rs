@@ -10,10 +10,10 @@ use drivelab_core::record::{
 };
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadOptions};
-use drivelab_core::{Conduct, Polling};
+use drivelab_core::{Conduct, IoEngine, Polling};
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
-    Control, GuardError, IoEngine, IoEngineError, LayoutError, LoadError, OpenError, Progress,
+    Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress,
     Room, RunError, RunOutcome, RunPlan,
 };
 

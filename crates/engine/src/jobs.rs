@@ -11,13 +11,12 @@ use drivelab_core::record::Stamp;
 use drivelab_core::target::TargetError;
 use drivelab_core::units::{Bytes, SECTOR_BYTES, Span};
 use drivelab_core::workload::{Requests, Workload};
-use drivelab_core::{Conduct, Op, Polling, Rng, Target};
+use drivelab_core::{Conduct, IoEngine, Op, Polling, Rng, Target};
 use rustix::thread::CpuSet;
 
 use crate::conditions::{Counters, Noted};
 use crate::file::{Clock, FileJob, Null, Psync};
 use crate::host::{process_cpu, usable_cpus, waited};
-use crate::ioengine::IoEngine;
 use crate::load::{self, Control, End, Job, LoadError, Loaded, Phase, Progress, Watch};
 use crate::open::Opened;
 use crate::uring::Ring;

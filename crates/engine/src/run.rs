@@ -6,12 +6,12 @@ use std::sync::Arc;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Workload, WorkloadError};
-use drivelab_core::{Conduct, Polling};
+use drivelab_core::{Conduct, IoEngine, Polling};
 
 use crate::conditions::{self, Counters};
 use crate::file::Trim;
 use crate::file::buffers::Buffers;
-use crate::ioengine::{self, IoEngine, IoEngineError};
+use crate::ioengine::{self, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError, Loaded};
 use crate::marks::{self, Course, Place};

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
-use drivelab_report::attachment;
 use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input, InputError};
 use drivelab_report::foreign::{self, Imported};
 use drivelab_report::pairs;
@@ -94,7 +93,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
 /// The factors by their own names.
 fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
     let read = |name: &String| {
-        let known = attachment::read_factor(name).map_err(Failure::bad_words)?;
+        let known = drivelab_core::factor::read(name).map_err(Failure::bad_words)?;
         Ok(known.to_owned())
     };
     given.iter().map(read).collect()

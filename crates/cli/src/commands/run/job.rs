@@ -7,10 +7,11 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drivelab_core::IoEngine;
 use drivelab_core::jobfile::{self, FileJob};
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Stamp, Tally};
 use drivelab_core::units::Bytes;
-use drivelab_engine::{IoEngine, Progress as Step, seed_of};
+use drivelab_engine::{Progress as Step, seed_of};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure, Outcome};

@@ -12,8 +12,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_core::{Conduct, Polling};
-use drivelab_engine::{IoEngine, Progress as Step};
+use drivelab_core::{Conduct, IoEngine, Polling};
+use drivelab_engine::Progress as Step;
 
 use self::job::JobArgs;
 use self::matrix::MatrixArgs;

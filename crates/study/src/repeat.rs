@@ -1,16 +1,18 @@
 //! The command that repeats a study, as a shell takes it.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use drivelab_core::units::Bytes;
 
-use super::{Asked, StudyFile};
+use crate::file::StudyFile;
+use crate::folder::Asked;
 
 /// What is typed to repeat a study: `drivelab study NAME` and every option that matters.
 ///
 /// No folder is among it: the one that this study was kept in is not written again, so the
 /// results of the next go to a folder of their own.
-pub(crate) fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<String> {
+pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<String> {
     let mut words: Vec<String> = vec!["drivelab".into(), "study".into(), asked.study.clone()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     option("--stage", study.stage.to_string());
@@ -18,6 +20,9 @@ pub(crate) fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Ve
     option("--seed", study.seed.to_string());
     if let Some(target) = &asked.target {
         option("--target", target.clone());
+    }
+    if !asked.only.is_empty() {
+        option("--only", asked.only.join(","));
     }
     if let Some(size) = size {
         option("--size", size.to_string());
@@ -29,7 +34,7 @@ pub(crate) fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Ve
 }
 
 /// One line of a POSIX shell from its words.
-pub(crate) fn command(words: &[String]) -> String {
+pub fn command(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -39,6 +44,12 @@ fn quoted(word: &str) -> Cow<'_, str> {
         return word.into();
     }
     format!("'{}'", word.replace('\'', "'\\''")).into()
+}
+
+/// The name that a study's results go under.
+pub fn stem(name: &str) -> String {
+    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.unwrap_or_else(|| "study".into())
 }
 
 #[cfg(test)]

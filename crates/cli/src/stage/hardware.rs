@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -9,22 +10,23 @@ use drivelab_core::Conduct;
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_report::attachment;
+use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task, risk};
 
-use super::file::Arm;
 use super::shell::{self, Patience};
-use super::{Bench, Entered, StoredRun, StudyFile, Task, risk};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
 use crate::measure::{self, Measurement};
 use crate::output;
 use crate::ui::Ui;
 
-/// The arms of a study on a real file.
+/// The arms of a study on real files or devices.
 #[derive(Debug)]
 pub(crate) struct Hardware {
-    /// From the root on; what it leads to is found out for each run, since arms may change that.
-    path: PathBuf,
-    /// How much of the file is used; known from the first arm on.
+    /// Each arm's target from the root on; what it leads to is found out for each run, since arms
+    /// may change that.
+    paths: Vec<PathBuf>,
+    /// How much of the target is used; known from the first arm on.
     size: Option<Bytes>,
     seed: u64,
     arms: Vec<Arm>,
@@ -41,25 +43,25 @@ pub(crate) struct Hardware {
 }
 
 impl Hardware {
-    /// The study on the file at `target`, which is laid out at `size` where it does not exist.
+    /// The study on the file or device at each arm's target; a file that does not exist is laid out.
     pub(crate) fn new(
         study: &StudyFile,
-        target: &Path,
+        targets: &[PathBuf],
         size: Option<Bytes>,
         ui: Ui,
     ) -> Result<Self, Failure> {
-        let mut writing = study.workloads.iter().filter(|named| named.workload.rw.writes());
-        if let Some(named) = writing.next()
-            && output::refuse_device(target).is_err()
-        {
-            let (name, target) = (&named.name, target.display());
+        let writing = study.workloads.iter().find(|named| named.workload.rw.writes());
+        let is_device = |target: &&PathBuf| output::refuse_device(target).is_err();
+        if let (Some(writing), Some(target)) = (writing, targets.iter().find(is_device)) {
+            let (name, target) = (&writing.name, target.display());
             let message = format!("`{target}` is a block device, and workload `{name}` writes");
             return Err(Failure::bad_words(message)
                 .hint("a study writes files only: give one on a file system on that device"));
         }
+        let absolute = |target: &PathBuf| std::path::absolute(target).at_path("find", target);
         let of_curve = study.curve.iter().flat_map(|curve| &curve.depths);
         let mut hardware = Self {
-            path: std::path::absolute(target).at_path("find", target)?,
+            paths: targets.iter().map(absolute).collect::<Result<_, _>>()?,
             size,
             seed: study.seed,
             arms: study.arms.clone(),
@@ -72,8 +74,10 @@ impl Hardware {
             ui,
         };
         if !hardware.arms_bring_files() {
-            hardware.settle()?;
-            hardware.path = target.canonicalize().at_path("find", target)?;
+            hardware.settle(&hardware.paths.clone())?;
+            for path in &mut hardware.paths {
+                *path = path.canonicalize().at_path("find", path)?;
+            }
         }
         Ok(hardware)
     }
@@ -84,22 +88,56 @@ impl Hardware {
         self.arms.iter().any(|arm| arm.apply.is_some() || arm.manual.is_some())
     }
 
-    /// Lays the file out where it does not exist, and finds out how much of it is used.
-    fn settle(&mut self) -> Result<(), Failure> {
-        measure::lay_out_if_missing(&self.path, self.size.unwrap_or(SIZE), self.seed)?;
-        let about = fs::metadata(&self.path).at_path("look at", &self.path)?;
-        // Every arm has the same region, also where another arm's file is larger.
-        if self.size.is_none() && about.is_file() {
-            let whole_pages = about.len() / 4096 * 4096;
-            self.size = Some(Bytes::new(whole_pages)).filter(|size| size.get() > 0);
+    /// Lays out what does not exist, and finds out how much is used: the same region in every arm,
+    /// so as much as the smallest target has.
+    fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        if self.size.is_none() {
+            let existing = paths.iter().filter(|path| path.exists());
+            let sizes = existing.map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
+            self.size = sizes.into_iter().flatten().min();
+        }
+        for path in paths {
+            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.seed)?;
+        }
+        if self.size.is_none() {
+            let sizes = paths.iter().map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
+            self.size = sizes.into_iter().flatten().min();
         }
         Ok(())
+    }
+
+    /// The whole pages of a file, where it has any; of a device only where arms have other targets,
+    /// since one device alone is its own region.
+    fn pages_of(&self, path: &Path) -> Result<Option<Bytes>, Failure> {
+        let about = fs::metadata(path).at_path("look at", path)?;
+        let has_others = self.paths.iter().any(|other| *other != self.paths[0]);
+        let length = if about.is_file() {
+            about.len()
+        } else if has_others {
+            let device = fs::File::open(path).and_then(|mut device| device.seek(SeekFrom::End(0)));
+            device.at_path("find the size of", path)?
+        } else {
+            0
+        };
+        Ok(Some(Bytes::new(length / 4096 * 4096)).filter(|size| size.get() > 0))
     }
 
     /// Whether writing workloads may destroy what the file holds.
     pub(crate) fn overwriting(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
+    }
+
+    /// A target, in words that are equal exactly when it is.
+    fn named(&self, path: &Path) -> String {
+        let name = path.display();
+        if self.arms_bring_files() {
+            return name.to_string();
+        }
+        match fs::metadata(path) {
+            Ok(meta) => format!("{name} (inode {}, {} bytes)", meta.ino(), meta.len()),
+            Err(error) => format!("{name} ({error})"),
+        }
     }
 
     /// Takes the user's word that an arm is in place.
@@ -140,7 +178,7 @@ impl Hardware {
             return Err(Failure::cannot_here(anyhow::anyhow!(message))
                 .hint("what `apply` does must make `check` succeed"));
         }
-        self.settle()
+        self.settle(&[self.paths[place].clone()])
     }
 
     /// Whether the arm's own check, where it has one, says that it is in place.
@@ -159,7 +197,7 @@ impl Hardware {
             None => self.ui.confirm(&format!("Arm `{name}`: {what}\nDone?")) == Some(true),
         };
         if in_place {
-            self.settle()?;
+            self.settle(&[self.paths[place].clone()])?;
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
@@ -178,20 +216,19 @@ fn boot_id() -> Option<String> {
 /// The size at which a missing file is laid out where none is said.
 const SIZE: Bytes = Bytes::gib(1);
 
-impl Bench for Hardware {
+impl Stage for Hardware {
+    type Error = Failure;
+
     fn boot(&self) -> Option<String> {
         self.boot.clone()
     }
 
     fn target(&self) -> String {
-        let path = self.path.display();
-        if self.arms_bring_files() {
-            return path.to_string();
+        let mut each: Vec<String> = self.paths.iter().map(|path| self.named(path)).collect();
+        if each.iter().all(|one| *one == each[0]) {
+            each.truncate(1);
         }
-        match fs::metadata(&self.path) {
-            Ok(meta) => format!("{path} (inode {}, {} bytes)", meta.ino(), meta.len()),
-            Err(error) => format!("{path} ({error})"),
-        }
+        each.join(", ")
     }
 
     fn enter(&mut self, place: usize) -> Result<Entered, Failure> {
@@ -230,7 +267,8 @@ impl Bench for Hardware {
             Task::Curve(place) => &self.curve[place],
         };
         // Links and mounts lead where this arm has them lead; the record names the file itself.
-        let path = self.path.canonicalize().at_path("find", &self.path)?;
+        let path = &self.paths[place];
+        let path = path.canonicalize().at_path("find", path)?;
         measure::file(
             &Measurement {
                 path,
@@ -252,10 +290,10 @@ impl Bench for Hardware {
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
         let row = |name: &str, value: Option<String>| Some((name.to_owned(), value?));
-        let of_arm = |arm: &Arm| {
+        let of_arm = |(arm, path): (&Arm, &PathBuf)| {
             let direct = if arm.direct.unwrap_or(true) { "O_DIRECT" } else { "buffered" };
             [
-                row("file", Some(self.path.display().to_string())),
+                row("file", Some(path.display().to_string())),
                 row("page cache", Some(direct.into())),
                 row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
                 row("put in place by", arm.apply.clone()),
@@ -266,11 +304,12 @@ impl Bench for Hardware {
             .flatten()
             .collect()
         };
-        self.arms.iter().map(of_arm).collect()
+        self.arms.iter().zip(&self.paths).map(of_arm).collect()
     }
 
     fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
-        vec![risk::seen(runs.iter().map(|run| &run.record))]
+        let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");
+        vec![risk::seen(&runs.iter().filter_map(state).collect())]
     }
 
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
@@ -282,11 +321,11 @@ impl Bench for Hardware {
         if all.len() < 2 {
             return vec![format!("Measured on {}.", self.target())];
         }
-        let told = self.arms.iter().zip(0..).map(|(arm, place)| {
+        let measured = self.arms.iter().zip(0..).map(|(arm, place)| {
             let files: Vec<&str> = of_arm(place).into_iter().collect();
             format!("`{}` on {}", arm.name, files.join(" and "))
         });
-        vec![format!("Measured {}.", told.collect::<Vec<_>>().join(", "))]
+        vec![format!("Measured {}.", measured.collect::<Vec<_>>().join(", "))]
     }
 
     fn size(&self) -> Option<Bytes> {

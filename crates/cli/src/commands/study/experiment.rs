@@ -1,21 +1,23 @@
 //! From stored runs to the experiment that is analysed.
 
 use drivelab_core::plan::Plan;
+use drivelab_core::record::JobRecord;
 use drivelab_report::attachment::{self, Question, Sample};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, RunSample, WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
 };
 use drivelab_stats::SteadyState;
+use drivelab_study::file::{Contrast, NamedWorkload};
+use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task, metric};
 
-use super::file::Arm;
-use super::{Bench, StoredRun, StudyFile, Task, metrics};
+use crate::failure::Failure;
 
 /// What was asked, what was done, and what it measured.
 pub(crate) fn experiment(
     study: &StudyFile,
     plan: &Plan,
-    bench: &dyn Bench,
+    stage: &dyn Stage<Error = Failure>,
     runs: &[StoredRun],
     reproduce: String,
 ) -> Experiment {
@@ -24,12 +26,12 @@ pub(crate) fn experiment(
         summary: arm.summary.clone(),
         settings,
     };
-    let workload = |named: &super::file::NamedWorkload| WorkloadInfo {
+    let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
         summary: named.summary.clone(),
-        headline: metrics::headline(&named.workload).into(),
+        headline: metric::headline(&named.workload).into(),
     };
-    let contrast = |contrast: &super::file::Contrast| ContrastInfo {
+    let contrast = |contrast: &Contrast| ContrastInfo {
         name: contrast.name.clone(),
         from: contrast.from,
         to: contrast.to,
@@ -42,15 +44,15 @@ pub(crate) fn experiment(
         design: plan.design,
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
-        mei: study.mei.to_f64(),
-        arms: study.arms.iter().zip(bench.settings()).map(arm).collect(),
+        mei: study.margin.to_f64(),
+        arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
         workloads: study.workloads.iter().map(workload).collect(),
         contrasts: study.contrasts.iter().map(contrast).collect(),
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         attached: attached(study, runs),
-        risks: bench.risks(runs),
-        notes: notes(study, bench, runs),
+        risks: stage.risks(runs),
+        notes: notes(study, stage, runs),
         reproduce,
     }
 }
@@ -69,7 +71,13 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         },
         facts: attachment::facts(&run.record),
     };
-    let arm = |arm: &Arm| attachment::Arm { name: arm.name.clone(), declares: arm.declares() };
+    let measured = target_facts(study, runs);
+    let arm = |arm: &Arm| {
+        let mut declares = arm.declares(study.drive.as_deref());
+        let target = arm.target.as_deref().unwrap_or_default();
+        declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
+        attachment::Arm { name: arm.name.clone(), declares }
+    };
     Question {
         arms: study.arms.iter().map(arm).collect(),
         factors: study.factors.clone(),
@@ -79,13 +87,44 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     }
 }
 
-fn notes(study: &StudyFile, bench: &dyn Bench, runs: &[StoredRun]) -> Vec<String> {
-    let mut notes = bench.notes(runs);
+/// What arms with targets of their own are meant to differ in: what was seen to differ of the
+/// file system and the drive, or something without a name where nothing was.
+fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
+    if study.stage != StageName::Hardware
+        || study.arms.iter().all(|arm| arm.target == study.arms[0].target)
+    {
+        return Vec::new();
+    }
+    let facts: Vec<attachment::Facts> =
+        runs.iter().map(|run| attachment::facts(&run.record)).collect();
+    let differs = |name: &str| {
+        let mut values = facts.iter().map(|facts| facts.get(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let seen = [
+        ("file-system", differs("file_system")),
+        ("drive", differs("model") || differs("capacity_bytes")),
+    ];
+    let factors: Vec<&str> =
+        seen.into_iter().filter(|(_, differs)| *differs).map(|(factor, _)| factor).collect();
+    if factors.is_empty() { vec![""] } else { factors }
+}
+
+/// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
+fn metrics(record: &JobRecord) -> Vec<MetricValue> {
+    let mut metrics = drivelab_report::run::metrics(record);
+    metrics.retain(|metric| metric.value > 0.0);
+    metrics
+}
+
+fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRun]) -> Vec<String> {
+    let mut notes = stage.notes(runs);
     notes.extend(study.notes.iter().cloned());
     for (place, workload) in study.workloads.iter().enumerate() {
         let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
         let states: Vec<SteadyState> = of_workload
-            .map(|run| steadiness(&run.record.total, study.mei.to_f64()).state)
+            .map(|run| steadiness(&run.record.total, study.margin.to_f64()).state)
             .collect();
         let unsteady = states.iter().filter(|state| **state == SteadyState::Unsteady).count();
         // The test turns away one steady run in ten; a third is no accident.
@@ -108,7 +147,7 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
         block: run.step.block,
         repeat: run.step.repeat,
         position: run.step.position,
-        metrics: metrics::of(&run.record.total),
+        metrics: metrics(&run.record.total),
         latency: run.record.total.lat_histogram.clone(),
     })
 }

@@ -8,19 +8,19 @@ pub(super) fn is_finished(folder: &Path) -> bool {
 }
 
 /// The folder for a new study: `NAME`, or behind those that hold finished ones `NAME-2`, ...
-pub(crate) fn fresh(name: &Path) -> PathBuf {
+pub fn fresh(name: &Path) -> PathBuf {
     let last = last(name);
     if is_finished(&last) { numbered(name, number(name, &last).unwrap_or(1) + 1) } else { last }
 }
 
 /// The first folder of that name behind all that exist.
-pub(crate) fn unused(name: &Path) -> PathBuf {
+pub fn unused(name: &Path) -> PathBuf {
     let last = last(name);
     if last.exists() { numbered(name, number(name, &last).unwrap_or(1) + 1) } else { last }
 }
 
 /// The last folder of that name: the one that `--resume` goes on in.
-pub(crate) fn last(name: &Path) -> PathBuf {
+pub fn last(name: &Path) -> PathBuf {
     let beside = name.parent().and_then(|parent| parent.read_dir().ok());
     let paths = beside.into_iter().flatten().flatten().map(|entry| entry.path());
     let numbers = paths.filter(|path| path.is_dir()).filter_map(|path| number(name, &path));

@@ -6,14 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use drivelab_core::Device as _;
-use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::matrix::{Cell, Cursor, Group, Matrix};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
-use drivelab_engine::{Control, Cursor, Threads, simulate_threads};
+use drivelab_engine::{Control, Threads, simulate_threads};
 use drivelab_model::profile::Profile;
 use drivelab_model::spec::{Options, Switch};
-use drivelab_report::grid::{Group, Row};
+use drivelab_report::grid::Row;
 
 use super::GridFile;
 use crate::failure::Failure;
@@ -266,7 +266,9 @@ fn row_name(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{Simulator, StudyFile};
+    use drivelab_study::StudyFile;
+
+    use crate::stage::{DriveKeys, Simulator};
 
     const SMALL: &str = r#"
 title = "Does a narrow bus matter?"
@@ -291,18 +293,23 @@ cursor = ["own", "shared"]
 runtime = "500ms"
 "#;
 
+    fn profile(simulator: &Simulator) -> &Profile {
+        simulator.drives()[0].0
+    }
+
     fn runs(simulator: &Simulator) -> Runs {
-        let study = StudyFile::parse("small", SMALL).unwrap();
-        let grid = study.grid.as_ref().unwrap();
-        Runs::new(grid, simulator.profile(), &simulator.options()).unwrap()
+        let study = StudyFile::parse("small", SMALL, &DriveKeys).unwrap();
+        let grid = GridFile::read(&study, study.matrix.as_ref().unwrap()).unwrap();
+        let arms: Vec<Options> = simulator.drives().iter().map(|(_, options)| *options).collect();
+        Runs::new(&grid, profile(simulator), &arms).unwrap()
     }
 
     fn rows(threads: usize) -> Vec<Row> {
-        let study = StudyFile::parse("small", SMALL).unwrap();
+        let study = StudyFile::parse("small", SMALL, &DriveKeys).unwrap();
         let simulator = Simulator::new(&study).unwrap();
         let threads = NonZeroUsize::new(threads).unwrap();
         let progress = Progress::steps(1, "test");
-        runs(&simulator).make(simulator.profile(), threads, &progress).unwrap().unwrap()
+        runs(&simulator).make(profile(&simulator), threads, &progress).unwrap().unwrap()
     }
 
     #[test]
@@ -312,7 +319,7 @@ runtime = "500ms"
 
     #[test]
     fn reads_are_made_once_for_both_states_of_the_write_cache_and_alike_drives_once() {
-        let study = StudyFile::parse("small", SMALL).unwrap();
+        let study = StudyFile::parse("small", SMALL, &DriveKeys).unwrap();
         let simulator = Simulator::new(&study).unwrap();
         let (cells, made) = runs(&simulator).counts();
         // Sixteen cells, and four that a shared cursor changes, in two arms.
@@ -324,12 +331,12 @@ runtime = "500ms"
 
     #[test]
     fn a_write_cache_changes_nothing_for_reads() {
-        let study = StudyFile::parse("small", SMALL).unwrap();
+        let study = StudyFile::parse("small", SMALL, &DriveKeys).unwrap();
         let simulator = Simulator::new(&study).unwrap();
         for (run, _) in runs(&simulator).runs.iter().filter(|(run, _)| !run.workload.rw.writes()) {
             let mut cached = run.clone();
             cached.options.write_cache = Some(Switch::On);
-            let rates = |run: &Run| run.make(simulator.profile()).unwrap();
+            let rates = |run: &Run| run.make(profile(&simulator)).unwrap();
             assert_eq!(rates(run), rates(&cached), "{:?}", run.options.entries());
         }
     }

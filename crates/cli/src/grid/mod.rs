@@ -7,17 +7,16 @@ mod runs;
 pub(crate) use file::GridFile;
 
 use drivelab_core::plan::Plan;
+use drivelab_model::profile::Profile;
 use drivelab_report::attachment::Question;
 use drivelab_report::grid::{self, Given, Grid};
 use drivelab_report::study::{ArmInfo, ContrastInfo, Experiment};
+use drivelab_study::{Stage as _, StudyFile};
 
-use super::{Bench, Simulator, StudyFile};
 use crate::failure::Failure;
+use crate::stage::Simulator;
 use crate::ui::Progress;
 use runs::Runs;
-
-/// The metrics that `primary` may name.
-pub(super) const METRICS: &[&str] = grid::METRICS;
 
 /// Makes all runs of a matrix study in virtual time and concludes; `None` where the user asked to
 /// stop.
@@ -28,12 +27,14 @@ pub(crate) fn simulate(
     reproduce: String,
 ) -> Result<Option<Grid>, Failure> {
     let bench = Simulator::new(study)?;
-    let runs = Runs::new(given, bench.profile(), &bench.options())?;
+    let profile = one_profile(study, &bench)?;
+    let arms: Vec<_> = bench.drives().iter().map(|(_, options)| *options).collect();
+    let runs = Runs::new(given, profile, &arms)?;
     let (cells, made) = runs.counts();
     let progress = Progress::steps(made as u64, &study.title);
     let one = std::num::NonZeroUsize::MIN;
     let threads = std::thread::available_parallelism().unwrap_or(one);
-    let Some(rows) = runs.make(bench.profile(), threads, &progress)? else { return Ok(None) };
+    let Some(rows) = runs.make(profile, threads, &progress)? else { return Ok(None) };
     drop(progress);
     let mut notes = bench.notes(&[]);
     notes.push(format!(
@@ -54,6 +55,14 @@ pub(crate) fn simulate(
         rows,
     };
     Ok(Some(Grid::new(result, given)))
+}
+
+/// The profile of every arm.
+fn one_profile<'a>(study: &StudyFile, bench: &'a Simulator) -> Result<&'a Profile, Failure> {
+    if study.arms.iter().any(|arm| arm.drive.is_some()) {
+        return Err(Failure::bad_words("the arms of a matrix have one drive, that of `[base]`"));
+    }
+    Ok(bench.drives()[0].0)
 }
 
 fn experiment(
@@ -83,7 +92,7 @@ fn experiment(
         design: plan.design,
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
-        mei: study.mei.to_f64(),
+        mei: study.margin.to_f64(),
         arms: arms.collect(),
         workloads: grid::workloads(&given.matrix),
         contrasts: contrasts.collect(),

@@ -12,50 +12,28 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::plan::{Design, Step};
-use drivelab_core::record::RunRecord;
+use drivelab_core::Refusal;
+use drivelab_core::plan::Design;
 use drivelab_core::units::Bytes;
-use serde::{Deserialize, Serialize};
 
 use header::PlanFile;
-pub(crate) use header::{Asked, Header, PLAN_SCHEMA};
-pub(crate) use place::{fresh, last, unused};
+pub use header::{Asked, Header, PLAN_SCHEMA};
+pub use place::{fresh, last, unused};
 
-use super::{Agenda, StudyFile};
-use crate::failure::{AtPath as _, Failure};
-use crate::keep::{self, Journal, Line, Owner, Seal};
-use crate::ui::Ui;
-
-/// One finished run and its place in the experiment.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct StoredRun {
-    pub(crate) step: Step,
-    /// What was run.
-    pub(crate) task: Task,
-    /// The boot it was made in, where that matters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) boot: Option<String>,
-    pub(crate) record: RunRecord,
-}
-
-/// What one run does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Task {
-    /// The workload at this place.
-    Workload(usize),
-    /// The point of the depth curve at this place.
-    Curve(usize),
-}
+use crate::agenda::Agenda;
+use crate::file::StudyFile;
+use crate::keep::{self, AtPath as _, Journal, Line, Owner, Seal};
+use crate::stage::{StoredRun, Task};
+use crate::watch::Watch;
 
 /// An open results folder.
 #[derive(Debug)]
-pub(crate) struct Out {
+pub struct Out {
     folder: PathBuf,
     journal: Journal,
     owner: Owner,
     /// Finished runs by their place in the agenda.
-    pub(crate) done: BTreeMap<usize, StoredRun>,
+    pub done: BTreeMap<usize, StoredRun>,
 }
 
 impl Out {
@@ -63,7 +41,12 @@ impl Out {
     ///
     /// A finished study is not replaced, nor an unfinished measurement of hardware: its runs cost
     /// somebody hours. An unfinished study in virtual time is: it can be made again.
-    pub(crate) fn create(folder: &Path, study: &str, header: &Header) -> Result<Self, Failure> {
+    pub fn create(
+        folder: &Path,
+        study: &str,
+        header: &Header,
+        watch: &dyn Watch,
+    ) -> Result<Self, Refusal> {
         keep::make_folder(folder)?;
         refuse_matrix(folder)?;
         let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
@@ -74,67 +57,69 @@ impl Out {
         for old in ["report.html", "plan.json"] {
             keep::remove(&folder.join(old))?;
         }
-        keep::write(&folder.join("study.toml"), study.as_bytes())?;
-        header.write(folder)?;
+        keep::write(&folder.join("study.toml"), study.as_bytes(), watch)?;
+        header.write(folder, watch)?;
         let owner = header.owner(study);
         Ok(Self { folder: folder.to_owned(), journal, owner, done: BTreeMap::new() })
     }
 
     /// Keeps a finished run: it is on the disk when this returns.
-    pub(crate) fn keep(&mut self, place: usize, run: StoredRun) -> Result<(), Failure> {
+    pub fn keep(&mut self, place: usize, run: StoredRun, watch: &dyn Watch) -> Result<(), Refusal> {
         let line = serde_json::to_string(&run).expect("plain data is always JSON");
-        self.journal.append(&self.owner.seal(&line))?;
+        self.journal.append(&self.owner.seal(&line), watch)?;
         self.done.insert(place, run);
         Ok(())
     }
 
     /// Every finished run, in the order of the agenda.
-    pub(crate) fn into_runs(self) -> (Folder, Vec<StoredRun>) {
+    pub fn into_runs(self) -> (Folder, Vec<StoredRun>) {
         let folder = Folder { path: self.folder, _journal: self.journal };
         (folder, self.done.into_values().collect())
     }
 
     /// The folder of a study that keeps no single runs.
-    pub(crate) fn into_folder(self) -> Folder {
+    pub fn into_folder(self) -> Folder {
         self.into_runs().0
     }
 }
 
 /// A results folder that takes results, still locked.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     path: PathBuf,
     _journal: Journal,
 }
 
 impl Folder {
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Writes a result into the folder and returns its path.
-    pub(crate) fn write(&self, name: &str, content: &str) -> Result<PathBuf, Failure> {
+    pub fn write(&self, name: &str, content: &str, watch: &dyn Watch) -> Result<PathBuf, Refusal> {
         let path = self.path.join(name);
-        keep::write(&path, content.as_bytes())?;
+        keep::write(&path, content.as_bytes(), watch)?;
         Ok(path)
     }
 }
 
 /// A results folder in which a study was begun, locked.
 #[derive(Debug)]
-pub(crate) struct Begun {
-    pub(crate) folder: PathBuf,
+pub struct Begun {
+    /// Where it is.
+    pub folder: PathBuf,
     journal: Journal,
     lines: Vec<Line>,
     /// What it belongs to; `None` where that is damaged.
-    pub(crate) header: Option<Header>,
+    pub header: Option<Header>,
     /// The study as it was started; `None` where that cannot be read.
-    pub(crate) study: Option<String>,
+    pub study: Option<String>,
 }
 
 impl Begun {
     /// Opens a folder; nothing in it changes before the first run is kept.
-    pub(crate) fn open(folder: &Path) -> Result<Self, Failure> {
+    pub fn open(folder: &Path) -> Result<Self, Refusal> {
         let path = folder.join("runs.jsonl");
         let begun = match Header::read(folder)? {
             PlanFile::Missing => path.metadata().is_ok_and(|about| about.len() > 0),
@@ -142,7 +127,7 @@ impl Begun {
         };
         if !begun {
             let message = format!("no study was begun in `{}`", folder.display());
-            return Err(Failure::bad_words(message)
+            return Err(Refusal::request(message)
                 .hint("there is nothing to resume here: leave --resume out to begin"));
         }
         let mut journal = Journal::open(&path)?;
@@ -163,7 +148,7 @@ impl Begun {
     }
 
     /// Goes on with the study in `text`, which would begin with `header` today.
-    pub(crate) fn resume(self, text: &str, header: &Header, ui: Ui) -> Result<Going, Failure> {
+    pub fn resume(self, text: &str, header: &Header, watch: &dyn Watch) -> Result<Going, Refusal> {
         let (is_mine, folder) = (|owner: &Owner| self.holds_runs_of(owner), self.folder.display());
         let header = match &self.header {
             Some(kept) => {
@@ -174,7 +159,7 @@ impl Begun {
             None if is_mine(&header.owner(text)) => header,
             None => {
                 let message = format!("`{folder}/plan.json` is damaged");
-                return Err(Failure::bad_words(message)
+                return Err(Refusal::request(message)
                     .hint(
                         "nothing was changed; type the command that began the study, with all \
                            its options and --resume",
@@ -191,21 +176,21 @@ impl Begun {
             ("study.toml", self.study.as_deref() != Some(text)),
         ] {
             if damaged {
-                ui.warn(&format!("`{folder}/{name}` is damaged; it is written again"));
+                watch.warn(&format!("`{folder}/{name}` is damaged; it is written again"));
             }
         }
         if self.header.is_none() {
-            header.write(&self.folder)?;
+            header.write(&self.folder, watch)?;
         }
         if self.study.as_deref() != Some(text) {
-            keep::write(&self.folder.join("study.toml"), text.as_bytes())?;
+            keep::write(&self.folder.join("study.toml"), text.as_bytes(), watch)?;
         }
         let header = header.clone();
         Ok(Going { begun: self, header, owner })
     }
 
     /// How much of the target the finished runs used, where the workload does not say it.
-    pub(crate) fn size(&self, study: &StudyFile, text: &str) -> Option<Bytes> {
+    pub fn size(&self, study: &StudyFile, text: &str) -> Option<Bytes> {
         let header = self.header.as_ref()?;
         let owner = header.owner(text);
         let seal = if header.is_plain() { Seal::Absent } else { Seal::Whole };
@@ -224,7 +209,7 @@ impl Begun {
         self.lines.iter().any(|line| line.ended && owner.check(&line.text) == Seal::Whole)
     }
 
-    fn refuse_if_other(&self, kept: &Header, header: &Header) -> Result<(), Failure> {
+    fn refuse_if_other(&self, kept: &Header, header: &Header) -> Result<(), Refusal> {
         let (old, new) = (&kept.target, &header.target);
         // Versions before wrote the inode down also where arms bring files of their own, and no
         // checksum of a profile.
@@ -243,6 +228,14 @@ impl Begun {
             let what = format!("another seed ({}, now {})", kept.seed, header.seed);
             return refuse(&self.folder, &what);
         }
+        if kept.only() != header.only() {
+            let list = |only: &[String]| match only {
+                [] => "all".to_owned(),
+                only => only.join(","),
+            };
+            let (old, new) = (list(kept.only()), list(header.only()));
+            return refuse(&self.folder, &format!("other workloads ({old}, now {new})"));
+        }
         let (old, new) = (&kept.plan, &header.plan);
         // Blocks shared boots then: their runs must not pass for independent ones.
         if kept.is_plain() && old.design == Design::Grouped {
@@ -260,16 +253,16 @@ impl Begun {
 
 /// A study that goes on.
 #[derive(Debug)]
-pub(crate) struct Going {
+pub struct Going {
     begun: Begun,
     /// What it belongs to: its plan is the one to go by.
-    pub(crate) header: Header,
+    pub header: Header,
     owner: Owner,
 }
 
 impl Going {
     /// Reads the finished runs; names what cannot be read, which is made again.
-    pub(crate) fn out(self, agenda: &Agenda, ui: Ui) -> Out {
+    pub fn out(self, agenda: &Agenda, watch: &dyn Watch) -> Out {
         let Self { begun, header, owner } = self;
         let path = begun.journal.path().display().to_string();
         let mut done = BTreeMap::new();
@@ -287,7 +280,7 @@ impl Going {
                 done.entry(place).or_insert(run);
             } else {
                 let how = if line.ended { "is damaged" } else { "was cut short" };
-                ui.warn(&format!(
+                watch.warn(&format!(
                     "{path}:{} {how} and left out: its run is made again",
                     line.number
                 ));
@@ -297,31 +290,31 @@ impl Going {
     }
 }
 
-fn refuse<T>(folder: &Path, what: &str) -> Result<T, Failure> {
-    let failure = Failure::bad_words(format!("`{}` was begun with {what}", folder.display()));
+fn refuse<T>(folder: &Path, what: &str) -> Result<T, Refusal> {
+    let failure = Refusal::request(format!("`{}` was begun with {what}", folder.display()));
     Err(failure.hint("runs of the two cannot be compared; choose another folder with --out"))
 }
 
-fn refuse_matrix(folder: &Path) -> Result<(), Failure> {
+fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
     if !folder.join("cells.jsonl").exists() {
         return Ok(());
     }
     let message = format!("`{}` holds the cells of a matrix", folder.display());
-    Err(Failure::bad_words(message).hint("choose another folder with --out DIR"))
+    Err(Refusal::request(message).hint("choose another folder with --out DIR"))
 }
 
-fn refuse_finished(folder: &Path) -> Result<(), Failure> {
+fn refuse_finished(folder: &Path) -> Result<(), Refusal> {
     if !place::is_finished(folder) {
         return Ok(());
     }
     let message = format!("`{}` holds a finished study, which is not replaced", folder.display());
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint("choose another folder with --out DIR")
         .hint("or add --resume to see its result again"))
 }
 
 /// Refuses to throw away runs on real hardware.
-fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Failure> {
+fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Refusal> {
     let runs = journal.lines()?.len();
     if runs == 0 {
         return Ok(());
@@ -333,7 +326,7 @@ fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Failure
         PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),
     };
     let message = format!("`{}` holds an unfinished study {what}", folder.display());
-    Err(Failure::bad_words(message)
+    Err(Refusal::request(message)
         .hint("add --resume to go on with it")
         .hint("or choose another folder with --out DIR"))
 }

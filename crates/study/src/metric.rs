@@ -1,12 +1,10 @@
 //! The numbers that a run yields, and how workloads are called.
 
-use drivelab_core::record::JobRecord;
 use drivelab_core::workload::{Pace, Rw, Workload};
-use drivelab_report::study::MetricValue;
 
 /// Every metric that a study may declare as primary; those of one kind of request are there where
 /// a workload makes several.
-pub(super) const NAMES: &[&str] = &[
+pub const NAMES: &[&str] = &[
     "iops",
     "bytes_per_s",
     "lat_mean_ns",
@@ -24,20 +22,16 @@ pub(super) const NAMES: &[&str] = &[
     "flush_lat_p99_ns",
 ];
 
-/// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
-pub(super) fn of(record: &JobRecord) -> Vec<MetricValue> {
-    let mut metrics = drivelab_report::run::metrics(record);
-    metrics.retain(|metric| metric.value > 0.0);
-    metrics
-}
+/// The metrics of each group of cells of a matrix.
+pub const OF_CELLS: &[&str] = &["bytes_per_s", "scaling"];
 
 /// The metric that speaks for a workload on the first screen.
-pub(super) fn headline(workload: &Workload) -> &'static str {
+pub fn headline(workload: &Workload) -> &'static str {
     if workload.rw.is_random() { "iops" } else { "bytes_per_s" }
 }
 
 /// A workload in a phrase: `random 4k reads, 32 outstanding`.
-pub(super) fn summary(workload: &Workload) -> String {
+pub fn summary(workload: &Workload) -> String {
     let blocks = &workload.blocks;
     let kind = match workload.rw {
         Rw::Read => format!("sequential {blocks} reads"),

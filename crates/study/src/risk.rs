@@ -2,19 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
-use drivelab_report::attachment;
 
 /// The state of the drive's write cache in one arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct WriteCache {
+pub struct WriteCache {
     /// How much it acknowledges before the medium has it; `None` where it is off.
-    pub(super) size: Option<Bytes>,
+    pub size: Option<Bytes>,
 }
 
 /// What the write caches of the arms mean for data, `names` and `caches` alike in order.
-pub(super) fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
+pub fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
     let with: Vec<&str> = names
         .iter()
         .zip(caches)
@@ -42,10 +40,9 @@ pub(super) fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
     vec![format!("{loss} {who}")]
 }
 
-/// What the write cache of a real drive means for data, as an inspection saw it before each run.
-pub(super) fn seen<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> String {
-    let states = runs.filter_map(|run| attachment::facts(run).remove("write_cache"));
-    let states: BTreeSet<String> = states.collect();
+/// What the write cache of a real drive means for data, by the states that inspections saw before
+/// the runs.
+pub fn seen(states: &BTreeSet<String>) -> String {
     if states.is_empty() {
         return "not known here: whether the drive acknowledges writes before they are on the \
                 medium (its write cache) could not be seen."
@@ -67,35 +64,17 @@ pub(super) fn seen<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use drivelab_core::record::{Attached, AttachedDevice};
-
     use super::*;
-
-    /// A run in virtual time that says to have been on a drive with this cache.
-    fn run(cache: Option<&str>) -> RunRecord {
-        let spec = crate::target::drive_spec("drive:generic-5400").unwrap();
-        let profile = crate::target::profile(&spec).unwrap();
-        let options =
-            drivelab_core::workload::WorkloadOptions { number_ios: Some(2), ..Default::default() };
-        let workload = options.check().unwrap();
-        let made = crate::target::simulate(&spec, &profile, &workload, 1, &|_| ()).unwrap();
-        let mut device = AttachedDevice::default();
-        device.set("write_cache", cache);
-        let attached = Some(Attached { devices: vec![device], ..Attached::default() });
-        RunRecord { attached, ..made }
-    }
 
     #[test]
     fn the_risk_is_that_of_the_cache_that_was_seen() {
-        let check = |caches: &[Option<&str>], expected: &str| {
-            let runs: Vec<RunRecord> = caches.iter().map(|cache| run(*cache)).collect();
-            let said = seen(runs.iter());
-            assert!(said.contains(expected), "{caches:?}: {said}");
+        let check = |states: &[&str], expected: &str| {
+            let sentence = seen(&states.iter().map(|state| (*state).to_owned()).collect());
+            assert!(sentence.contains(expected), "{states:?}: {sentence}");
         };
         check(&[], "not known here");
-        check(&[None], "not known here");
-        check(&[Some("write through")], "loses nothing");
-        check(&[Some("write back"), Some("write back")], "cache is on: what");
-        check(&[Some("write back"), Some("write through")], "on in some of the runs");
+        check(&["write through"], "loses nothing");
+        check(&["write back"], "cache is on: what");
+        check(&["write back", "write through"], "on in some of the runs");
     }
 }

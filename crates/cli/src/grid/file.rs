@@ -1,12 +1,11 @@
 //! The keys of a study file that make it a matrix study: `[matrix]`, prices, findings.
 
 use drivelab_core::config::{ConfigError, Section};
-use drivelab_core::matrix::{Matrix, Named};
+use drivelab_core::matrix::{Cursor, Matrix};
 use drivelab_core::workload::BlockSizes;
-use drivelab_engine::Cursor;
-use drivelab_report::grid::{Cells, Figure, Finding, Group, Measure, On, Take, Test};
-
-use super::super::file::Arm;
+use drivelab_report::grid::{Cells, Figure, Finding, Measure, On, Take, Test};
+use drivelab_study::file::MatrixFile;
+use drivelab_study::{Arm, StudyFile};
 
 /// A matrix of cells that every arm goes through, and what was stated about it.
 #[derive(Debug, Clone)]
@@ -18,39 +17,14 @@ pub(crate) struct GridFile {
 }
 
 impl GridFile {
-    /// The names of the groups of cells that `primary` may name.
-    pub(crate) fn groups(&self) -> Vec<String> {
-        Group::all(&self.matrix).iter().map(Group::name).collect()
-    }
-
-    /// Takes `[matrix]` and `[[finding]]`, or `None` where the study has no matrix.
-    pub(crate) fn read(
-        top: &mut Section,
-        named: Named,
-        arms: &[Arm],
-    ) -> Result<Option<Self>, ConfigError> {
-        let Some(mut section) = top.section("matrix")? else { return Ok(None) };
-        let cursors = section.list("cursor")?.unwrap_or_else(|| vec![Cursor::Own]);
-        if cursors.is_empty()
-            || (cursors.len() == 2 && cursors[0] == cursors[1])
-            || cursors.len() > 2
-        {
-            return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
-        }
-        let matrix = Matrix::read(&mut section, named)?;
-        if matrix.targets.len() < 2 || !matrix.together {
-            return Err(section.error(
-                "a matrix in a study compares drives alone with all at once: `drives` in `[base]` \
-                 must be 2 or more, and `together` stay on",
-            ));
-        }
-        section.finish()?;
+    /// Reads the findings of a matrix study.
+    pub(crate) fn read(study: &StudyFile, file: &MatrixFile) -> Result<Self, ConfigError> {
         let mut findings: Vec<Finding> = Vec::new();
-        for section in top.sections("finding")? {
-            let finding = finding(section, &matrix, arms, &findings)?;
+        for section in file.findings.clone() {
+            let finding = finding(section, &file.matrix, &study.arms, &findings)?;
             findings.push(finding);
         }
-        Ok(Some(Self { matrix, cursors, findings }))
+        Ok(Self { matrix: file.matrix.clone(), cursors: file.cursors.clone(), findings })
     }
 }
 
@@ -83,7 +57,13 @@ fn finding(
 fn figure(section: &mut Section, matrix: &Matrix, arms: &[Arm]) -> Result<Figure, ConfigError> {
     let named = |section: &mut Section, key| -> Result<Vec<usize>, ConfigError> {
         let names: Vec<String> = section.list(key)?.unwrap_or_default();
-        let place = |name: &String| super::super::file::arm_named(section, arms, name);
+        let place = |name: &String| {
+            let known: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+            let missing = || {
+                section.error(format!("there is no arm `{name}`; there are `{}`", known.join("`, `")))
+            };
+            known.iter().position(|known| known == name).ok_or_else(missing)
+        };
         names.iter().map(place).collect()
     };
     let mine = named(section, "arms")?;

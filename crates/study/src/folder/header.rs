@@ -4,49 +4,61 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use drivelab_core::Refusal;
 use drivelab_core::plan::Plan;
 use drivelab_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{AtPath as _, Failure};
-use crate::keep::{self, Owner, Seal};
+use crate::keep::{self, AtPath as _, Owner, Seal};
+use crate::watch::Watch;
 
 /// What a results folder belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Header {
+pub struct Header {
     /// Version of this layout.
-    pub(crate) schema: String,
+    pub schema: String,
     /// What is measured: two targets are the same when this text is.
-    pub(crate) target: String,
-    pub(crate) stage: String,
-    pub(crate) seed: u64,
-    pub(crate) plan: Plan,
+    pub target: String,
+    /// Where it is measured.
+    pub stage: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// In which order.
+    pub plan: Plan,
     /// What was typed; absent in folders of versions before 2 of this layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) asked: Option<Asked>,
+    pub asked: Option<Asked>,
 }
 
 /// What was typed, for `--resume` to remember.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub struct Asked {
     /// The study's file or name.
-    pub(crate) study: String,
+    pub study: String,
     /// Blocks, as asked for: a grouped plan gathers them into fewer.
-    pub(crate) blocks: u32,
+    pub blocks: u32,
     /// The target, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) target: Option<String>,
+    pub target: Option<String>,
     /// The same from the root on, for a session in another folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) path: Option<String>,
+    pub path: Option<String>,
+    /// Each arm's own target from the root on; empty where an arm has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The only workloads; all where empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// How much of the target is used, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) size: Option<Bytes>,
+    pub size: Option<Bytes>,
+    /// Writing workloads may destroy what the target holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) overwrite: bool,
+    pub overwrite: bool,
 }
 
 /// The layout that this version writes.
-pub(crate) const PLAN_SCHEMA: &str = "drivelab.plan/2";
+pub const PLAN_SCHEMA: &str = "drivelab.plan/2";
 /// The layout without checksums, in which blocks of arms that take a reboot shared boots. It is
 /// still read where that plays no part.
 const PLAN_SCHEMA_PLAIN: &str = "drivelab.plan/1";
@@ -57,21 +69,34 @@ impl Header {
         self.schema == PLAN_SCHEMA_PLAIN
     }
 
+    /// The only workloads; all where empty.
+    pub(super) fn only(&self) -> &[String] {
+        self.asked.as_ref().map_or(&[], |asked| &asked.only)
+    }
+
     /// What the runs of the study in `text` belong to.
     pub(super) fn owner(&self, text: &str) -> Owner {
         let plan = serde_json::to_vec(&self.plan).expect("plain data is always JSON");
         let seed = self.seed.to_le_bytes();
-        Owner::of(&[text.as_bytes(), self.stage.as_bytes(), self.target.as_bytes(), &seed, &plan])
+        let only = self.only().join(",");
+        let mut parts =
+            vec![text.as_bytes(), self.stage.as_bytes(), self.target.as_bytes(), &seed, &plan];
+        // Which workload a run is of depends on which there are.
+        if !only.is_empty() {
+            parts.push(only.as_bytes());
+        }
+        Owner::of(&parts)
     }
 
     /// Writes it into the folder, which thereby counts as begun.
-    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn write(&self, folder: &Path, watch: &dyn Watch) -> Result<(), Refusal> {
         let json = serde_json::to_string(self).expect("plain data is always JSON");
-        keep::write(&folder.join("plan.json"), (own_owner().seal(&json) + "\n").as_bytes())
+        let line = own_owner().seal(&json) + "\n";
+        keep::write(&folder.join("plan.json"), line.as_bytes(), watch)
     }
 
     /// Reads it out of the folder.
-    pub(super) fn read(folder: &Path) -> Result<PlanFile, Failure> {
+    pub(super) fn read(folder: &Path) -> Result<PlanFile, Refusal> {
         let path = folder.join("plan.json");
         let text = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PlanFile::Missing),

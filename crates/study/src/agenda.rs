@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use drivelab_core::plan::{Plan, Step};
 use drivelab_core::rng::Rng;
 
-use super::{StudyFile, Task};
+use crate::file::StudyFile;
+use crate::stage::Task;
 
 /// Every run of a study, in the order in which they are made.
 #[derive(Debug)]
-pub(crate) struct Agenda {
+pub struct Agenda {
     runs: Vec<(Step, Task)>,
     places: BTreeMap<(u32, usize, u32, Task), usize>,
     /// Runs that one stay of an arm makes.
@@ -18,7 +19,7 @@ pub(crate) struct Agenda {
 
 impl Agenda {
     /// The runs of `study` as `plan` orders them.
-    pub(crate) fn new(study: &StudyFile, plan: &Plan) -> Self {
+    pub fn new(study: &StudyFile, plan: &Plan) -> Self {
         let tasks = tasks(study);
         let mut runs = Vec::with_capacity(plan.steps.len() * tasks.len());
         for step in &plan.steps {
@@ -34,18 +35,18 @@ impl Agenda {
     }
 
     /// How many runs there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.runs.len()
     }
 
     /// The place of a run; `None` where the study has no such run.
-    pub(crate) fn place(&self, step: &Step, task: Task) -> Option<usize> {
+    pub fn place(&self, step: &Step, task: Task) -> Option<usize> {
         let place = *self.places.get(&key(step, task))?;
         (self.runs[place].0 == *step).then_some(place)
     }
 
     /// The stays of arms, one after the other, each with its runs and their places.
-    pub(crate) fn stays(&self) -> impl Iterator<Item = (&Step, Vec<(usize, Task)>)> {
+    pub fn stays(&self) -> impl Iterator<Item = (&Step, Vec<(usize, Task)>)> {
         let stays = self.runs.chunks(self.stay.max(1)).zip((0..).step_by(self.stay.max(1)));
         stays.map(|(runs, first)| {
             let places = runs.iter().zip(first..).map(|((_, task), place)| (place, *task));

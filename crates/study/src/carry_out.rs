@@ -1,88 +1,17 @@
-//! Studies: the file, the places where it can run, the folder that keeps it, and its analysis.
-
-mod agenda;
-mod embedded;
-mod experiment;
-mod file;
-pub(crate) mod grid;
-mod hardware;
-mod metrics;
-mod out;
-mod repeat;
-mod risk;
-mod shell;
-mod simulate;
-
-use std::path::Path;
+//! Carrying a study out: every run that is missing, over any stage.
 
 use drivelab_core::plan::Step;
-use drivelab_core::record::RunRecord;
 use drivelab_core::rng::Rng;
-use drivelab_core::units::Bytes;
 
-pub(crate) use agenda::Agenda;
-pub(crate) use embedded::{STUDIES, text as embedded_text};
-pub(crate) use experiment::experiment;
-use file::Arm;
-pub(crate) use file::{Stage, StudyFile};
-pub(crate) use hardware::Hardware;
-pub(crate) use out::{
-    Asked, Begun, Folder, Header, Out, PLAN_SCHEMA, StoredRun, Task, fresh, last, unused,
-};
-pub(crate) use repeat::{command, words};
-pub(crate) use simulate::Simulator;
-
-use crate::failure::Failure;
-use crate::interrupt;
-use crate::ui::{Progress, Show, Ui};
-
-/// A place where the runs of a study can be made.
-pub(crate) trait Bench {
-    /// What is measured, in words that are equal exactly when the target is.
-    fn target(&self) -> String;
-
-    /// The boot this machine is in, where no two blocks may share one.
-    fn boot(&self) -> Option<String> {
-        None
-    }
-
-    /// Puts the arm in place anew, whatever was in place before; where that fails nothing of it
-    /// stays.
-    fn enter(&mut self, arm: usize) -> Result<Entered, Failure>;
-
-    /// Undoes what [`Bench::enter`] did.
-    fn leave(&mut self, arm: usize) -> Result<(), Failure>;
-
-    /// Makes one run of the arm in place.
-    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure>;
-
-    /// The settings in force in each arm, for the report.
-    fn settings(&self) -> Vec<Vec<(String, String)>>;
-
-    /// What the settings risk when power fails, by what is known here and what `runs` saw.
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
-
-    /// What the reader must know about this place and where `runs` were made.
-    fn notes(&self, runs: &[StoredRun]) -> Vec<String>;
-
-    /// How much of the target is used, where the workloads do not say it.
-    fn size(&self) -> Option<Bytes> {
-        None
-    }
-}
-
-/// Whether an arm could be put in place.
-#[derive(Debug)]
-pub(crate) enum Entered {
-    /// It is in place.
-    Ready,
-    /// The user must do something first, often reboot; runs so far are kept.
-    Waiting(String),
-}
+use crate::agenda::Agenda;
+use crate::file::{Arm, StudyFile};
+use crate::folder::Out;
+use crate::stage::{Entered, Stage, StoredRun, Task};
+use crate::watch::Watch;
 
 /// How far the runs of a study came.
 #[derive(Debug)]
-pub(crate) enum Progressed {
+pub enum Progressed {
     /// All are done.
     Done,
     /// The user must act before the next arm.
@@ -92,17 +21,19 @@ pub(crate) enum Progressed {
 }
 
 /// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
-pub(crate) fn carry_out(
+///
+/// # Errors
+/// A run could not be made or kept; the arm in place was left.
+pub fn carry_out<S: Stage + ?Sized>(
     study: &StudyFile,
     agenda: &Agenda,
-    bench: &mut dyn Bench,
+    stage: &mut S,
     out: &mut Out,
-    (show, ui): (Show, Ui),
-) -> Result<Progressed, Failure> {
-    let progress = Progress::steps(agenda.len() as u64, &study.title).shown(show);
+    watch: &dyn Watch,
+) -> Result<Progressed, S::Error> {
     // The step whose stay this is.
     let mut place: Option<Step> = None;
-    let boot = bench.boot();
+    let boot = stage.boot();
     for (step, runs) in agenda.stays() {
         let mut missing = runs;
         missing.retain(|(place, _)| !out.done.contains_key(place));
@@ -110,16 +41,16 @@ pub(crate) fn carry_out(
             continue;
         }
         if !place.is_some_and(|place| place.shares_stay_with(step)) {
-            leave(bench, place.take())?;
+            leave(stage, place.take())?;
             let arm = &study.arms[step.arm];
             let shares = |run: &StoredRun| shares_boot(run, step, arm, boot.as_deref());
             if boot.is_some() && out.done.values().any(shares) {
                 return Ok(Progressed::Waiting(reboot_first(study, step)));
             }
-            let entered = bench.enter(step.arm);
-            if interrupt::requested() {
+            let entered = stage.enter(step.arm);
+            if watch.is_stopping() {
                 let is_ready = matches!(entered, Ok(Entered::Ready));
-                leave(bench, is_ready.then_some(*step))?;
+                leave(stage, is_ready.then_some(*step))?;
                 return Ok(Progressed::Interrupted);
             }
             match entered? {
@@ -129,25 +60,25 @@ pub(crate) fn carry_out(
         }
         for (number, task) in missing {
             let what = describe(study, step, task);
-            progress.at(out.done.len() as u64, &what);
-            let made = bench.run(step.arm, task, seed(study.seed, step, task));
+            watch.begins(out.done.len(), &what);
+            let made = stage.run(step.arm, task, seed(study, step, task));
             // A run that was cut short is no run: it is made again at the next --resume.
-            if interrupt::requested() {
-                leave(bench, place)?;
+            if watch.is_stopping() {
+                leave(stage, place)?;
                 return Ok(Progressed::Interrupted);
             }
             let run = |record| StoredRun { step: *step, task, boot: boot.clone(), record };
-            let kept = made.and_then(|record| out.keep(number, run(record)));
+            let kept = made.and_then(|record| Ok(out.keep(number, run(record), watch)?));
             if let Err(failure) = kept {
-                if let Err(second) = leave(bench, place) {
-                    ui.warn(&format!("and the arm could not be undone: {}", second.error));
+                if let Err(second) = leave(stage, place) {
+                    watch.warn(&format!("and the arm could not be undone: {second}"));
                 }
                 return Err(failure);
             }
-            progress.done(out.done.len(), agenda.len(), &what);
+            watch.finished(out.done.len(), agenda.len(), &what);
         }
     }
-    leave(bench, place)?;
+    leave(stage, place)?;
     Ok(Progressed::Done)
 }
 
@@ -175,19 +106,19 @@ fn reboot_first(study: &StudyFile, step: &Step) -> String {
     )
 }
 
-fn leave(bench: &mut dyn Bench, place: Option<Step>) -> Result<(), Failure> {
-    place.map_or(Ok(()), |step| bench.leave(step.arm))
+fn leave<S: Stage + ?Sized>(stage: &mut S, place: Option<Step>) -> Result<(), S::Error> {
+    place.map_or(Ok(()), |step| stage.leave(step.arm))
 }
 
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.
-fn seed(study: u64, step: &Step, task: Task) -> u64 {
+fn seed(study: &StudyFile, step: &Step, task: Task) -> u64 {
     let task = match task {
-        Task::Workload(place) => place as u64,
+        Task::Workload(place) => study.workloads[place].number as u64,
         // A curve is one experiment over depth: every depth sees the same addresses.
         Task::Curve(_) => u64::from(u16::MAX),
     };
     let place = (u64::from(step.block) << 32) | (u64::from(step.repeat) << 16) | task;
-    Rng::for_part(study, place).bits()
+    Rng::for_part(study.seed, place).bits()
 }
 
 fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
@@ -202,17 +133,17 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
     format!("block {}: {arm}, {what}", step.block + 1)
 }
 
-/// The name that a study's results go under.
-pub(crate) fn stem(name: &str) -> String {
-    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    stem.unwrap_or_else(|| "study".into())
-}
-
 #[cfg(test)]
 mod tests {
     use drivelab_core::plan::{Design, Plan};
+    use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
+    use drivelab_core::{Conduct, Refusal};
 
     use super::*;
+    use crate::file::Choices;
+    use crate::file::tests::TwoKeys;
+    use crate::folder::{Header, PLAN_SCHEMA};
+    use crate::watch::tests::Quiet;
 
     const STUDY: &str = r#"
         title = "Is it worth a reboot?"
@@ -233,68 +164,98 @@ mod tests {
     "#;
 
     /// A machine in one boot, in which the user puts every arm in place that is asked for.
-    struct Machine {
-        drive: Simulator,
-        boot: String,
+    struct Machine<'a> {
+        study: &'a StudyFile,
+        boot: Option<String>,
+        /// Seeds of the runs, in order.
+        seeds: Vec<u64>,
     }
 
-    impl Bench for Machine {
+    impl Stage for Machine<'_> {
+        type Error = Refusal;
+
         fn boot(&self) -> Option<String> {
-            Some(self.boot.clone())
+            self.boot.clone()
         }
 
         fn target(&self) -> String {
-            self.drive.target()
+            "machine".into()
         }
 
-        fn enter(&mut self, arm: usize) -> Result<Entered, Failure> {
-            self.drive.enter(arm)
+        fn enter(&mut self, _arm: usize) -> Result<Entered, Refusal> {
+            Ok(Entered::Ready)
         }
 
-        fn leave(&mut self, arm: usize) -> Result<(), Failure> {
-            self.drive.leave(arm)
+        fn leave(&mut self, _arm: usize) -> Result<(), Refusal> {
+            Ok(())
         }
 
-        fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
-            self.drive.run(arm, task, seed)
+        fn run(&mut self, _arm: usize, task: Task, seed: u64) -> Result<RunRecord, Refusal> {
+            let Task::Workload(place) = task else { panic!("the study has no curve") };
+            self.seeds.push(seed);
+            let total = Tally::default().record();
+            Ok(RunRecord {
+                schema: RUN_SCHEMA.into(),
+                target: self.target(),
+                label: None,
+                config: RunConfig {
+                    drivelab: String::new(),
+                    ioengine: "none".into(),
+                    polling: Vec::new(),
+                    direct: true,
+                    numjobs: 1,
+                    conduct: Conduct::default(),
+                    seed,
+                    workload: self.study.workloads[place].workload.clone(),
+                },
+                jobs: vec![total.clone()],
+                total,
+                marks: Vec::new(),
+                host: None,
+                attached: None,
+                verification: None,
+            })
         }
 
         fn settings(&self) -> Vec<Vec<(String, String)>> {
-            self.drive.settings()
+            Vec::new()
         }
 
-        fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
-            self.drive.risks(runs)
+        fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
+            Vec::new()
         }
 
-        fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
-            self.drive.notes(runs)
+        fn notes(&self, _runs: &[StoredRun]) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    fn header(study: &StudyFile, design: Design) -> Header {
+        Header {
+            schema: PLAN_SCHEMA.into(),
+            target: "machine".into(),
+            stage: "hardware".into(),
+            seed: study.seed,
+            plan: Plan::new(design, study.arms.len(), study.blocks, study.seed),
+            asked: None,
         }
     }
 
     #[test]
     fn a_boot_serves_one_block_and_one_stay_of_an_arm_that_takes_a_reboot() {
-        let study = StudyFile::parse("boots.toml", STUDY).unwrap();
-        let plan = Plan::new(Design::Grouped, study.arms.len(), study.blocks, study.seed);
-        let agenda = Agenda::new(&study, &plan);
-        let header = Header {
-            schema: PLAN_SCHEMA.into(),
-            target: "machine".into(),
-            stage: "hardware".into(),
-            seed: study.seed,
-            plan,
-            asked: None,
-        };
+        let study = StudyFile::parse("boots.toml", STUDY, &TwoKeys).unwrap();
+        let header = header(&study, Design::Grouped);
+        let agenda = Agenda::new(&study, &header.plan);
         let folder = tempfile::tempdir().unwrap();
-        let mut out = Out::create(folder.path(), STUDY, &header).unwrap();
+        let watch = Quiet::default();
+        let mut out = Out::create(folder.path(), STUDY, &header, &watch).unwrap();
         let mut boots = 0;
         loop {
             boots += 1;
             assert!(boots < 20, "the study never ends");
-            let drive = Simulator::new(&study).unwrap();
-            let mut machine = Machine { drive, boot: boots.to_string() };
-            let talk = (Show::None, Ui::new(false));
-            let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, talk).unwrap();
+            let boot = Some(boots.to_string());
+            let mut machine = Machine { study: &study, boot, seeds: Vec::new() };
+            let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
             if let Progressed::Done = go_on() {
                 break;
             }
@@ -307,5 +268,26 @@ mod tests {
         for (one, other) in runs.iter().flat_map(|one| runs.iter().map(move |other| (one, other))) {
             assert!(one.step.block == other.step.block || one.boot != other.boot, "{one:?}");
         }
+    }
+
+    #[test]
+    fn a_workload_has_the_same_seeds_whichever_others_there_are() {
+        let two = format!("{STUDY}[[workload]]\nname = \"late\"\nnumber_ios = 3\n");
+        let two = two.replace("read.iops", "late.iops");
+        let seeds = |only: &[String]| {
+            let mut study = StudyFile::parse("seeds.toml", &two, &TwoKeys).unwrap();
+            study.choose(Choices { only, ..Choices::default() }).unwrap();
+            let header = header(&study, Design::Interleaved);
+            let agenda = Agenda::new(&study, &header.plan);
+            let folder = tempfile::tempdir().unwrap();
+            let watch = Quiet::default();
+            let mut out = Out::create(folder.path(), &two, &header, &watch).unwrap();
+            let mut machine = Machine { study: &study, boot: None, seeds: Vec::new() };
+            carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
+            machine.seeds
+        };
+        let (all, late) = (seeds(&[]), seeds(&["late".into()]));
+        assert_eq!((all.len(), late.len()), (24, 12));
+        assert!(late.iter().all(|seed| all.contains(seed)), "{late:?} in {all:?}");
     }
 }

@@ -1,16 +1,16 @@
 //! What can be declared to differ between arms, and what follows from it.
 
-use crate::suggest;
+use crate::config::nearest;
 
 /// Something that arms may be meant to differ in.
 #[derive(Debug)]
-pub(super) struct Factor {
+pub struct Factor {
     /// As the study file and `--factor` spell it.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// Other spellings.
     aliases: &'static [&'static str],
     /// The facts that it is.
-    pub(super) own: &'static [&'static str],
+    pub own: &'static [&'static str],
     /// The facts that cannot but change with it, whoever changes it.
     follows: &'static [&'static str],
     /// Words of a command or an instruction that tell of it.
@@ -19,7 +19,7 @@ pub(super) struct Factor {
 
 impl Factor {
     /// Whether a fact changes with it.
-    pub(super) fn covers(&self, fact: &str) -> bool {
+    pub fn covers(&self, fact: &str) -> bool {
         // Findings are conclusions from other facts, and never a cause.
         fact == "findings" || self.own.contains(&fact) || self.follows.contains(&fact) || {
             // Another drive is another in everything that a drive has.
@@ -172,12 +172,12 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// All factors, causes first.
-pub(super) fn all() -> &'static [Factor] {
+pub fn all() -> &'static [Factor] {
     FACTORS
 }
 
 /// The factor called `name`, by any of its names or by a fact of its own.
-pub(super) fn find(name: &str) -> Option<&'static Factor> {
+pub fn find(name: &str) -> Option<&'static Factor> {
     let spelled = name.to_lowercase().replace('_', "-");
     let own = name.to_lowercase().replace('-', "_");
     let is = |factor: &&Factor| {
@@ -194,7 +194,10 @@ pub(super) fn find(name: &str) -> Option<&'static Factor> {
 /// There is no such factor; the message suggests one, or lists all.
 pub fn read(name: &str) -> Result<&'static str, String> {
     let found = find(name).map(|factor| factor.name);
-    found.ok_or_else(|| format!("there is no factor `{name}`; {}", suggest::among(name, &names())))
+    found.ok_or_else(|| match nearest(name, names()) {
+        Some(meant) => format!("there is no factor `{name}`; did you mean `{meant}`?"),
+        None => format!("there is no factor `{name}`; known: `{}`", names().join("`, `")),
+    })
 }
 
 /// The factors that a command or an instruction speaks of: `echo none > .../queue/scheduler`.
@@ -207,4 +210,34 @@ pub fn named_in(text: &str) -> Vec<&'static str> {
         factor.words.iter().any(|known| words.iter().any(|word| is(word, known)))
     };
     FACTORS.iter().filter(told).map(|factor| factor.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_read_by_any_of_their_names() {
+        let check = |name: &str, expected| assert_eq!(read(name), Ok(expected));
+        check("scheduler", "scheduler");
+        check("queue_depth", "queue-depth");
+        check("tags", "queue-depth");
+        check("write_cache", "write-cache");
+        check("AHCI", "controller");
+        let wrong = read("shceduler").unwrap_err();
+        assert!(wrong.contains("did you mean `scheduler`"), "{wrong}");
+        assert!(read("moon").unwrap_err().contains("known: `drive`, `controller`"));
+    }
+
+    #[test]
+    fn what_a_command_speaks_of_is_the_factor() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(named_in(text), expected, "{text}");
+        check("echo none > /sys/block/sda/queue/scheduler", &["scheduler"]);
+        check("echo 1 > /sys/block/sda/device/queue_depth", &["queue-depth"]);
+        check("hdparm -W0 /dev/sda", &["write-cache"]);
+        check("Set the SATA mode to AHCI in the BIOS, then reboot.", &["controller"]);
+        check("Add libata.force=noncq to the boot line", &["ncq"]);
+        check("blockdev --setra 0 /dev/sda", &["read-ahead"]);
+        check("./my-script.sh beside the disk", &[]);
+    }
 }

@@ -9,9 +9,11 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use drivelab_core::Refusal;
+
+use super::AtPath as _;
 use super::durable::sync_folder_of;
-use crate::failure::{AtPath as _, Failure};
-use crate::interrupt;
+use crate::watch::Watch;
 
 /// What stands between a line's own content and its checksum.
 const KEY: &str = ",\"crc32\":\"";
@@ -22,11 +24,11 @@ const DIGITS: usize = 8;
 
 /// What a line belongs to: its checksum does not hold beside anything else.
 #[derive(Debug, Clone)]
-pub(crate) struct Owner(crc32fast::Hasher);
+pub struct Owner(crc32fast::Hasher);
 
 /// What the checksum of a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seal {
+pub enum Seal {
     /// The line is as it was written, and belongs to the owner.
     Whole,
     /// It is neither.
@@ -37,7 +39,7 @@ pub(crate) enum Seal {
 
 impl Owner {
     /// The owner that `parts` describe.
-    pub(crate) fn of(parts: &[&[u8]]) -> Self {
+    pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = crc32fast::Hasher::new();
         for part in parts {
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -47,13 +49,13 @@ impl Owner {
     }
 
     /// Adds the checksum to a JSON object.
-    pub(crate) fn seal(&self, object: &str) -> String {
+    pub fn seal(&self, object: &str) -> String {
         let open = object.strip_suffix('}').expect("an object ends in a brace");
         format!("{open}{KEY}{}{END}", self.sum(open.as_bytes()))
     }
 
     /// What the checksum at the end of `line` says.
-    pub(crate) fn check(&self, line: &[u8]) -> Seal {
+    pub fn check(&self, line: &[u8]) -> Seal {
         let Some(end) = line.len().checked_sub(KEY.len() + DIGITS + END.len()) else {
             return Seal::Absent;
         };
@@ -75,18 +77,18 @@ impl Owner {
 
 /// A line as it stands in the file.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub struct Line {
     /// Counted from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// Without the line break.
-    pub(crate) text: Vec<u8>,
+    pub text: Vec<u8>,
     /// Whether the line break is there.
-    pub(crate) ended: bool,
+    pub ended: bool,
 }
 
 /// An open journal, which no other process can open.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     path: PathBuf,
     file: File,
     /// Where the next line goes.
@@ -95,7 +97,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Opens the journal at `path`; it is made where it does not exist.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub fn open(path: &Path) -> Result<Self, Refusal> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         let file = options.open(path).at_path("open", path)?;
@@ -104,7 +106,7 @@ impl Journal {
             Err(TryLockError::WouldBlock) => {
                 let folder = path.parent().unwrap_or(path).display();
                 let message = format!("another drivelab is at work in `{folder}`");
-                return Err(Failure::bad_words(message)
+                return Err(Refusal::request(message)
                     .hint("wait for it, or choose another folder with --out DIR"));
             }
             Err(TryLockError::Error(error)) => return Err(error).at_path("lock", path),
@@ -115,12 +117,12 @@ impl Journal {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Every line; the next one is appended behind the last that is ended.
-    pub(crate) fn lines(&mut self) -> Result<Vec<Line>, Failure> {
+    pub fn lines(&mut self) -> Result<Vec<Line>, Refusal> {
         let mut content = Vec::new();
         self.file.seek(SeekFrom::Start(0)).at_path("read", &self.path)?;
         self.file.read_to_end(&mut content).at_path("read", &self.path)?;
@@ -136,8 +138,8 @@ impl Journal {
     }
 
     /// Adds a line; it is on the disk when this returns.
-    pub(crate) fn append(&mut self, line: &str) -> Result<(), Failure> {
-        let _whole = interrupt::shield();
+    pub fn append(&mut self, line: &str, watch: &dyn Watch) -> Result<(), Refusal> {
+        let _whole = watch.shield();
         let mut write = || {
             if self.file.metadata()?.len() > self.end {
                 self.file.set_len(self.end)?;
@@ -151,7 +153,7 @@ impl Journal {
     }
 
     /// Removes every line.
-    pub(crate) fn clear(&mut self) -> Result<(), Failure> {
+    pub fn clear(&mut self) -> Result<(), Refusal> {
         self.end = 0;
         self.file.set_len(0).and_then(|()| self.file.sync_all()).at_path("empty", &self.path)
     }
@@ -160,6 +162,7 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::tests::Quiet;
 
     #[test]
     fn every_flipped_bit_breaks_the_seal() {
@@ -193,8 +196,8 @@ mod tests {
         let ended: Vec<bool> = lines.iter().map(|line| line.ended).collect();
         assert_eq!(ended, [true, true, false]);
         assert_eq!(std::fs::read(&path).unwrap().len(), 16, "reading changes nothing");
-        journal.append("{\"a\":2}").unwrap();
-        journal.append("{\"a\":3}").unwrap();
+        journal.append("{\"a\":2}", &Quiet::default()).unwrap();
+        journal.append("{\"a\":3}", &Quiet::default()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"{\"a\":1}\nXX\n{\"a\":2}\n{\"a\":3}\n");
         assert!(Journal::open(&path).is_err(), "one process at a time");
         drop(journal);

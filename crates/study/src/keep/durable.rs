@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
-use crate::failure::{AtPath as _, Failure};
-use crate::interrupt;
+use drivelab_core::Refusal;
+
+use super::AtPath as _;
+use crate::watch::Watch;
 
 /// Makes `folder` and the folders above it.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+pub fn make_folder(folder: &Path) -> Result<(), Refusal> {
     let named = |part: &&Path| !part.as_os_str().is_empty();
     let missing = folder.ancestors().filter(named).take_while(|part| !part.exists());
     let missing: Vec<&Path> = missing.collect();
@@ -20,9 +22,9 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Replaces the file at `path`, or leaves it as it was.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+pub fn write(path: &Path, content: &[u8], watch: &dyn Watch) -> Result<(), Refusal> {
     let beside = path.with_extension("partial");
-    let _whole = interrupt::shield();
+    let _whole = watch.shield();
     let write = || {
         let mut file = File::create(&beside)?;
         file.write_all(content)?;
@@ -39,7 +41,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 }
 
 /// Removes the file at `path`, where there is one.
-pub(crate) fn remove(path: &Path) -> Result<(), Failure> {
+pub fn remove(path: &Path) -> Result<(), Refusal> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed.and_then(|()| sync_folder_of(path)).at_path("remove", path),
