@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attachment;
+pub mod cells;
 pub mod comparison;
 pub mod figures;
 pub mod foreign;

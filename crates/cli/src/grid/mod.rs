@@ -77,7 +77,13 @@ fn experiment(
     let arms = study.arms.iter().zip(bench.settings()).map(|(arm, mut settings)| {
         let price = arm.price_usd.map(|price| ("price".into(), format!("{price:.2} USD")));
         settings.extend(price);
-        ArmInfo { name: arm.name.clone(), summary: arm.summary.clone(), settings }
+        ArmInfo {
+            name: arm.name.clone(),
+            summary: arm.summary.clone(),
+            settings,
+            price_usd: arm.price_usd,
+            levels: Vec::new(),
+        }
     });
     let contrasts = study.contrasts.iter().map(|contrast| ContrastInfo {
         name: contrast.name.clone(),
@@ -96,6 +102,10 @@ fn experiment(
         arms: arms.collect(),
         workloads: grid::workloads(&given.matrix),
         contrasts: contrasts.collect(),
+        interactions: Vec::new(),
+        findings: Vec::new(),
+        asks_gain: false,
+        cells: None,
         runs,
         curves: Vec::new(),
         // Modelled arms are what the study file says of them, which stands under the settings.

@@ -5,7 +5,7 @@ use drivelab_core::config::Choice;
 use serde::Serialize;
 
 use super::Grid;
-use super::row::Row;
+use crate::cells::Row;
 
 /// What is looked at in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! How well drives scale, cell by cell: one table an arm.
 
 use super::Grid;
-use super::row::Group;
+use crate::cells::Group;
 use crate::page::{each, escape};
 
 /// The tables of all arms.

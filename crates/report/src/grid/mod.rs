@@ -5,24 +5,23 @@ mod finding;
 mod heat;
 mod json;
 mod page;
-mod row;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub use crate::cells::{Group, Row};
 pub use finding::{Answer, Cells, Figure, Finding, Held, Measure, On, Reading, Take, Test};
 pub use json::json;
 pub use page::html;
-pub use row::{Group, Row};
 pub use text::text;
 
 use drivelab_core::Histogram;
 use drivelab_core::matrix::Matrix;
 use drivelab_stats::Better;
 
+use crate::cells::over_blocks;
 use crate::outcome::geometric_mean;
 use crate::study::{MetricValue, RunSample, StudyResult, WorkloadInfo};
-use row::over_blocks;
 
 /// What a matrix study was and what it gave.
 #[derive(Debug, Clone)]

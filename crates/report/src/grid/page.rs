@@ -4,8 +4,8 @@
 use drivelab_core::matrix::{Cell, CellFigures, CellResult};
 
 use super::finding::{Answer, Held};
-use super::row::Row;
 use super::{Grid, heat, text};
+use crate::cells::Row;
 use crate::matrix;
 use crate::page::{each, escape, inline};
 

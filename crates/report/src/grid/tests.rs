@@ -74,6 +74,8 @@ fn grid(findings: Vec<Finding>) -> Grid {
         name: name.into(),
         summary: String::new(),
         settings: vec![("bus".into(), name.into())],
+        price_usd: None,
+        levels: Vec::new(),
     };
     let experiment = Experiment {
         title: matrix.title.clone(),
@@ -87,6 +89,10 @@ fn grid(findings: Vec<Finding>) -> Grid {
         arms: vec![arm("narrow"), arm("wide")],
         workloads: workloads(&matrix),
         contrasts: Vec::new(),
+        interactions: Vec::new(),
+        findings: Vec::new(),
+        asks_gain: false,
+        cells: None,
         runs: samples(&matrix, &rows),
         curves: Vec::new(),
         attached: crate::attachment::Question::default(),
@@ -188,7 +194,7 @@ fn blocks_are_averaged_cell_by_cell() {
     let twice: Vec<Row> =
         rows.iter().map(|row| Row { block: 1, alone: vec![300e6; 2], ..row.clone() }).collect();
     rows.extend(twice);
-    let means = super::row::over_blocks(&rows);
+    let means = crate::cells::over_blocks(&rows);
     assert_eq!(means.len(), rows.len() / 2);
     assert!(means.iter().all(|row| row.alone == [200e6; 2]));
     assert_eq!(samples(&matrix, &rows).len(), 2 * 2 * 4);

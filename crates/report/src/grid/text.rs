@@ -3,8 +3,8 @@
 use anstyle::{AnsiColor, Style};
 
 use super::finding::{Answer, Held, Reading, Test};
-use super::row::Group;
 use super::{Figure, Grid, Measure};
+use crate::cells::Group;
 use crate::figures;
 use crate::text::{Align, BOLD, Look, Table};
 

@@ -5,6 +5,7 @@ use drivelab_core::plan::Design;
 use drivelab_stats::Better;
 
 use crate::attachment::Question;
+use crate::cells::Cells;
 
 /// A finished experiment, or the finished part of one.
 #[derive(Debug, Clone)]
@@ -31,10 +32,18 @@ pub struct Experiment {
     pub workloads: Vec<WorkloadInfo>,
     /// Pairs of arms that isolate one cause.
     pub contrasts: Vec<ContrastInfo>,
+    /// Factors whose main effects and interaction are asked for.
+    pub interactions: Vec<Interaction>,
+    /// Claims that the figures are held against.
+    pub findings: Vec<Finding>,
+    /// The title asks for a gain, so that "yes" or "no" answers it (`asks = "gain"`).
+    pub asks_gain: bool,
     /// Every run.
     pub runs: Vec<RunSample>,
     /// IOPS against depth, for the picture; compared nowhere.
     pub curves: Vec<CurvePoint>,
+    /// The cells of a matrix study; `runs` then holds a run for each group of cells.
+    pub cells: Option<Cells>,
     /// How the arms were attached, and what they are meant to differ in.
     pub attached: Question,
     /// What the settings risk when power fails, in sentences.
@@ -54,6 +63,10 @@ pub struct ArmInfo {
     pub summary: String,
     /// Every setting in force, as name and value.
     pub settings: Vec<(String, String)>,
+    /// The price of what the arm uses, in US dollars.
+    pub price_usd: Option<f64>,
+    /// The level of each factor of a factorial design, as factor and level.
+    pub levels: Vec<(String, String)>,
 }
 
 /// One workload.
@@ -76,6 +89,28 @@ pub struct ContrastInfo {
     pub from: usize,
     /// The arm with it, by place.
     pub to: usize,
+}
+
+/// Factors between which an interaction is asked for; every combination of their levels is an arm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interaction {
+    /// The factors, as they stand in [`ArmInfo::levels`].
+    pub factors: Vec<String>,
+}
+
+/// A claim about one figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Short name, or the claim itself.
+    pub name: String,
+    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio).
+    pub figure: String,
+    /// Who states it.
+    pub source: String,
+    /// The claim holds from this value on.
+    pub at_least: Option<f64>,
+    /// The claim holds up to this value.
+    pub at_most: Option<f64>,
 }
 
 /// The figures of one run.

@@ -15,7 +15,8 @@ mod words;
 pub use analyse::{StudyError, analyse};
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
 pub use experiment::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
+    WorkloadInfo,
 };
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{Contrast, StudyResult};

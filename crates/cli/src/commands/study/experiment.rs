@@ -25,6 +25,8 @@ pub(crate) fn experiment(
         name: arm.name.clone(),
         summary: arm.summary.clone(),
         settings,
+        price_usd: arm.price_usd,
+        levels: Vec::new(),
     };
     let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
@@ -48,6 +50,10 @@ pub(crate) fn experiment(
         arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
         workloads: study.workloads.iter().map(workload).collect(),
         contrasts: study.contrasts.iter().map(contrast).collect(),
+        interactions: Vec::new(),
+        findings: Vec::new(),
+        asks_gain: false,
+        cells: None,
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         attached: attached(study, runs),

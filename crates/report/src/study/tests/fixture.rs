@@ -77,6 +77,10 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
             contrast("the host elevator", 0, 1),
             contrast("the drive's own queue (NCQ)", 2, 3),
         ],
+        interactions: Vec::new(),
+        findings: Vec::new(),
+        asks_gain: true,
+        cells: None,
         runs,
         curves: curves(blocks, &mut rng),
         attached: crate::attachment::Question::default(),
@@ -144,7 +148,13 @@ fn arm((name, summary, settings): &(&str, &str, [&str; 3])) -> ArmInfo {
         names.iter().zip(settings).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     settings.push(("drive".to_owned(), "seagate-st31000333as".to_owned()));
     settings.push(("write-cache".to_owned(), "on".to_owned()));
-    ArmInfo { name: (*name).to_owned(), summary: (*summary).to_owned(), settings }
+    ArmInfo {
+        name: (*name).to_owned(),
+        summary: (*summary).to_owned(),
+        settings,
+        price_usd: None,
+        levels: Vec::new(),
+    }
 }
 
 fn workload(it: &Row) -> WorkloadInfo {

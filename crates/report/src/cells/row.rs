@@ -39,18 +39,18 @@ impl Row {
     }
 
     /// What makes a cell, whatever its arm, cursor and block.
-    pub(super) fn cell(&self) -> (u32, u32, u32, usize) {
+    pub(crate) fn cell(&self) -> (u32, u32, u32, usize) {
         (self.read, self.random, self.threads, self.size)
     }
 
     /// The cells of one figure and panel.
-    pub(super) fn group(&self) -> Group {
+    pub(crate) fn group(&self) -> Group {
         Group { random: self.random, threads: self.threads, read: self.read }
     }
 }
 
 /// The mean over blocks of each cell, in the order in which cells first occur.
-pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
+pub(crate) fn over_blocks(rows: &[Row]) -> Vec<Row> {
     let mut means: Vec<(Row, f64)> = Vec::new();
     for row in rows {
         let same = |(known, _): &&mut (Row, f64)| {
