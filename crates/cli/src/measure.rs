@@ -13,8 +13,8 @@ use drivelab_core::workload::{Workload, WorkloadOptions};
 use drivelab_core::{Conduct, IoEngine, Polling};
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
-    Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress,
-    Room, RunError, RunOutcome, RunPlan,
+    Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
+    RunError, RunOutcome, RunPlan,
 };
 
 use crate::attached;

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use drivelab_core::{IoEngine, Polling};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::workload::Pace;
+use drivelab_core::{IoEngine, Polling};
 
 /// Why the wanted way of doing I/O cannot be had.
 #[derive(Debug, thiserror::Error)]

@@ -35,7 +35,7 @@ impl Agenda {
     }
 
     /// How many runs there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.runs.len()
     }
 

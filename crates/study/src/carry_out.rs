@@ -75,7 +75,7 @@ pub fn carry_out<S: Stage + ?Sized>(
                 }
                 return Err(failure);
             }
-            watch.finished(out.done.len(), agenda.len(), &what);
+            watch.finished(out.done.len(), agenda.count(), &what);
         }
     }
     leave(stage, place)?;

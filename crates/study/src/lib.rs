@@ -1,7 +1,8 @@
 //! Experiments: the study file, its plan, carrying it out over any stage, and what is kept of it.
 //!
-//! This crate knows no stage and prints nothing. A [`Stage`] makes the runs, a [`Watch`] talks to
-//! the user, and a [`Vocabulary`] knows the settings of modelled drives; the caller gives all three.
+//! This crate knows no stage and prints nothing. The caller gives three things: a [`Stage`] that
+//! makes the runs, a [`Watch`] that talks to the user, and a [`Vocabulary`] of the settings that
+//! modelled drives have.
 #![forbid(unsafe_code)]
 
 mod agenda;

@@ -60,7 +60,8 @@ fn figure(section: &mut Section, matrix: &Matrix, arms: &[Arm]) -> Result<Figure
         let place = |name: &String| {
             let known: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
             let missing = || {
-                section.error(format!("there is no arm `{name}`; there are `{}`", known.join("`, `")))
+                section
+                    .error(format!("there is no arm `{name}`; there are `{}`", known.join("`, `")))
             };
             known.iter().position(|known| known == name).ok_or_else(missing)
         };

@@ -43,7 +43,7 @@ pub(crate) struct Hardware {
 }
 
 impl Hardware {
-    /// The study on the file or device at each arm's target; a file that does not exist is laid out.
+    /// The study on each arm's target; a file that does not exist is laid out.
     pub(crate) fn new(
         study: &StudyFile,
         targets: &[PathBuf],
@@ -100,7 +100,8 @@ impl Hardware {
             measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.seed)?;
         }
         if self.size.is_none() {
-            let sizes = paths.iter().map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
+            let sizes =
+                paths.iter().map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
             self.size = sizes.into_iter().flatten().min();
         }
         Ok(())

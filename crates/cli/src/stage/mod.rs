@@ -70,14 +70,19 @@ pub(crate) fn of(
 fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<PathBuf>, Failure> {
     let typed = asked.target.as_deref().unwrap_or_default();
     refuse_model(typed)?;
+    if !typed.is_empty() && study.arms.iter().all(|arm| arm.target.is_some()) {
+        let message = format!("every arm has a target of its own: `{typed}` would not be measured");
+        return Err(Failure::bad_words(message).hint("leave --target out"));
+    }
     let mut targets = Vec::new();
     for (place, arm) in study.arms.iter().enumerate() {
         let default = || asked.path.as_ref().or(asked.target.as_ref());
         let of_arm = || arm.target.as_ref().map(|target| asked.paths.get(place).unwrap_or(target));
         let Some(target) = of_arm().or_else(default) else {
-            let message = match study.arms.iter().any(|arm| arm.target.is_some()) {
-                true => format!("arm `{}` has no target to measure", arm.name),
-                false => "a study at stage hardware needs a target to measure".to_owned(),
+            let message = if study.arms.iter().any(|arm| arm.target.is_some()) {
+                format!("arm `{}` has no target to measure", arm.name)
+            } else {
+                "a study at stage hardware needs a target to measure".to_owned()
             };
             return Err(Failure::bad_words(message)
                 .hint("add --target FILE; a file that does not exist is laid out")

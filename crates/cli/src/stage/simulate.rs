@@ -1,11 +1,13 @@
 //! Stage simulate: a modelled drive in virtual time.
 
+use drivelab_core::Device as _;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_model::Drive;
 use drivelab_model::profile::Profile;
 use drivelab_model::spec::{DriveSpec, Options, ProfileRef};
+use drivelab_study::file::NamedWorkload;
 use drivelab_study::risk::{self, WriteCache};
 use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task};
 
@@ -19,6 +21,8 @@ pub(crate) struct Simulator {
     arms: Vec<ModelledArm>,
     workloads: Vec<(Workload, Options)>,
     curve: Vec<Workload>,
+    /// How much every arm has, where some have more.
+    shared: Option<Bytes>,
 }
 
 /// The drive of one arm.
@@ -28,14 +32,16 @@ struct ModelledArm {
     profile_ref: ProfileRef,
     profile: Profile,
     options: Options,
+    capacity: Bytes,
 }
 
 impl ModelledArm {
     fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Failure> {
         let Some(drive) = arm.drive.as_ref().or(study.drive.as_ref()) else {
-            let message = match study.arms.iter().any(|arm| arm.drive.is_some()) {
-                true => format!("arm `{}` names no drive to model", arm.name),
-                false => "this study names no drive to model".to_owned(),
+            let message = if study.arms.iter().any(|arm| arm.drive.is_some()) {
+                format!("arm `{}` names no drive to model", arm.name)
+            } else {
+                "this study names no drive to model".to_owned()
             };
             return Err(Failure::bad_words(message)
                 .hint("add `[base]` with `drive = \"NAME\"` (see `drivelab drive list`)")
@@ -48,15 +54,12 @@ impl ModelledArm {
             Some(_) => base.overlaid_with(&spec.options),
             None => spec.options.overlaid_with(&base),
         };
-        let modelled = Self {
-            name: arm.name.clone(),
-            profile: target::profile(&spec)?,
-            profile_ref: spec.profile,
-            options: shared.overlaid_with(&options(&arm.settings)),
-        };
-        target::build(&modelled.profile, &modelled.options, 0)
+        let options = shared.overlaid_with(&options(&arm.settings));
+        let profile = target::profile(&spec)?;
+        let built = target::build(&profile, &options, 0)
             .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
-        Ok(modelled)
+        let capacity = built.capacity().bytes();
+        Ok(Self { name: arm.name.clone(), profile_ref: spec.profile, profile, options, capacity })
     }
 
     fn drive(&self) -> Drive {
@@ -81,14 +84,22 @@ impl Simulator {
     /// Reads the profiles and checks that every arm can be built.
     pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
         let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
-        let workloads = study.workloads.iter();
-        let curve = study.curve.iter().flat_map(|curve| &curve.depths);
+        let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
+        let least = arms.iter().map(|arm| arm.capacity).min();
+        let shared = least.filter(|least| arms.iter().any(|arm| arm.capacity > *least));
+        // Every arm is asked for the same addresses.
+        let limited = |workload: &Workload| {
+            let rest =
+                shared.map(|all| Bytes::new(all.get().saturating_sub(workload.offset.get())));
+            Workload { size: workload.size.or(rest), ..workload.clone() }
+        };
+        let workload = |named: &NamedWorkload| (limited(&named.workload), options(&named.settings));
+        let depths = study.curve.iter().flat_map(|curve| &curve.depths);
         Ok(Self {
-            arms: arms.collect::<Result<_, _>>()?,
-            workloads: workloads
-                .map(|named| (named.workload.clone(), options(&named.settings)))
-                .collect(),
-            curve: curve.map(|(_, workload)| workload.clone()).collect(),
+            workloads: study.workloads.iter().map(workload).collect(),
+            curve: depths.map(|(_, workload)| limited(workload)).collect(),
+            arms,
+            shared,
         })
     }
 
@@ -166,12 +177,20 @@ impl Stage for Simulator {
         profiles.sort_unstable();
         profiles.dedup();
         let model = if models.len() == 1 { "model" } else { "models" };
-        vec![format!(
+        let name = if profiles.len() == 1 { "names" } else { "name" };
+        let mut notes = vec![format!(
             "Simulated in virtual time on the {model} of {}: no real drive was touched, and the \
-             verdict is as good as the {model} (`drivelab drive show {}` names the source of each \
+             verdict is as good as the {model} (`drivelab drive show {}` {name} the source of each \
              number).",
             models.join(" and "),
-            profiles.join("` and `drivelab drive show ")
-        )]
+            profiles.join("`, `drivelab drive show ")
+        )];
+        notes.extend(self.shared.map(|least| {
+            format!(
+                "The drives differ in size: every arm uses the first {least} bytes, as much as the \
+                 smallest has."
+            )
+        }));
+        notes
     }
 }

@@ -13,9 +13,9 @@ mod section;
 
 pub use extent::{Extent, ExtentError};
 
+use crate::Polling;
 use crate::conduct::Conduct;
 use crate::config::ConfigError;
-use crate::polling::Polling;
 use crate::units::Bytes;
 use crate::workload::WorkloadOptions;
 use section::{Section, Wrong};

@@ -3,8 +3,8 @@
 use super::FileJob;
 use super::extent::Extent;
 use super::number::{Base, OFFSET_MAX, Part, Sided};
+use crate::Polling;
 use crate::conduct::Conduct;
-use crate::polling::Polling;
 use crate::units::{Bytes, Ratio, Span};
 use crate::workload::{BlockSizes, Rw, WorkloadOptions};
 

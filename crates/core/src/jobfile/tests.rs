@@ -1,8 +1,8 @@
 //! Job files as guides have them.
 
 use super::{FileJob, parse};
+use crate::Polling;
 use crate::config::ConfigError;
-use crate::polling::Polling;
 use crate::units::{Bytes, Ratio, Span};
 use crate::workload::{Pace, Rw, Workload, WorkloadOptions};
 

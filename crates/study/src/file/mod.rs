@@ -221,12 +221,11 @@ impl StudyFile {
                 "`margin` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
         }
-        let (workloads, metrics): (Vec<String>, _) = match &self.matrix {
-            Some(matrix) => (matrix.groups(), metric::OF_CELLS),
-            None => {
-                let names = self.workloads.iter().map(|known| known.name.clone());
-                (names.collect(), metric::NAMES)
-            }
+        let (workloads, metrics): (Vec<String>, _) = if let Some(matrix) = &self.matrix {
+            (matrix.groups(), metric::OF_CELLS)
+        } else {
+            let names = self.workloads.iter().map(|known| known.name.clone());
+            (names.collect(), metric::NAMES)
         };
         let names = Names { arms: &self.arms, workloads: &workloads, metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;

@@ -20,11 +20,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn open(
-        folder: &Path,
-        matrix: &Matrix,
-        watch: &dyn Watch,
-    ) -> Result<Self, Failure> {
+    pub(super) fn open(folder: &Path, matrix: &Matrix, watch: &dyn Watch) -> Result<Self, Failure> {
         if folder.join("plan.json").exists() {
             let message = format!("`{}` holds a study", folder.display());
             return Err(Failure::bad_words(message).hint("give another folder with `--out`"));

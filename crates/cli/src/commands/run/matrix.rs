@@ -51,7 +51,9 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     ui.note(&format!(
         "{left_count} of {all} cells are to be measured: {} or a little more; {} keeps what is \
          done",
-        drivelab_study::in_words(Span::from_ns(u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX))),
+        drivelab_study::in_words(Span::from_ns(
+            u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX)
+        )),
         out.display()
     ));
     for line in &kept.damaged {

@@ -5,10 +5,11 @@ use drivelab_core::record::JobRecord;
 use drivelab_report::attachment::{self, Question, Sample};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
+    WorkloadInfo,
 };
 use drivelab_stats::SteadyState;
-use drivelab_study::file::{Contrast, NamedWorkload};
+use drivelab_study::file::{self, Contrast, NamedWorkload};
 use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task, metric};
 
 use crate::failure::Failure;
@@ -26,7 +27,7 @@ pub(crate) fn experiment(
         summary: arm.summary.clone(),
         settings,
         price_usd: arm.price_usd,
-        levels: Vec::new(),
+        levels: arm.levels.clone(),
     };
     let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
@@ -50,9 +51,9 @@ pub(crate) fn experiment(
         arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
         workloads: study.workloads.iter().map(workload).collect(),
         contrasts: study.contrasts.iter().map(contrast).collect(),
-        interactions: Vec::new(),
-        findings: Vec::new(),
-        asks_gain: false,
+        interactions: study.interactions.iter().map(interaction).collect(),
+        findings: study.findings.iter().map(finding).collect(),
+        asks_gain: study.asks_gain,
         cells: None,
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
@@ -90,6 +91,20 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         is_study: true,
         pairs,
         samples: runs.iter().map(sample).collect(),
+    }
+}
+
+fn interaction(interaction: &file::Interaction) -> Interaction {
+    Interaction { factors: interaction.factors.clone() }
+}
+
+fn finding(finding: &file::Finding) -> Finding {
+    Finding {
+        name: finding.name.clone(),
+        figure: finding.figure.clone(),
+        source: finding.source.clone(),
+        at_least: finding.at_least,
+        at_most: finding.at_most,
     }
 }
 

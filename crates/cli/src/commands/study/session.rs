@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_core::plan::{Design, Plan};
 use drivelab_core::config::Choice as _;
+use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
@@ -13,8 +13,8 @@ use drivelab_study::{
 };
 
 use super::conclude;
-use super::{StudyArgs, read};
 use super::experiment::experiment;
+use super::{StudyArgs, read};
 use crate::failure::{Failure, Outcome};
 use crate::grid::GridFile;
 use crate::stage::{self, DriveKeys};
@@ -44,7 +44,8 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         conclude::only_in_virtual_time(&study)?;
         let target = format!("drive:{}", study.drive.as_deref().unwrap_or_default());
         let header = header(&study, target, plan, &asked);
-        let folder = Out::create(&folder(arguments, name, ui), &text, &header, &console)?.into_folder();
+        let folder =
+            Out::create(&folder(arguments, name, ui), &text, &header, &console)?.into_folder();
         let command = command(&words(&study, &asked, None));
         return conclude::matrix(&study, grid, &header.plan, &folder, command, ui);
     }
@@ -120,12 +121,7 @@ struct Session {
 }
 
 impl Session {
-    fn go_on(
-        mut self,
-        stage: &mut dyn Stage<Error = Failure>,
-        show: Show,
-        ui: Ui,
-    ) -> Outcome {
+    fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, show: Show, ui: Ui) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
@@ -136,7 +132,7 @@ impl Session {
         {
             ui.note(&effort.to_string());
         }
-        let progress = Progress::steps(self.agenda.len() as u64, &study.title).shown(show);
+        let progress = Progress::steps(self.agenda.count() as u64, &study.title).shown(show);
         let console = Console::with_progress(ui, progress);
         let made = carry_out(study, &self.agenda, stage, &mut self.out, &console);
         drop(console);
@@ -276,7 +272,8 @@ fn refuse_other_blocks(
 ) -> Result<(), Failure> {
     let Some(header) = &begun.header else { return Ok(()) };
     let arms = study.arms.len().max(1);
-    let old = header.asked.as_ref().map_or(header.plan.steps.len() / arms, |asked| asked.blocks as usize);
+    let old =
+        header.asked.as_ref().map_or(header.plan.steps.len() / arms, |asked| asked.blocks as usize);
     let new = study.blocks;
     if old == new as usize {
         return Ok(());
