@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use drivelab_core::record::{MarkId, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_core::{Conduct, Op};
+use drivelab_core::{Conduct, IoEngine, Op};
 use drivelab_engine::{
-    Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
-    run_together,
+    Control, End, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run, run_together,
 };
 
 use crate::left_out;
