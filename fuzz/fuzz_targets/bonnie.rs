@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let _ = drivelab_report::foreign::bonnie::parse(text);
+    let _ = drivelab_formats::bonnie::parse(text);
 });

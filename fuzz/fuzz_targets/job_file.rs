@@ -2,13 +2,13 @@
 //! target.
 #![no_main]
 
-use drivelab_core::jobfile;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Requests;
+use drivelab_formats::fio::job;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let variable = |name: &str| (name == "FILE").then(|| "data".to_owned());
-    let Ok(jobs) = jobfile::parse("fuzz.fio", text, &variable) else { return };
+    let Ok(jobs) = job::parse("fuzz.fio", text, &variable) else { return };
     for job in jobs {
         for length in [None, Some(Bytes::new(0)), Some(Bytes::new(1_000_001)), Some(Bytes::gib(9))] {
             let Ok(options) = job.workload(length) else { continue };

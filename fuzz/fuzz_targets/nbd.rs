@@ -2,7 +2,7 @@
 #![no_main]
 
 use drivelab_core::Sectors;
-use drivelab_serve::medium::Extent;
+use drivelab_core::disk::Extent;
 use drivelab_serve::nbd::{Export, Kind, Limits, Request, Session};
 
 /// Small, so that filling answers does not take the time that inputs are to be tried in.

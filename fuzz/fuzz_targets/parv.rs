@@ -2,8 +2,8 @@
 #![no_main]
 
 use drivelab_core::{Device, Lba, Request, Sectors, Time};
-use drivelab_model::profile::{BaseText, Profile};
-use drivelab_model::spec::Options;
+use drivelab_model::profile::BaseText;
+use drivelab_model::options::Options;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
         let own = rest.split("\n### ").next()?;
         Some(BaseText { file: file.to_owned(), text: own.to_owned() })
     };
-    let Ok(profile) = Profile::parse("fuzz.parv", text, &resolve) else { return };
+    let Ok(profile) = drivelab_disksim::profile("fuzz.parv", text, &resolve) else { return };
     let Ok(mut drive) = drivelab_model::build(&profile, &Options::default(), 1) else { return };
     let mut done = Vec::new();
     let mut now = Time::ZERO;

@@ -1,7 +1,7 @@
 //! No study file may panic, hang or allocate without bound.
 #![no_main]
 
-use drivelab_model::spec::Options;
+use drivelab_model::options::Options;
 use drivelab_study::{StudyFile, Vocabulary};
 
 /// The settings of modelled drives, as the program has them.

@@ -1,7 +1,7 @@
 //! Recorded traces: no line may panic.
 #![no_main]
 
-use drivelab_core::trace::Parser;
+use drivelab_formats::trace::Parser;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -15,7 +15,7 @@ use std::io::Write as _;
 use conformance::{Arm as _, Client, Kind, Mounted, Served, VirtualTime, random_reads};
 use drivelab_core::record::Tally;
 use drivelab_core::{Bytes, Ratio, Span};
-use drivelab_serve::server::{Spin, Summary, wake_up_floor};
+use drivelab_serve::server::{Spin, Summary, wakeup_latency};
 
 const DISK: Kind = Kind::Named("seagate-st31000333as");
 const REGION: Bytes = Bytes::gib(900);
@@ -123,7 +123,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
     let seconds = arguments.first().map_or(30, |text| text.parse().expect("SECONDS"));
     let spin = arguments.get(1).map_or(Spin::Auto, |text| text.parse().expect("auto or a SPAN"));
-    let floor: Span = wake_up_floor(Span::ZERO).expect("the host has timers");
+    let floor: Span = wakeup_latency(Span::ZERO).expect("the host has timers");
     say(&format!("nine wake-ups of ten are later than their moment by at most {floor}"));
     let head = "     IOPS     p50 us     p99 us     IOPS      p50      p99   late us: p50, p99";
     say(&format!("{:22} {head}", "arm"));

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 
 use drivelab_core::config::ConfigError;
@@ -127,11 +128,11 @@ impl From<std::io::Error> for Failure {
 /// Adds the path and what was being done with it to an I/O error.
 pub(crate) trait AtPath<T> {
     /// `cannot <what> <path>`, with exit code 2 where the path is at fault, else 3.
-    fn at_path(self, what: &str, path: &std::path::Path) -> Result<T, Failure>;
+    fn at_path(self, what: &str, path: &Path) -> Result<T, Failure>;
 }
 
 impl<T> AtPath<T> for std::io::Result<T> {
-    fn at_path(self, what: &str, path: &std::path::Path) -> Result<T, Failure> {
+    fn at_path(self, what: &str, path: &Path) -> Result<T, Failure> {
         self.map_err(|error| Refusal::at_path(what, path, error).into())
     }
 }

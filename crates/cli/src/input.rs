@@ -91,7 +91,8 @@ fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn interrupted(path: &Path) -> Failure {
+/// The user ended the reading of `path`.
+pub(crate) fn interrupted(path: &Path) -> Failure {
     let error = anyhow::anyhow!("interrupted while `{}` was read", path.display());
     Failure { exit: Exit::Interrupted, error, hints: Vec::new() }
 }

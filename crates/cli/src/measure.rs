@@ -4,91 +4,57 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use drivelab_core::record::{
-    Attached, Host, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Stamp, Tally,
-};
-use drivelab_core::units::{Bytes, Span};
-use drivelab_core::workload::{Workload, WorkloadOptions};
-use drivelab_core::{Conduct, IoEngine, Polling};
+use drivelab_core::path_hint;
+use drivelab_core::record::{Attached, Host, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::units::Bytes;
+use drivelab_core::usage::Census as _;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
     RunError, RunOutcome, RunPlan,
 };
+use drivelab_host::Linux;
 
 use crate::attached;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::ui::Ui;
 
-/// What is measured, and how.
-#[derive(Debug, Clone)]
-pub(crate) struct Measurement {
-    pub(crate) path: PathBuf,
-    pub(crate) workload: Workload,
-    pub(crate) numjobs: u32,
-    pub(crate) conduct: Conduct,
-    pub(crate) seed: u64,
-    pub(crate) ioengine: Option<IoEngine>,
-    pub(crate) polling: Polling,
-    pub(crate) stamp: Stamp,
-    pub(crate) direct: bool,
-    pub(crate) overwrite: bool,
-    pub(crate) allow_destructive: Vec<PathBuf>,
-    pub(crate) verify_state: Option<PathBuf>,
-}
+/// The machine that we are on.
+pub(crate) static LINUX: LazyLock<Linux> = LazyLock::new(|| Linux::below("/"));
 
-impl Measurement {
-    /// As the engine takes it.
-    pub(crate) fn plan(&self) -> RunPlan {
-        RunPlan {
-            path: self.path.clone(),
-            workload: self.workload.clone(),
-            numjobs: self.numjobs,
-            conduct: self.conduct,
-            seed: self.seed,
-            ioengine: self.ioengine,
-            polling: self.polling,
-            direct: self.direct,
-            allow_overwrite: self.overwrite,
-            allow_destructive: self.allow_destructive.clone(),
-            stamp: self.stamp,
-            verify_state: self.verify_state.clone(),
-        }
-    }
-
-    fn record(&self, outcome: RunOutcome, (attached, host): (Attached, &Host)) -> RunRecord {
-        RunRecord {
-            schema: RUN_SCHEMA.into(),
-            target: self.path.display().to_string(),
-            label: None,
-            config: RunConfig {
-                drivelab: env!("CARGO_PKG_VERSION").into(),
-                ioengine: outcome.ioengine.to_string(),
-                polling: self.polling.names(),
-                direct: self.direct,
-                numjobs: self.numjobs,
-                conduct: self.conduct,
-                seed: self.seed,
-                workload: self.workload.clone(),
-            },
-            jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
-            total: outcome.total.record(),
-            marks: outcome.marks,
-            host: Some(host.clone()),
-            attached: Some(attached),
-            verification: None,
-        }
+fn record(plan: &RunPlan, outcome: RunOutcome, attached: Attached, host: &Host) -> RunRecord {
+    RunRecord {
+        schema: RUN_SCHEMA.into(),
+        target: plan.path.display().to_string(),
+        label: None,
+        config: RunConfig {
+            drivelab: env!("CARGO_PKG_VERSION").into(),
+            ioengine: outcome.ioengine.to_string(),
+            polling: plan.polling.names(),
+            direct: plan.direct,
+            numjobs: plan.numjobs,
+            conduct: plan.conduct,
+            seed: plan.seed,
+            workload: plan.workload.clone(),
+        },
+        jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
+        total: outcome.total.record(),
+        marks: outcome.marks,
+        host: Some(host.clone()),
+        attached: Some(attached),
+        verification: None,
     }
 }
 
 /// Measures a file or a block device.
 pub(crate) fn file(
-    measurement: &Measurement,
+    plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let mut records = together(std::slice::from_ref(measurement), progress)?.records;
+    let mut records = together(std::slice::from_ref(plan), progress)?.records;
     Ok(records.pop().expect("one record a measurement"))
 }
 
@@ -103,30 +69,32 @@ pub(crate) struct Together {
 
 /// Makes several measurements at the same time, started together.
 pub(crate) fn together(
-    measurements: &[Measurement],
+    plans: &[RunPlan],
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Together, Failure> {
-    sections(measurements, &vec![1; measurements.len()], progress)
+    sections(plans, &vec![1; plans.len()], progress)
 }
 
 /// The same where `lengths` says how many measurements, one after the other in the list, are copies
 /// of one that has but one record.
 pub(crate) fn sections(
-    measurements: &[Measurement],
+    plans: &[RunPlan],
     lengths: &[usize],
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Together, Failure> {
-    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
     // What takes no look at the targets comes first: a look takes some milliseconds.
-    drivelab_engine::fits(&plans).map_err(failure)?;
+    drivelab_engine::fits(plans, LINUX.machine().memory).map_err(failure)?;
     let control = Control { stop: interrupt::flag(), progress };
     // Before the run: during it, the run itself is what keeps the disk busy. One look a target.
     let mut seen: BTreeMap<&Path, Attached> = BTreeMap::new();
-    let attached: Vec<Attached> = measurements
+    let attached: Vec<Attached> = plans
         .iter()
-        .map(|it| seen.entry(&it.path).or_insert_with(|| attached::to_path(&it.path)).clone())
+        .map(|plan| {
+            let attach = || attached::to_path(&plan.path);
+            seen.entry(&plan.path).or_insert_with(attach).clone()
+        })
         .collect();
-    let outcomes = drivelab_engine::run_together(&plans, &control).map_err(failure)?;
+    let outcomes = drivelab_engine::run_together(plans, &*LINUX, &control).map_err(failure)?;
     let mut total = Tally::default();
     for outcome in &outcomes {
         total.merge(&outcome.total);
@@ -134,8 +102,8 @@ pub(crate) fn sections(
     if let [only] = &outcomes[..] {
         total.cpu = only.total.cpu;
     }
-    let host = drivelab_engine::host(Path::new("/"));
-    let mut made = measurements.iter().zip(outcomes).zip(attached);
+    let host = LINUX.host();
+    let mut made = plans.iter().zip(outcomes).zip(attached);
     let mut records = Vec::new();
     for &length in lengths {
         let copies: Vec<_> = made.by_ref().take(length).collect();
@@ -145,14 +113,11 @@ pub(crate) fn sections(
 }
 
 /// The record of all copies of a measurement.
-fn one_record(
-    copies: Vec<((&Measurement, RunOutcome), Attached)>,
-    host: &Host,
-) -> Option<RunRecord> {
+fn one_record(copies: Vec<((&RunPlan, RunOutcome), Attached)>, host: &Host) -> Option<RunRecord> {
     let targets: Vec<String> =
-        copies.iter().map(|((it, _), _)| it.path.display().to_string()).collect();
+        copies.iter().map(|((plan, _), _)| plan.path.display().to_string()).collect();
     let mut copies = copies.into_iter();
-    let ((measurement, mut all), attached) = copies.next()?;
+    let ((plan, mut all), attached) = copies.next()?;
     for ((_, outcome), _) in copies {
         all.total.merge(&outcome.total);
         all.jobs.extend(outcome.jobs);
@@ -164,53 +129,27 @@ fn one_record(
     // Each copy said how few its own requests were.
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_engine::few_requests(&all.total));
-    let mut record = measurement.record(all, (attached, host));
-    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most NUMJOBS_MAX");
+    let mut record = record(plan, all, attached, host);
+    record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
     record.target = targets.join(", ");
     Some(record)
 }
 
 /// Refuses measurements whose buffers do not fit the memory together.
-pub(crate) fn fits(measurements: &[Measurement]) -> Result<(), Failure> {
-    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
-    drivelab_engine::fits(&plans).map_err(failure)
+pub(crate) fn fits(plans: &[RunPlan]) -> Result<(), Failure> {
+    drivelab_engine::fits(plans, LINUX.machine().memory).map_err(failure)
 }
 
 /// Refuses measurements that would be refused when their turn comes; lays out what is missing.
-pub(crate) fn try_out(measurements: &[Measurement]) -> Result<(), Failure> {
-    let plans: Vec<RunPlan> = measurements.iter().map(Measurement::plan).collect();
+pub(crate) fn try_out(plans: &[RunPlan]) -> Result<(), Failure> {
     let control = Control { stop: interrupt::flag(), progress: &|_| () };
-    drivelab_engine::try_out(&plans, &control).map_err(failure)
+    drivelab_engine::try_out(plans, &*LINUX, &control).map_err(failure)
 }
 
-/// Lays out `path` at `size` where it does not exist, by reading one block of it.
+/// Makes a file of `size` bytes at `path` where there is nothing.
 pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<(), Failure> {
-    if path.exists() {
-        return Ok(());
-    }
-    let options = WorkloadOptions {
-        size: Some(size),
-        number_ios: Some(1),
-        runtime: Some(Span::from_secs(60)),
-        ..WorkloadOptions::default()
-    };
-    let workload = options.check().map_err(Failure::bad_request)?;
-    let measurement = Measurement {
-        path: path.to_owned(),
-        workload,
-        numjobs: 1,
-        conduct: Conduct::default(),
-        seed,
-        ioengine: None,
-        polling: Polling::default(),
-        stamp: Stamp::Io,
-        direct: false,
-        overwrite: false,
-        allow_destructive: Vec::new(),
-        verify_state: None,
-    };
-    file(&measurement, &|_| ())?;
-    Ok(())
+    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    drivelab_engine::lay_out(path, size, seed, &control).map_err(|error| failure(error.into()))
 }
 
 /// Says what the guard in front of `allowed` cannot see.
@@ -230,12 +169,12 @@ pub(crate) fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, 
 
 /// Opens a file or block device that others will write through us: a device only past the guard.
 pub(crate) fn open_for_writing(path: &Path, allowed: &[PathBuf]) -> Result<File, Failure> {
-    drivelab_engine::open_for_writing(path, allowed).map_err(|error| refused(path, error))
+    drivelab_engine::open_for_writing(path, allowed, &*LINUX).map_err(|error| refused(path, error))
 }
 
 /// Refuses a file that something on this machine uses.
 pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
-    drivelab_engine::may_be_opened_for_writing(path).map_err(|error| refused(path, error))
+    drivelab_engine::may_be_opened_for_writing(path, &*LINUX).map_err(|error| refused(path, error))
 }
 
 fn refused(path: &Path, error: OpenError) -> Failure {
@@ -257,6 +196,12 @@ fn names_nothing(kind: ErrorKind) -> bool {
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
 fn failure(error: RunError) -> Failure {
+    if let RunError::Open(OpenError::Layout(LayoutError::System { path, source })) = &error
+        && names_nothing(source.kind())
+    {
+        let hint = path_hint(source.kind(), "write", path);
+        return hint.into_iter().fold(Failure::bad_request(error), Failure::hint);
+    }
     let hint = error.hint();
     let failure = match &error {
         RunError::Setup { .. }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Conduct;
+use drivelab_core::JobSchedule;
 use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
 use drivelab_engine::{Control, Progress, Simulation};
+use drivelab_model::options::{DriveSpec, Options, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
-use drivelab_model::spec::{DriveSpec, Options, ProfileRef, SpecError};
 use drivelab_model::{About, Arrangement, Drive};
 
 use crate::attached;
@@ -55,7 +55,8 @@ pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Failure> {
     }
 }
 
-/// Finds and reads the profile of a drive; its base may be an embedded one, or a file beside it.
+/// Finds and reads the profile of a drive, ours or a parameter file of `DiskSim`; its base may be
+/// an embedded one, or a file beside it.
 pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
     let text = profile_text(spec)?;
     let name = spec.profile.to_string();
@@ -65,6 +66,9 @@ pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
         let text = input::text(&file, input::PROFILE).ok()?;
         Some(BaseText { file: file.display().to_string(), text })
     };
+    if drivelab_disksim::is_parameter_file(&name) {
+        return drivelab_disksim::profile(&name, &text, &resolve).map_err(Failure::bad_request);
+    }
     Profile::parse(&name, &text, &resolve).map_err(|error| match error {
         ProfileError::Config(error) => error.into(),
         error => Failure::bad_request(error),
@@ -100,7 +104,7 @@ pub(crate) fn simulate(
             ioengine: "virtual".into(),
             direct: true,
             numjobs: 1,
-            conduct: Conduct::default(),
+            conduct: JobSchedule::default(),
             seed,
             workload: workload.clone(),
         },

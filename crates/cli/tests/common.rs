@@ -5,6 +5,52 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// A study small enough to be run many times; two drives of which one spins 3 % faster.
+pub(crate) const SMALL: &str = r#"
+title = "Does a faster spindle help?"
+primary = "read.iops"
+blocks = 6
+
+[base]
+drive = "seagate-st31000333as"
+
+[[arm]]
+name = "ide"
+controller = "ide"
+
+[[arm]]
+name = "ahci"
+controller = "ahci"
+
+[[workload]]
+name = "read"
+rw = "randread"
+iodepth = 32
+runtime = "10s"
+"#;
+
+/// A study of a real file that writes; arm `two` does what stands for `DO`.
+pub(crate) const WRITING: &str = r#"
+title = "Does it matter?"
+primary = "write.iops"
+margin = "50%"
+blocks = 6
+
+[[arm]]
+name = "one"
+
+[[arm]]
+name = "two"
+apply = "DO"
+run = { ioengine = "psync" }
+
+[[workload]]
+name = "write"
+rw = "randwrite"
+iodepth = 1
+number_ios = 20
+"#;
+
 /// What a finished command said.
 #[derive(Debug)]
 pub(crate) struct Said {

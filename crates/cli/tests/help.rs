@@ -38,3 +38,33 @@ fn a_line_break_in_a_value_begins_no_message_of_its_own() {
     said.failed(2, &["1\\nerror: forged"]);
     assert!(!said.err.contains("\nerror: forged"), "{said:?}");
 }
+
+/// The words in backquotes of a page, and those within them.
+fn quoted(page: &str) -> Vec<String> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let text = std::fs::read_to_string(root.join("docs/reference").join(page)).unwrap();
+    let quoted = text.split('`').skip(1).step_by(2);
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    quoted.flat_map(|text| text.split(word)).map(str::to_owned).collect()
+}
+
+fn check_named(page: &str, names: &[String]) {
+    let known = quoted(page);
+    let missing: Vec<&String> = names.iter().filter(|name| !known.contains(name)).collect();
+    assert!(missing.is_empty(), "docs/reference/{page} does not name {missing:?}");
+}
+
+#[test]
+fn the_reference_names_every_workload_option_and_every_scheduler() {
+    use drivelab_core::config::Choice as _;
+    let flags = drivelab_core::workload::OPTIONS.iter().filter(|option| option.is_flag);
+    let flags: Vec<String> =
+        flags.map(|option| format!("--{}", option.name.replace('_', "-"))).collect();
+    check_named("run.md", &flags);
+    let keys: Vec<String> = drivelab_formats::fio::job::names().map(str::to_owned).collect();
+    assert!(keys.contains(&"start_delay".to_owned()), "{keys:?}");
+    check_named("job-files.md", &keys);
+    let schedulers = drivelab_model::Scheduler::NAMES.iter();
+    let schedulers: Vec<String> = schedulers.map(|(name, _)| (*name).to_owned()).collect();
+    check_named("drive-spec.md", &schedulers);
+}

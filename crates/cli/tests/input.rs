@@ -37,10 +37,9 @@ fn input_without_an_end_is_refused_with_the_limit() {
         std::os::unix::fs::symlink(device, link).unwrap();
         for verb in READERS {
             let said = on(folder.path(), verb, device);
-            // A log is cut and read as far as that goes; there is nothing in it here.
-            let code = if verb[0] == "inspect" { 3 } else { 2 };
-            assert_eq!(said.code, code, "{verb:?} {device}: {said:?}");
+            assert_eq!(said.code, 2, "{verb:?} {device}: {said:?}");
             assert!(said.err.len() < 2000, "{verb:?} {device}: {said:?}");
+            // A log is read as far as its limit, and zeros are no log.
             if verb[0] != "inspect" {
                 assert!(said.err.contains("larger than") || said.err.contains("longer than"));
             }
@@ -99,7 +98,45 @@ fn folders_and_disks_are_no_input() {
         let said = on(folder.path(), verb, "IN.toml");
         assert_eq!(said.code, 2, "{verb:?}: {said:?}");
         assert!(said.err.contains("irectory"), "{verb:?}: {said:?}");
+        assert!(said.err.contains("\nhint: "), "{verb:?}: {said:?}");
     }
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_an_error_that_says_what_to_type() {
+    let folder = folder();
+    for verb in READERS {
+        let said = on(folder.path(), verb, "none/IN.toml");
+        assert_eq!(said.code, 2, "{verb:?}: {said:?}");
+        assert!(said.err.contains("\nhint: "), "{verb:?}: {said:?}");
+    }
+    drivelab(
+        folder.path(),
+        &["drive", "fit", "IN", "--out", "o", "--rpm", "1", "--capacity", "1G"],
+    )
+    .failed(2, &["hint: "]);
+    drivelab(folder.path(), &["run", "none/data", "--size", "1M"])
+        .failed(2, &["hint: make the folder first: `mkdir -p none`"]);
+    drivelab(folder.path(), &["durability", "pages", "--verify"])
+        .failed(2, &["durability.ledger", "hint: ", "--ledger FILE"]);
+}
+
+#[test]
+fn a_standard_output_that_takes_nothing_is_named() {
+    let folder = folder();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut list = command(folder.path(), &["drive", "list"]);
+    let said = said(list.stdout(full).output().unwrap());
+    said.failed(3, &["cannot write to standard output", "No space left", "hint: make room"]);
+}
+
+#[test]
+fn zero_is_refused_where_it_answers_nothing() {
+    let folder = folder();
+    let on = |arguments: &str| drivelab(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    // A disk that does not turn would make a lie of every sync.
+    on("durability drive:generic-5400 --rpm 0").failed(2, &["--rpm"]);
+    on("serve null --size 0 --nbd unix:socket").failed(2, &["--size", "hint: "]);
 }
 
 #[test]
@@ -160,4 +197,15 @@ fn a_study_is_counted_before_it_is_planned() {
     check(study(2, 10_000, 0, 1), "`workload`");
     check(study(2, 1, 100_000, 1), "`iodepth`");
     check(study(100, 256, 0, 10_000), "runs");
+}
+
+#[test]
+fn a_folder_is_not_made_by_the_name_of_a_modelled_drive() {
+    let folder = folder();
+    let out = ["--out", "drive:generic-5400"];
+    for verb in [&["man"][..], &["study", "ahci-or-ide"]] {
+        drivelab(folder.path(), &[verb, &out].concat())
+            .failed(2, &["names a modelled drive", "hint: a folder of that name is `./drive:"]);
+    }
+    assert!(!folder.path().join(out[1]).exists());
 }

@@ -69,6 +69,8 @@ fn figures_of_a_file(folder: &Path, said: &Said) {
 
 /// Nothing was measured, so nothing is told.
 fn silent(_: &Path, said: &Said) {
+    // Nothing was read: nothing is known of what the pipe holds.
+    assert!(!said.err.contains("holds no"), "{said:?}");
     assert_eq!(said.out, "", "{said:?}");
 }
 

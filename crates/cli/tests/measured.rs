@@ -6,29 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Said, drivelab, file, folder, said};
-
-/// A study of a real file that writes; arm `two` does what stands for `DO`.
-const WRITING: &str = r#"
-title = "Does it matter?"
-primary = "write.iops"
-margin = "50%"
-blocks = 6
-
-[[arm]]
-name = "one"
-
-[[arm]]
-name = "two"
-apply = "DO"
-run = { ioengine = "psync" }
-
-[[workload]]
-name = "write"
-rw = "randwrite"
-iodepth = 1
-number_ios = 20
-"#;
+use crate::common::{Said, WRITING, drivelab, file, folder, said};
 
 fn ended(said: &Said) {
     assert!([0, 1, 4].contains(&said.code), "{said:?}");

@@ -6,43 +6,20 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Said, command, drivelab, file, folder, said};
+use crate::common::{SMALL, Said, WRITING, command, drivelab, file, folder, said};
 
 /// A study in virtual time with a curve, so that every kind of run is kept.
-const MODELLED: &str = r#"
-title = "Does a queue help?"
-primary = "read.iops"
-blocks = 6
-
-[base]
-drive = "seagate-st31000333as"
-
-[[arm]]
-name = "ide"
-controller = "ide"
-
-[[arm]]
-name = "ahci"
-controller = "ahci"
-
-[[workload]]
-name = "read"
-rw = "randread"
-iodepth = 8
-runtime = "2s"
-
-[curve]
-iodepth = [1, 4]
-rw = "randread"
-runtime = "1s"
-"#;
+fn modelled() -> String {
+    let curve = "\n[curve]\niodepth = [1, 4]\nrw = \"randread\"\nruntime = \"1s\"\n";
+    SMALL.replace("iodepth = 32", "iodepth = 8").replace("10s", "2s") + curve
+}
 
 /// Runs of the study above: 6 blocks of 2 arms, with one workload and two depths each.
 const RUNS: usize = 36;
 
 /// The results of a study that nobody disturbed, in `whole` below the folder.
 fn undisturbed(folder: &Path) -> PathBuf {
-    file(folder, "study.toml", MODELLED);
+    file(folder, "study.toml", &modelled());
     let said = drivelab(folder, &["study", "study.toml", "--out", "whole"]);
     assert!([0, 1, 4].contains(&said.code), "{said:?}");
     folder.join("whole")
@@ -314,34 +291,11 @@ fn a_matrix_whose_first_line_is_damaged_keeps_its_cells() {
     assert!(fs::read(&path).unwrap() == cells);
 }
 
-/// A study of a real file; arm `two` does what stands for `DO`.
-const REAL: &str = r#"
-title = "Does it matter?"
-primary = "read.iops"
-stage = "hardware"
-margin = "50%"
-blocks = 6
-
-[[arm]]
-name = "one"
-
-[[arm]]
-name = "two"
-apply = "DO"
-run = { direct = false }
-
-[[workload]]
-name = "read"
-rw = "randread"
-iodepth = 1
-number_ios = 40
-"#;
-
 #[test]
 fn an_interruption_before_the_first_block_is_one() {
     for signal in ["INT", "TERM"] {
         let folder = folder();
-        let study = REAL.replace("DO", &format!("kill -{signal} $PPID"));
+        let study = WRITING.replace("DO", &format!("kill -{signal} $PPID"));
         file(folder.path(), "real.toml", &study);
         let arguments = ["study", "real.toml", "--target", "data", "--size", "1M"];
         let said = drivelab(folder.path(), &arguments);
@@ -354,7 +308,7 @@ fn an_interruption_before_the_first_block_is_one() {
 #[test]
 fn a_command_that_takes_its_time_is_interrupted_and_undone() {
     let folder = folder();
-    let study = REAL.replace("DO", "kill -INT $PPID; sleep 20; touch slept");
+    let study = WRITING.replace("DO", "kill -INT $PPID; sleep 20; touch slept");
     let study = study.replace("run = {", "revert = \"touch undone\"\nrun = {");
     file(folder.path(), "real.toml", &study);
     let arguments = ["study", "real.toml", "--target", "data", "--size", "1M"];
@@ -366,7 +320,7 @@ fn a_command_that_takes_its_time_is_interrupted_and_undone() {
 #[test]
 fn a_refused_resume_changes_nothing() {
     let folder = folder();
-    file(folder.path(), "real.toml", &REAL.replace("DO", "test ! -e stop"));
+    file(folder.path(), "real.toml", &WRITING.replace("DO", "test ! -e stop"));
     let arguments = ["study", "real.toml", "--target", "data", "--size", "1M"];
     assert!([0, 1, 4].contains(&drivelab(folder.path(), &arguments).code));
     let kept = folder.path().join("drivelab-results/real/runs.jsonl");
@@ -384,7 +338,7 @@ fn a_refused_resume_changes_nothing() {
 #[test]
 fn a_finished_study_is_never_replaced() {
     let folder = folder();
-    file(folder.path(), "study.toml", MODELLED);
+    file(folder.path(), "study.toml", &modelled());
     let run = |more: &[&str]| drivelab(folder.path(), &[&["study", "study.toml"], more].concat());
     let results = folder.path().join("drivelab-results");
     run(&[]);

@@ -5,31 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{begin, drivelab, file, folder, said};
-
-/// A study small enough to be run many times; two drives of which one spins 3 % faster.
-const SMALL: &str = r#"
-title = "Does a faster spindle help?"
-primary = "read.iops"
-blocks = 6
-
-[base]
-drive = "seagate-st31000333as"
-
-[[arm]]
-name = "ide"
-controller = "ide"
-
-[[arm]]
-name = "ahci"
-controller = "ahci"
-
-[[workload]]
-name = "read"
-rw = "randread"
-iodepth = 32
-runtime = "10s"
-"#;
+use crate::common::{SMALL, begin, drivelab, file, folder, said};
 
 fn metric<'a>(result: &'a Value, name: &str, arm: &str) -> &'a Value {
     let metrics = result["metrics"].as_array().expect("a list of metrics");

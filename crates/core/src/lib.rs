@@ -4,14 +4,13 @@
 //! clock and no `unsafe` in this crate; time is integer nanoseconds and is always an argument.
 #![forbid(unsafe_code)]
 
-mod conduct;
 pub mod config;
 pub mod device;
+pub mod disk;
 pub mod dispatch;
 pub mod factor;
+pub mod foreign;
 pub mod histogram;
-mod ioengine;
-pub mod jobfile;
 pub mod label;
 pub mod matrix;
 pub mod plan;
@@ -20,17 +19,18 @@ mod refusal;
 pub mod request;
 pub mod rng;
 pub mod target;
-pub mod trace;
 pub mod units;
+pub mod usage;
+pub mod verification;
 pub mod workload;
 
-pub use conduct::Conduct;
 pub use device::{Destaged, Device};
+pub use disk::Disk;
+pub use foreign::{csv, trace};
 pub use histogram::Histogram;
-pub use ioengine::{IoEngine, Polling};
-pub use refusal::{Refusal, RefusalKind};
+pub use refusal::{Refusal, RefusalKind, path_hint};
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;
 pub use target::{Rejected, Target, TargetError};
 pub use units::{Bytes, Lba, Ratio, Sectors, Span, Time};
-pub use workload::{Requests, Workload};
+pub use workload::{IoEngine, JOBS_MAX, JobSchedule, Polling, Requests, Workload};

@@ -70,16 +70,34 @@ impl Refusal {
             | ErrorKind::IsADirectory
             | ErrorKind::InvalidInput
             | ErrorKind::InvalidData => Self::request(message),
-            ErrorKind::PermissionDenied => {
-                Self::machine(message).hint("try as another user, or with sudo")
-            }
-            ErrorKind::StorageFull => {
-                Self::machine(message).hint("make room, or choose another place")
-            }
             _ => Self::machine(message),
         };
-        refusal.because(error)
+        let hint = path_hint(error.kind(), operation, path);
+        hint.into_iter().fold(refusal, Self::hint).because(error)
     }
+}
+
+/// What to type next where an operation on a file failed.
+pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).display();
+    Some(match kind {
+        ErrorKind::NotFound if operation.starts_with("read") => {
+            format!("check the name: `ls {folder}` lists the files that are there")
+        }
+        ErrorKind::NotFound => format!("make the folder first: `mkdir -p {folder}`"),
+        ErrorKind::ReadOnlyFilesystem => {
+            "choose a place on a file system that is mounted for writing".into()
+        }
+        ErrorKind::IsADirectory => "name a file, not a folder".into(),
+        ErrorKind::NotADirectory => {
+            let path = path.display();
+            format!("check the path: `ls -d {path}` names the part that is a file")
+        }
+        ErrorKind::PermissionDenied => "try as another user, or with sudo".into(),
+        ErrorKind::StorageFull => "make room, or choose another place".into(),
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Refusal {
@@ -110,5 +128,19 @@ mod tests {
         check(ErrorKind::IsADirectory, RefusalKind::Request);
         check(ErrorKind::StorageFull, RefusalKind::Machine);
         check(ErrorKind::PermissionDenied, RefusalKind::Machine);
+    }
+
+    #[test]
+    fn a_path_at_fault_has_a_hint_that_can_be_typed() {
+        let check = |kind: ErrorKind, operation: &str, expected: &str| {
+            let hint = path_hint(kind, operation, Path::new("none/data")).unwrap();
+            assert!(hint.contains(expected), "{kind:?}: {hint}");
+        };
+        check(ErrorKind::NotFound, "read", "`ls none`");
+        check(ErrorKind::NotFound, "write", "`mkdir -p none`");
+        check(ErrorKind::IsADirectory, "write", "not a folder");
+        check(ErrorKind::NotADirectory, "read", "`ls -d none/data`");
+        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted for writing");
+        assert_eq!(path_hint(ErrorKind::TimedOut, "read", Path::new("data")), None);
     }
 }

@@ -10,34 +10,37 @@
 mod conditions;
 pub mod file;
 mod guard;
-mod host;
 mod ioengine;
 mod jobs;
 pub mod load;
 mod marks;
 mod open;
+mod process;
+#[cfg(test)]
+#[path = "../tests/all/quiet.rs"]
+mod quiet;
 mod run;
 mod simulate;
+#[expect(unsafe_code, reason = "what no safe call does; the module states its rule")]
+mod sys;
 #[cfg(test)]
 mod testing;
 mod threads;
-#[expect(unsafe_code, reason = "the kernel's rings are shared memory; the module states its rule")]
-mod uring;
 pub mod verify;
 mod virtual_target;
 
 pub use file::{FileJob, Null, Psync};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
-pub use host::{host, memory, page_size};
 pub use ioengine::IoEngineError;
 pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
-    LayoutError, OpenError, Room, make_room, may_be_opened_for_writing, open_for_writing,
+    LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
 };
+pub use process::page_size;
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
+pub use sys::ring::Ring;
 pub use threads::{Moved, Threads, simulate_threads};
-pub use uring::Ring;
 pub use virtual_target::VirtualTarget;

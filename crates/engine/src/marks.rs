@@ -17,7 +17,7 @@ const LATE: Span = Span::from_ms(1);
 
 /// How a run went, whatever it was aimed at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Course<'a> {
+pub(crate) struct RunFacts<'a> {
     pub(crate) workload: &'a Workload,
     /// Jobs that ran together.
     pub(crate) numjobs: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Course<'a> {
 
 /// What a run on this machine was aimed at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TargetFacts<'a> {
     pub(crate) direct: bool,
     pub(crate) file_system: FileSystem,
     pub(crate) capacity: Bytes,
@@ -43,32 +43,32 @@ pub(crate) struct Place<'a> {
 }
 
 /// The marks of a run on this machine.
-pub(crate) fn of_run(course: Course<'_>, place: Place<'_>) -> Vec<Mark> {
+pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
     let marks = [
-        not_disk(course, place),
-        page_cache(course.workload, place),
-        write_cache(course.workload, place),
-        cpu_bound(course),
+        not_disk(facts, target),
+        page_cache(facts.workload, target),
+        write_cache(facts.workload, target),
+        cpu_bound(facts),
     ];
-    marks.into_iter().flatten().chain(of_course(course)).collect()
+    marks.into_iter().flatten().chain(of_facts(facts)).collect()
 }
 
 /// The marks of a run in virtual time.
-pub(crate) fn of_simulation(course: Course<'_>) -> Vec<Mark> {
+pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
     let modelled = "a model in virtual time: no real device was touched";
-    let cached = drive_cache(course.total);
+    let cached = drive_cache(facts.total);
     let marks = [mark(MarkId::Modelled, modelled.into()), cached];
-    marks.into_iter().flatten().chain(of_course(course)).collect()
+    marks.into_iter().flatten().chain(of_facts(facts)).collect()
 }
 
-fn of_course(course: Course<'_>) -> impl Iterator<Item = Mark> {
+fn of_facts(facts: RunFacts<'_>) -> impl Iterator<Item = Mark> {
     let marks = [
-        interrupted(course),
-        unsteady(course),
-        unanswered(course.total),
-        errors(course.total),
-        late(course),
-        few_requests(course.total),
+        interrupted(facts),
+        unsteady(facts),
+        unanswered(facts.total),
+        errors(facts.total),
+        late(facts),
+        few_requests(facts.total),
     ];
     marks.into_iter().flatten()
 }
@@ -78,26 +78,26 @@ fn mark(id: MarkId, message: String) -> Option<Mark> {
     Some(Mark { id, message })
 }
 
-fn not_disk(course: Course<'_>, place: Place<'_>) -> Option<Mark> {
-    let total = course.total;
-    if place.file_system.in_memory {
-        let name = place.file_system.name;
+fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<Mark> {
+    let total = facts.total;
+    if target.file_system.in_memory {
+        let name = target.file_system.name;
         return mark(
             MarkId::NotDisk,
             format!("{name} keeps its files in memory: no disk took part"),
         );
     }
-    if let Some(what) = place.stand_in {
+    if let Some(what) = target.stand_in {
         return mark(MarkId::NotDisk, format!("this is {what}, not a disk of its own"));
     }
-    if course.workload.rw.reads() && place.holes.get() > 0 {
-        let (holes, all) = (place.holes.about(), place.capacity.about());
+    if facts.workload.rw.reads() && target.holes.get() > 0 {
+        let (holes, all) = (target.holes.about(), target.capacity.about());
         let message =
             format!("{holes} of the file's {all} were never written: reading them reaches no disk");
         return mark(MarkId::NotDisk, message);
     }
     let typical = total.service().quantile(Ratio::percent(50))?;
-    if !place.direct || course.workload.rw.trims() || typical >= QUICKEST_DISK {
+    if !target.direct || facts.workload.rw.trims() || typical >= QUICKEST_DISK {
         return None;
     }
     let message = format!(
@@ -107,14 +107,14 @@ fn not_disk(course: Course<'_>, place: Place<'_>) -> Option<Mark> {
     mark(MarkId::NotDisk, message)
 }
 
-fn page_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
-    if place.direct {
+fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<Mark> {
+    if target.direct {
         return None;
     }
-    let memory = place.memory;
-    let message = if workload.rw.reads() && place.laid_out {
+    let memory = target.memory;
+    let message = if workload.rw.reads() && target.laid_out {
         "buffered reads of a file that was written a moment ago: the page cache holds it".into()
-    } else if workload.rw.reads() && place.capacity <= memory {
+    } else if workload.rw.reads() && target.capacity <= memory {
         format!("buffered reads of a file that fits the memory of {}", memory.about())
     } else if workload.rw.sends() && !waits_for_disk(workload) {
         "buffered writes are done when the page cache has them, not when the disk has".into()
@@ -132,8 +132,8 @@ fn waits_for_disk(workload: &Workload) -> bool {
 }
 
 /// Past the page cache only: through it, writes are not even done when the drive has them.
-fn write_cache(workload: &Workload, place: Place<'_>) -> Option<Mark> {
-    if !workload.rw.sends() || waits_for_disk(workload) || !place.direct || !place.write_back {
+fn write_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<Mark> {
+    if !workload.rw.sends() || waits_for_disk(workload) || !target.direct || !target.write_back {
         return None;
     }
     let message = "the drive's write cache is on: writes are done when it has them, and a power \
@@ -151,11 +151,11 @@ fn drive_cache(total: &Tally) -> Option<Mark> {
 }
 
 /// Only closed loops: an open one spins while it waits for the next moment to send.
-fn cpu_bound(course: Course<'_>) -> Option<Mark> {
-    let Pace::Closed { .. } = course.workload.pace else { return None };
+fn cpu_bound(facts: RunFacts<'_>) -> Option<Mark> {
+    let Pace::Closed { .. } = facts.workload.pace else { return None };
     // What others took of the processor was as much of a limit as its speed.
-    let used = course.total.cpu? + course.waited;
-    let had = course.total.elapsed * u64::from(course.numjobs);
+    let used = facts.total.cpu? + facts.waited;
+    let had = facts.total.elapsed * u64::from(facts.numjobs);
     if had.is_zero() || used.ns() / 9 < had.ns() / 10 {
         return None;
     }
@@ -166,17 +166,17 @@ fn cpu_bound(course: Course<'_>) -> Option<Mark> {
     mark(MarkId::CpuBound, message)
 }
 
-fn interrupted(course: Course<'_>) -> Option<Mark> {
-    if course.end != End::Stopped {
+fn interrupted(facts: RunFacts<'_>) -> Option<Mark> {
+    if facts.end != End::Stopped {
         return None;
     }
-    let (done, asked) = (course.total.elapsed, course.workload.runtime);
+    let (done, asked) = (facts.total.elapsed, facts.workload.runtime);
     mark(MarkId::Interrupted, format!("stopped after {done} of {asked}"))
 }
 
-fn unsteady(course: Course<'_>) -> Option<Mark> {
-    let steady = course.workload.steady?;
-    if course.total.steady.is_some() {
+fn unsteady(facts: RunFacts<'_>) -> Option<Mark> {
+    let steady = facts.workload.steady?;
+    if facts.total.steady.is_some() {
         return None;
     }
     let (criterion, window) = (steady.criterion, steady.window);
@@ -204,21 +204,21 @@ fn errors(total: &Tally) -> Option<Mark> {
     mark(MarkId::Errors, format!("{errors} of {all} requests failed"))
 }
 
-fn late(course: Course<'_>) -> Option<Mark> {
-    let per_s = match course.workload.pace {
+fn late(facts: RunFacts<'_>) -> Option<Mark> {
+    let per_s = match facts.workload.pace {
         Pace::Closed { .. } => return None,
         Pace::Fixed { per_s, .. } | Pace::Poisson { per_s, .. } => per_s,
     };
-    let (total, elapsed) = (course.total, course.total.elapsed);
+    let (total, elapsed) = (facts.total, facts.total.elapsed);
     let sent = (total.late.n() + total.errors).saturating_sub(total.unsent);
-    let asked = u128::from(per_s) * u128::from(course.numjobs) * u128::from(elapsed.ns());
+    let asked = u128::from(per_s) * u128::from(facts.numjobs) * u128::from(elapsed.ns());
     let asked = asked / 1_000_000_000;
     // Poisson counts scatter by their square root; four of them are left alone.
     if u128::from(sent) * 100 < asked * 99 && u128::from(sent) + 4 * asked.isqrt() < asked {
         let message = format!("only {sent} of the {asked} requests asked for could be sent");
         return mark(MarkId::Late, message);
     }
-    let lateness = course.total.late.quantile(Ratio::percent(99))?;
+    let lateness = facts.total.late.quantile(Ratio::percent(99))?;
     if lateness <= LATE {
         return None;
     }
@@ -249,7 +249,7 @@ mod tests {
     const MEMORY: FileSystem = FileSystem { name: "tmpfs", in_memory: true };
 
     /// A direct run of 10 s on a large file on a disk that raises no doubt.
-    fn clean() -> (WorkloadOptions, Tally, Place<'static>) {
+    fn clean() -> (WorkloadOptions, Tally, TargetFacts<'static>) {
         let mut total = Tally { elapsed: Span::from_secs(10), ..Tally::default() };
         let reads = total.of_mut(Op::Read);
         reads.ios = FEW;
@@ -257,7 +257,7 @@ mod tests {
         reads.service.record_times(Span::from_us(80), FEW);
         total.late.record_times(Span::ZERO, FEW);
         total.cpu = Some(Span::from_secs(1));
-        let place = Place {
+        let target = TargetFacts {
             direct: true,
             file_system: DISK,
             capacity: Bytes::gib(100),
@@ -267,21 +267,21 @@ mod tests {
             write_back: false,
             stand_in: None,
         };
-        (WorkloadOptions::default(), total, place)
+        (WorkloadOptions::default(), total, target)
     }
 
     /// The marks of the clean run after one thing about it was changed.
     fn check(
-        change: impl FnOnce(&mut WorkloadOptions, &mut Tally, &mut Place<'_>),
+        change: impl FnOnce(&mut WorkloadOptions, &mut Tally, &mut TargetFacts<'_>),
         expected: &[MarkId],
     ) {
-        let (mut options, mut total, mut place) = clean();
-        change(&mut options, &mut total, &mut place);
+        let (mut options, mut total, mut target) = clean();
+        change(&mut options, &mut total, &mut target);
         let workload = options.check().unwrap();
         let waited = Span::ZERO;
-        let course =
-            Course { workload: &workload, numjobs: 1, total: &total, waited, end: End::Runtime };
-        let ids: Vec<MarkId> = of_run(course, place).iter().map(|mark| mark.id).collect();
+        let facts =
+            RunFacts { workload: &workload, numjobs: 1, total: &total, waited, end: End::Runtime };
+        let ids: Vec<MarkId> = of_run(facts, target).iter().map(|mark| mark.id).collect();
         assert_eq!(ids, expected);
     }
 
@@ -292,10 +292,10 @@ mod tests {
 
     #[test]
     fn memory_is_never_taken_for_a_disk() {
-        check(|_, _, place| place.file_system = MEMORY, &[MarkId::NotDisk]);
-        check(|_, _, place| place.holes = Bytes::mib(1), &[MarkId::NotDisk]);
-        check(|_, _, place| place.stand_in = Some("a loop device on image"), &[MarkId::NotDisk]);
-        let quick = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
+        check(|_, _, target| target.file_system = MEMORY, &[MarkId::NotDisk]);
+        check(|_, _, target| target.holes = Bytes::mib(1), &[MarkId::NotDisk]);
+        check(|_, _, target| target.stand_in = Some("a loop device on image"), &[MarkId::NotDisk]);
+        let quick = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut TargetFacts<'_>| {
             let reads = total.of_mut(Op::Read);
             reads.service = drivelab_core::Histogram::new();
             reads.service.record(Span::from_us(2));
@@ -305,10 +305,10 @@ mod tests {
 
     #[test]
     fn buffered_runs_say_what_the_page_cache_did() {
-        check(|_, _, place| place.direct = false, &[MarkId::PageCache]);
+        check(|_, _, target| target.direct = false, &[MarkId::PageCache]);
         let write = |sync| {
-            move |options: &mut WorkloadOptions, _: &mut Tally, place: &mut Place<'_>| {
-                place.direct = false;
+            move |options: &mut WorkloadOptions, _: &mut Tally, target: &mut TargetFacts<'_>| {
+                target.direct = false;
                 (options.rw, options.sync) = (Some(Rw::RandWrite), Some(sync));
             }
         };
@@ -318,13 +318,13 @@ mod tests {
 
     #[test]
     fn a_processor_that_others_took_is_the_limit_too() {
-        let (options, mut total, place) = clean();
+        let (options, mut total, target) = clean();
         let workload = options.check().unwrap();
         total.cpu = Some(Span::from_secs(5));
         let ids = |waited| -> Vec<MarkId> {
             let end = End::Runtime;
-            let course = Course { workload: &workload, numjobs: 1, total: &total, waited, end };
-            of_run(course, place).iter().map(|mark| mark.id).collect()
+            let facts = RunFacts { workload: &workload, numjobs: 1, total: &total, waited, end };
+            of_run(facts, target).iter().map(|mark| mark.id).collect()
         };
         assert_eq!(ids(Span::from_secs(3)), []);
         assert_eq!(ids(Span::from_ms(4_500)), [MarkId::CpuBound]);
@@ -333,9 +333,9 @@ mod tests {
     #[test]
     fn a_drive_that_acknowledges_from_its_cache_is_told_unless_it_is_flushed() {
         let write = |rw, fsync| {
-            move |options: &mut WorkloadOptions, _: &mut Tally, place: &mut Place<'_>| {
+            move |options: &mut WorkloadOptions, _: &mut Tally, target: &mut TargetFacts<'_>| {
                 (options.rw, options.fsync) = (Some(rw), fsync);
-                place.write_back = true;
+                target.write_back = true;
             }
         };
         check(write(Rw::RandWrite, None), &[MarkId::DriveCache]);
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn a_busy_processor_is_the_limit_unless_it_spins_for_the_pace() {
         check(|_, total, _| total.cpu = Some(Span::from_ms(9_500)), &[MarkId::CpuBound]);
-        let open = |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
+        let open = |options: &mut WorkloadOptions, total: &mut Tally, _: &mut TargetFacts<'_>| {
             options.rate_iops = Some(1000);
             total.cpu = Some(Span::from_secs(10));
         };
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn requests_that_were_late_or_never_sent_are_told() {
         let rate = |per_s, lateness| {
-            move |options: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
+            move |options: &mut WorkloadOptions, total: &mut Tally, _: &mut TargetFacts<'_>| {
                 options.rate_iops = Some(per_s);
                 for _ in 0..200 {
                     total.late.record(lateness);
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn failures_and_small_numbers_are_told() {
         check(|_, total, _| total.errors = 3, &[MarkId::Errors]);
-        let few = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut Place<'_>| {
+        let few = |_: &mut WorkloadOptions, total: &mut Tally, _: &mut TargetFacts<'_>| {
             total.of_mut(Op::Read).lat = drivelab_core::Histogram::new();
         };
         check(few, &[MarkId::FewRequests]);
@@ -402,9 +402,9 @@ mod tests {
         total.from_drive_cache = total.ios() / 2 + 1;
         let workload = options.check().unwrap();
         let waited = Span::ZERO;
-        let course =
-            Course { workload: &workload, numjobs: 1, total: &total, waited, end: End::Stopped };
-        let ids: Vec<MarkId> = of_simulation(course).iter().map(|mark| mark.id).collect();
+        let facts =
+            RunFacts { workload: &workload, numjobs: 1, total: &total, waited, end: End::Stopped };
+        let ids: Vec<MarkId> = of_simulation(facts).iter().map(|mark| mark.id).collect();
         assert_eq!(ids, [MarkId::Modelled, MarkId::DriveCache, MarkId::Interrupted]);
     }
 }

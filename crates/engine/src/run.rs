@@ -3,24 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use drivelab_core::JOBS_MAX;
 use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::usage::{Census, Counters, Machine};
 use drivelab_core::workload::{Workload, WorkloadError};
-use drivelab_core::{Conduct, IoEngine, Polling};
+use drivelab_core::{IoEngine, JobSchedule, Polling};
 
-use crate::conditions::{self, Counters};
+use crate::conditions;
 use crate::file::Trim;
 use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError, Loaded};
-use crate::marks::{self, Course, Place};
+use crate::marks::{self, RunFacts, TargetFacts};
 use crate::open::{self, Ask, OpenError, Opened, Writers};
+use crate::sys::discard::ring_discards;
+use crate::sys::ring;
 use crate::verify::{State, StateError};
-use crate::{host, uring};
-
-/// More threads than any machine has processors to pin them to.
-const NUMJOBS_MAX: u64 = 1024;
 
 /// Everything a run on this machine needs to know.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub struct RunPlan {
     /// Jobs that run together.
     pub numjobs: u32,
     /// How they begin, share the target, and end.
-    pub conduct: Conduct,
+    pub conduct: JobSchedule,
     /// Seed of everything random.
     pub seed: u64,
     /// How I/O is done; the best there is where absent.
@@ -59,7 +59,7 @@ impl RunPlan {
             path,
             workload,
             numjobs: 1,
-            conduct: Conduct::default(),
+            conduct: JobSchedule::default(),
             seed: 1,
             ioengine: None,
             polling: Polling::default(),
@@ -120,7 +120,7 @@ pub enum RunError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// No thread, or too many.
-    #[error("`numjobs` is {numjobs}, which is not from 1 to {NUMJOBS_MAX}")]
+    #[error("`numjobs` is {numjobs}, which is not from 1 to {JOBS_MAX}")]
     Numjobs {
         /// What was asked for.
         numjobs: u64,
@@ -192,8 +192,12 @@ impl From<JobError> for RunError {
 ///
 /// # Errors
 /// As [`RunError`]. Failed requests are no error: they are counted and marked.
-pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError> {
-    let mut outcomes = run_together(std::slice::from_ref(plan), control)?;
+pub fn run(
+    plan: &RunPlan,
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<RunOutcome, RunError> {
+    let mut outcomes = run_together(std::slice::from_ref(plan), census, control)?;
     Ok(outcomes.pop().expect("one outcome a plan"))
 }
 
@@ -203,26 +207,33 @@ pub fn run(plan: &RunPlan, control: &Control<'_>) -> Result<RunOutcome, RunError
 ///
 /// # Errors
 /// As [`RunError`]; of the first that has one.
-pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunOutcome>, RunError> {
-    fits(plans)?;
+pub fn run_together(
+    plans: &[RunPlan],
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<Vec<RunOutcome>, RunError> {
+    let machine = census.machine();
+    fits(plans, machine.memory)?;
     let mut ready = Vec::new();
     for plan in plans {
-        ready.push(Ready::new(plan, control)?);
+        ready.push(Ready::new(plan, census, control)?);
     }
     let groups: Vec<Jobs<'_>> = ready.iter().map(Ready::jobs).collect();
-    let done = jobs::run(&groups, control)?;
+    let done = jobs::run(&groups, census, control)?;
     let cpu = (plans.len() == 1).then_some((done.cpu, done.waited));
     let moved = |device| -> u64 {
-        let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.device == device);
+        let same = ready.iter().zip(&done.groups).filter(|(it, _)| it.opened.number() == device);
         same.flat_map(|(_, loaded)| loaded).map(|job| job.tally.bytes()).sum()
     };
     let around: Vec<Vec<Mark>> = ready
         .iter()
         .zip(&done.counters)
-        .map(|(ready, counters)| ready.around(*counters, moved(ready.opened.device)))
+        .map(|(ready, counters)| ready.around(*counters, moved(ready.opened.number()), &machine))
         .collect();
     let outcomes = ready.iter().zip(done.groups).zip(around);
-    Ok(outcomes.map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around)).collect())
+    Ok(outcomes
+        .map(|((ready, loaded), around)| ready.outcome(loaded, cpu, around, machine.memory))
+        .collect())
 }
 
 /// Refuses what [`run`] would refuse, one plan after the other: opens each target as the run would,
@@ -230,11 +241,16 @@ pub fn run_together(plans: &[RunPlan], control: &Control<'_>) -> Result<Vec<RunO
 ///
 /// # Errors
 /// As [`RunError`]; of the first that has one.
-pub fn try_out(plans: &[RunPlan], control: &Control<'_>) -> Result<(), RunError> {
+pub fn try_out(
+    plans: &[RunPlan],
+    census: &dyn Census,
+    control: &Control<'_>,
+) -> Result<(), RunError> {
+    let memory = census.machine().memory;
     for plan in plans {
-        fits(std::slice::from_ref(plan))?;
+        fits(std::slice::from_ref(plan), memory)?;
         let plan = RunPlan { verify_state: None, ..plan.clone() };
-        let ready = Ready::new(&plan, control)?;
+        let ready = Ready::new(&plan, census, control)?;
         jobs::requests_fit(&ready.jobs())?;
     }
     Ok(())
@@ -250,10 +266,14 @@ struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    fn new(plan: &'a RunPlan, control: &Control<'_>) -> Result<Self, RunError> {
+    fn new(
+        plan: &'a RunPlan,
+        census: &dyn Census,
+        control: &Control<'_>,
+    ) -> Result<Self, RunError> {
         let RunPlan { workload, seed, .. } = plan;
         let asked = (plan.ioengine, plan.polling);
-        let probe = || uring::probe(plan.polling);
+        let probe = || ring::probe(plan.polling);
         let (ioengine, fallback) = ioengine::choose(asked, workload.pace, probe)?;
         let ask = Ask {
             path: &plan.path,
@@ -266,6 +286,7 @@ impl<'a> Ready<'a> {
             writers: if plan.verify_state.is_some() { Writers::One } else { Writers::Several },
             allow_destructive: &plan.allow_destructive,
             seed: *seed,
+            census,
         };
         let opened = if ioengine == IoEngine::Null {
             let system = |source| RunError::Setup { what: ioengine.to_string(), source };
@@ -281,7 +302,7 @@ impl<'a> Ready<'a> {
         };
         let discards = workload.rw.trims() && opened.trim == Trim::Discard;
         let discards = discards && ioengine == IoEngine::IoUring;
-        let (ioengine, fallback) = if discards && !uring::ring_discards(&opened.file) {
+        let (ioengine, fallback) = if discards && !ring_discards(&opened.file) {
             ioengine::without_discards(plan.ioengine, workload.pace)?
         } else {
             (ioengine, fallback)
@@ -309,10 +330,16 @@ impl<'a> Ready<'a> {
     }
 
     /// What went on around the run, in which the runs on its device moved `ours` bytes.
-    fn around(&self, counters: Option<(Counters, Counters)>, ours: u64) -> Vec<Mark> {
+    fn around(
+        &self,
+        counters: Option<(Counters, Counters)>,
+        ours: u64,
+        machine: &Machine,
+    ) -> Vec<Mark> {
         let ours = Some(ours).filter(|_| self.plan.direct);
         let marks = counters.map(|(begin, end)| conditions::marks(begin, end, ours));
-        marks.into_iter().flatten().chain(conditions::governor()).collect()
+        let governor = machine.cpu_governor.as_deref().and_then(conditions::governed);
+        marks.into_iter().flatten().chain(governor).collect()
     }
 
     fn outcome(
@@ -320,6 +347,7 @@ impl<'a> Ready<'a> {
         loaded: Vec<Loaded>,
         cpu: Option<(Span, Span)>,
         around: Vec<Mark>,
+        memory: Bytes,
     ) -> RunOutcome {
         let RunPlan { workload, numjobs, .. } = self.plan;
         let stopped = loaded.iter().find(|job| job.end == End::Stopped);
@@ -339,19 +367,19 @@ impl<'a> Ready<'a> {
         if let [only] = &mut jobs[..] {
             only.cpu = total.cpu;
         }
-        let course = Course { workload, numjobs: *numjobs, total: &total, waited, end };
+        let facts = RunFacts { workload, numjobs: *numjobs, total: &total, waited, end };
         let opened = &self.opened;
-        let place = Place {
+        let target = TargetFacts {
             direct: self.plan.direct,
             file_system: opened.file_system,
             capacity: opened.capacity,
-            memory: host::memory(),
+            memory,
             holes: opened.holes,
             laid_out: opened.laid_out,
-            write_back: conditions::write_back(opened.device),
+            write_back: opened.disk.as_ref().is_some_and(|disk| disk.write_back),
             stand_in: opened.stand_in.as_deref(),
         };
-        let marks = marks::of_run(course, place).into_iter();
+        let marks = marks::of_run(facts, target).into_iter();
         let marks = marks.chain(self.fallback.clone()).chain(around).collect();
         let (ioengine, capacity) = (self.ioengine, opened.capacity);
         RunOutcome { jobs, total, end, marks, ioengine, capacity }
@@ -360,7 +388,11 @@ impl<'a> Ready<'a> {
 
 /// Refuses more jobs than run together.
 fn count_fits(numjobs: u64) -> Result<(), RunError> {
-    if (1..=NUMJOBS_MAX).contains(&numjobs) { Ok(()) } else { Err(RunError::Numjobs { numjobs }) }
+    if (1..=u64::from(JOBS_MAX)).contains(&numjobs) {
+        Ok(())
+    } else {
+        Err(RunError::Numjobs { numjobs })
+    }
 }
 
 /// Refuses what can be refused before anything is touched: too many jobs, or buffers that do not
@@ -368,7 +400,7 @@ fn count_fits(numjobs: u64) -> Result<(), RunError> {
 ///
 /// # Errors
 /// As [`RunError`].
-pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
+pub fn fits(plans: &[RunPlan], memory: Bytes) -> Result<(), RunError> {
     let numjobs = plans.iter().map(|plan| u64::from(plan.numjobs)).sum();
     let none = plans.iter().any(|plan| plan.numjobs == 0);
     count_fits(if none { 0 } else { numjobs })?;
@@ -376,7 +408,7 @@ pub fn fits(plans: &[RunPlan]) -> Result<(), RunError> {
         return Err(RunError::SteadyTogether { numjobs });
     }
     let needed = plans.iter().map(RunPlan::buffers).fold(0, u64::saturating_add);
-    let (needed, memory) = (Bytes::new(needed), host::memory());
+    let needed = Bytes::new(needed);
     if memory.get() > 0 && needed.get() > memory.get() / 2 {
         return Err(RunError::Memory { needed, memory });
     }

@@ -6,7 +6,7 @@ use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::workload::Workload;
 
 use crate::load::{self, Control, End, Job, LoadError};
-use crate::marks::{self, Course};
+use crate::marks::{self, RunFacts};
 use crate::virtual_target::VirtualTarget;
 
 /// What a run in virtual time left.
@@ -37,7 +37,7 @@ pub fn simulate<D: Device>(
     let job = Job { workload, seed, stamp: Stamp::Io };
     let loaded = load::run(&mut VirtualTarget::new(device), job, &mut watch)?;
     let (tally, end) = (loaded.tally, loaded.end);
-    let marks = marks::of_simulation(Course {
+    let marks = marks::of_simulation(RunFacts {
         workload,
         numjobs: 1,
         total: &tally,

@@ -2,3 +2,8 @@
 //!
 //! Pure, in linear time and bounded memory.
 #![forbid(unsafe_code)]
+
+pub mod bonnie;
+pub mod fio;
+pub mod results;
+pub mod trace;

@@ -10,6 +10,7 @@ use crate::forced::{self, Forced};
 use crate::log::KernelLog;
 use crate::root::{LOG_BYTES_MAX, Node, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
+use crate::usage::cpu_governor;
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "drivelab.inspect/1";
@@ -123,10 +124,9 @@ pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, Ins
 
 fn environment(root: &Root, machine: &Machine) -> Environment {
     let release = root.text("proc/sys/kernel/osrelease", TABLE_BYTES_MAX);
-    let governor = root.node("sys/devices/system/cpu/cpu0/cpufreq");
     Environment {
         kernel: release.map(|text| text.trim().to_owned()),
-        cpu_governor: governor.and_then(|node| node.text("scaling_governor")),
+        cpu_governor: cpu_governor(root),
         block_devices: block_devices(root).is_some(),
         kernel_log: machine.log.present,
         forced: machine.forced.clone(),

@@ -15,6 +15,7 @@ pub mod log;
 pub mod root;
 mod select;
 mod speed;
+mod usage;
 pub mod view;
 pub mod watch;
 
@@ -27,3 +28,4 @@ pub use log::KernelLog;
 pub use root::{Problem, Reader, Root};
 pub use select::{InspectError, Wanted, device_number};
 pub use speed::Speed;
+pub use usage::Linux;

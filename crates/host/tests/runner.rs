@@ -10,3 +10,4 @@ mod pages;
 mod published;
 mod shown;
 mod tree;
+mod used;

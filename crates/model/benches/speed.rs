@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use drivelab_core::{Device, Lba, Op, Request, RequestId, Rng, Sectors, Time};
+use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::Options;
 use drivelab_model::{Drive, build};
 
 /// Requests of one measurement, and measurements of which the best is printed.

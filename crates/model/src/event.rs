@@ -2,7 +2,35 @@
 
 use std::collections::VecDeque;
 
-use drivelab_core::Time;
+use drivelab_core::{IoError, RequestId, ServedBy, Time};
+
+use crate::stack::Tag;
+
+/// What happens inside a drive.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    /// Something may have become ready for an idle medium.
+    Wake,
+    /// The medium has done what it was committed to.
+    MediumFree,
+    /// The host learns that the command with this tag is done.
+    Done {
+        /// The command's tag.
+        tag: Tag,
+        /// What answered it.
+        served_by: ServedBy,
+    },
+    /// A request that never became a command is answered.
+    Answered {
+        /// The request.
+        id: RequestId,
+        /// Its outcome.
+        result: Result<(), IoError>,
+    },
+}
+
+/// What is to happen inside a drive.
+pub type Events = EventQueue<Event>;
 
 /// What is to happen, ordered by (time, sequence): of two events at one time the one that was
 /// scheduled first comes first.
@@ -11,7 +39,7 @@ use drivelab_core::Time;
 /// belongs at the end: a sorted ring that is filled from the back beats a heap here. The sequence
 /// number is the place in the ring.
 #[derive(Debug, Clone)]
-pub(crate) struct EventQueue<E> {
+pub struct EventQueue<E> {
     events: VecDeque<(Time, E)>,
 }
 
@@ -23,7 +51,7 @@ impl<E> EventQueue<E> {
 
     /// Schedules `event` at `time`, after everything already scheduled then.
     #[inline]
-    pub(crate) fn push(&mut self, time: Time, event: E) {
+    pub fn push(&mut self, time: Time, event: E) {
         let mut place = self.events.len();
         while place > 0 && self.events[place - 1].0 > time {
             place -= 1;
@@ -33,6 +61,7 @@ impl<E> EventQueue<E> {
         } else {
             self.events.insert(place, (time, event));
         }
+        debug_assert!(self.events.iter().is_sorted_by_key(|(time, _)| *time), "out of order");
     }
 
     /// When the next event is due.

@@ -130,49 +130,55 @@ impl<D: Device> Replay<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
     use crate::profile::Profile;
-    use crate::spec::Options;
-    use drivelab_core::trace::Parser;
+    use drivelab_core::{Lba, Request, RequestId, Sectors};
 
     /// Latencies in ms of `trace` on a drive that takes 10 ms for each of two requests at a time.
-    fn latencies(how: Loop, trace: &str) -> Vec<u64> {
+    fn latencies(how: Loop, trace: &[Entry]) -> Vec<u64> {
         let text = "[drive]\nkind = \"fixed\"\nmodel = \"two servers\"\ncapacity_bytes = 1M\n\
                     service = \"10ms\"\nservers = 2\n"
             .replace("1M", "1048576");
         let profile = Profile::parse("two.toml", &text, &|_| None).unwrap();
         let drive = crate::build(&profile, &Options::default(), 1).unwrap();
         let mut replay = Replay::new(drive, how);
-        let (mut parser, mut found) = (Parser::new(None), Vec::new());
+        let mut found = Vec::new();
         let mut told = |answer: Answer| {
             assert_eq!(answer.entry.request.id.0, found.len() as u64);
             found.push(answer.latency.ns() / 1_000_000);
         };
-        for line in trace.lines() {
-            for entry in parser.line(line).unwrap() {
-                replay.push(entry, &mut told);
-            }
+        for (id, entry) in (0..).zip(trace) {
+            let request = Request { id: RequestId(id), ..entry.request };
+            replay.push(Entry { request, ..*entry }, &mut told);
         }
         replay.finish(&mut told);
         found
     }
 
+    fn read(lba: u64, at: Option<Time>) -> Entry {
+        let request = Request::read(0, Lba::new(lba), Sectors::new(1));
+        Entry { request, at, think: None, measured: None }
+    }
+
     #[test]
     fn closed_loops_have_one_request_under_way() {
-        let trace = "R Hit 0 8 1 5000\nW Hit 8 8 1 0\nR Hit 16 8 1 0";
+        let after =
+            |lba, think_us| Entry { think: Some(Span::from_us(think_us)), ..read(lba, None) };
+        let trace = &[after(0, 5000), after(8, 0), after(16, 0)];
         assert_eq!(latencies(Loop::Closed, trace), [10, 10, 10]);
     }
 
     #[test]
     fn open_loops_send_when_the_trace_says() {
         // Four at once on two servers; the fifth finds all quiet, the sixth is beyond the end.
-        let trace = "0,0,512,R,0.0\n0,1,512,R,0.0\n0,2,512,R,0.0\n0,3,512,R,0.001\n\
-                     0,4,512,R,0.500\n0,9999,512,R,0.600";
+        let at = |lba, ms: u64| read(lba, Some(Time::from_ns(ms * 1_000_000)));
+        let trace = &[at(0, 0), at(1, 0), at(2, 0), at(3, 1), at(4, 500), at(9999, 600)];
         assert_eq!(latencies(Loop::Open, trace), [10, 10, 20, 19, 10, 0]);
     }
 
     #[test]
     fn without_times_an_open_loop_sends_at_once() {
-        let trace = "fio version 2 iolog\nf read 0 512\nf read 512 512\nf read 1024 512";
+        let trace = &[read(0, None), read(1, None), read(2, None)];
         assert_eq!(latencies(Loop::Open, trace), [10, 10, 20]);
     }
 }

@@ -2,6 +2,8 @@
 
 use drivelab_core::{Lba, Request, Sectors, Time};
 
+use crate::stack::Tag;
+
 /// One step of a drive; steps come in the order in which they happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -10,7 +12,7 @@ pub enum Step {
         /// When.
         at: Time,
         /// The tag that it holds until it is done.
-        tag: u8,
+        tag: Tag,
         /// The request.
         request: Request,
     },
@@ -19,7 +21,7 @@ pub enum Step {
         /// When.
         at: Time,
         /// The write's tag.
-        tag: u8,
+        tag: Tag,
     },
     /// The medium was committed to an access.
     Begun {
@@ -45,7 +47,7 @@ pub enum Step {
         /// When.
         at: Time,
         /// Its tag.
-        tag: u8,
+        tag: Tag,
     },
 }
 
@@ -53,7 +55,7 @@ pub enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// The command that it serves; `None` for data out of the write cache.
-    pub tag: Option<u8>,
+    pub tag: Option<Tag>,
     /// Whether it writes.
     pub write: bool,
     /// Its first sector.

@@ -1,4 +1,4 @@
-//! Results to text, JSON, CSV, Markdown and HTML; foreign formats in.
+//! Results to text, JSON, CSV, Markdown and HTML.
 //!
 //! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
 #![forbid(unsafe_code)]
@@ -6,6 +6,7 @@
 pub mod attachment;
 pub mod cells;
 pub mod comparison;
+pub mod durability;
 pub mod figures;
 pub mod foreign;
 pub mod grid;
@@ -14,7 +15,6 @@ pub mod metric;
 pub mod outcome;
 pub mod page;
 pub mod pairs;
-pub mod parse;
 pub mod replay;
 pub mod run;
 pub mod study;

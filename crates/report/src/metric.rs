@@ -24,6 +24,9 @@ pub fn label(metric: &str) -> String {
         Some(("lat", which)) if is_quantile(which) => {
             format!("{} latency", which.replace('_', "."))
         }
+        Some(("clat", which)) => {
+            format!("{} completion latency", which.replace("p50", "median").replace('_', "."))
+        }
         Some(("lat", which)) => format!("{} latency", which.replace('_', " ")),
         _ => bare.replace('_', " "),
     }
@@ -47,7 +50,9 @@ pub fn show(metric: &str, value: f64) -> String {
 /// The smallest effect worth acting on: the study's, and for tail latencies at least
 /// [`TAIL_MEI`].
 pub fn mei(metric: &str, study: f64) -> f64 {
-    let tail = of_kind(metric).1.strip_prefix("lat_").is_some_and(|rest| {
+    let (_, all) = of_kind(metric);
+    let latency = all.strip_prefix("lat_").or_else(|| all.strip_prefix("clat_"));
+    let tail = latency.is_some_and(|rest| {
         rest.starts_with("max") || (rest.starts_with("p9") && is_quantile(strip_unit(rest)))
     });
     if tail { study.max(TAIL_MEI) } else { study }
@@ -56,11 +61,16 @@ pub fn mei(metric: &str, study: f64) -> f64 {
 /// The kind of request that the metric is of alone, and the metric without it.
 fn of_kind(metric: &str) -> (Option<&'static str>, &str) {
     for (prefix, kind) in [("read_", "reads"), ("write_", "writes"), ("flush_", "flushes")] {
-        if let Some(rest) = metric.strip_prefix(prefix).filter(|rest| rest.starts_with("lat_")) {
+        if let Some(rest) = metric.strip_prefix(prefix).filter(|rest| is_latency(rest)) {
             return (Some(kind), rest);
         }
     }
     (None, metric)
+}
+
+/// Latency as users wait, or fio's from submission on.
+fn is_latency(metric: &str) -> bool {
+    metric.starts_with("lat_") || metric.starts_with("clat_")
 }
 
 fn strip_unit(metric: &str) -> &str {
@@ -89,6 +99,8 @@ mod tests {
         check("read_lat_p99_ns", "p99 latency of reads");
         check("flush_lat_p50_ns", "median latency of flushes");
         check("read_ahead", "read ahead");
+        check("clat_p50_ns", "median completion latency");
+        check("read_clat_p99_9_ns", "p99.9 completion latency of reads");
     }
 
     #[test]
@@ -102,6 +114,7 @@ mod tests {
         check("lat_p99_ns", 0.03, 0.10);
         check("lat_p99_9_ns", 0.03, 0.10);
         check("lat_max_ns", 0.03, 0.10);
+        check("read_clat_p99_ns", 0.03, 0.10);
         check("lat_p99_ns", 0.20, 0.20);
         check("lat_p9x_ns", 0.03, 0.03);
         check("write_lat_p99_ns", 0.03, 0.10);

@@ -2,8 +2,8 @@
 
 use drivelab_stats::Better;
 
-use crate::parse::{Line, ParseError, fields, lines, quote};
 use crate::suggest;
+use drivelab_core::csv::{Line, ParseError, fields, lines, quote};
 
 /// The metric of rows that name none.
 pub const METRIC_DEFAULT: &str = "value";

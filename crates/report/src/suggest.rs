@@ -1,13 +1,10 @@
 //! What the user probably meant.
 
+use drivelab_core::config::nearest;
+
 /// A hint for a name that is none of `known`: the nearest, or all.
 pub(crate) fn among(given: &str, known: &[&str]) -> String {
-    let distance = |name: &&&str| strsim::damerau_levenshtein(given, name);
-    let near = known
-        .iter()
-        .min_by_key(distance)
-        .filter(|name| distance(name) <= 1 + given.chars().count() / 3);
-    match near {
+    match nearest(given, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if known.is_empty() => "there is none to choose from".to_owned(),
         None => {

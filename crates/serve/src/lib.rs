@@ -17,6 +17,5 @@ pub mod nbd;
 mod queue;
 pub mod server;
 pub mod store;
-mod table;
 #[cfg(feature = "ublk")]
 pub mod ublk;

@@ -137,7 +137,7 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
 mod tests {
     use drivelab_core::plan::{Design, Plan};
     use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
-    use drivelab_core::{Conduct, Refusal};
+    use drivelab_core::{JobSchedule, Refusal};
 
     use super::*;
     use crate::file::Choices;
@@ -204,7 +204,7 @@ mod tests {
                     polling: Vec::new(),
                     direct: true,
                     numjobs: 1,
-                    conduct: Conduct::default(),
+                    conduct: JobSchedule::default(),
                     seed,
                     workload: self.study.workloads[place].workload.clone(),
                 },

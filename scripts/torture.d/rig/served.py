@@ -63,6 +63,8 @@ class Served:
         head = (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text)}\r\n"
                 "Connection: close\r\n\r\n").encode()
         answer = say(self.control_path, head + text, seconds)
+        if not answer:
+            raise ConnectionResetError("the server ended and gave no answer")
         status = int(answer.split(b" ", 2)[1])
         content = answer.partition(b"\r\n\r\n")[2]
         return status, json.loads(content) if content.strip() else None

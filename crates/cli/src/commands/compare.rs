@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::csv::ParseError;
+use drivelab_core::foreign::Imported;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
+use drivelab_formats::{fio, results};
 use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input, InputError};
-use drivelab_report::foreign::{self, Imported};
 use drivelab_report::pairs;
-use drivelab_report::parse::ParseError;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
 use crate::failure::{Exit, Failure, Outcome};
@@ -18,16 +19,17 @@ use crate::ui::Ui;
 /// Say what may be concluded from results that exist already.
 ///
 /// Each FILE is an arm: stored runs (`drivelab run ... --json`, several one after another count as
-/// several runs), or bonnie++ CSV (versions 1.03, 1.96, 1.97 and 1.98). The first is the baseline.
-/// Runs are compared in order: the n-th of one arm with the n-th of the other. With --pairs the
-/// arms and blocks are named in the file; A B pick arms from it, the baseline first and the one
-/// that decides last.
+/// several runs), JSON of fio 3 (`--output-format=json`, several documents likewise), or bonnie++
+/// CSV (versions 1.03, 1.96, 1.97 and 1.98). The first is the baseline. Runs are compared in order:
+/// the n-th of one arm with the n-th of the other. With --pairs the arms and blocks are named in
+/// the file; A B pick arms from it, the baseline first and the one that decides last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab compare before.json after.json
   drivelab compare ide.json ahci.json --factor controller
   drivelab compare ide.csv ahci.csv                  two bonnie++ results
+  drivelab compare fio-ide.json fio-ahci.json        two results of fio
   drivelab compare --pairs results.csv --baseline old
   drivelab compare --pairs results.csv old new --better less
   drivelab compare monday.json tuesday.json --aa     how much do equal runs differ on this host?")]
@@ -35,7 +37,7 @@ pub(crate) struct CompareArgs {
     /// Results, one file an arm; with --pairs the names of arms.
     #[arg(value_name = "A B")]
     arms: Vec<PathBuf>,
-    /// The metric that decides; `iops` of runs and `seeks` of bonnie++ where absent.
+    /// The metric that decides; `iops` of runs and of fio, `seeks` of bonnie++ where absent.
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
     /// Smallest effect worth acting on.
@@ -146,11 +148,11 @@ fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
 
 fn content(path: &Path) -> Result<Content, Failure> {
     let text = read(path)?;
-    if text.trim_start().starts_with(['{', '[']) {
+    if text.trim_start().starts_with(['{', '[']) && !fio::results::is_fio(&text) {
         let runs = drivelab_report::run::parse(&text).map_err(|error| wrong(path, &error))?;
         return Ok(Content::Runs(runs));
     }
-    foreign::parse(&text).map(Content::Foreign).map_err(|error| wrong(path, &error))
+    results::parse(&text).map(Content::Foreign).map_err(|error| wrong(path, &error))
 }
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
+use drivelab_study::keep;
 
 use crate::arguments::Arguments;
 use crate::failure::{AtPath as _, Exit, Outcome};
@@ -39,7 +40,7 @@ pub(crate) fn man(arguments: &ManArgs, ui: Ui) -> Outcome {
         clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
         return ui.result(&String::from_utf8_lossy(&page));
     };
-    std::fs::create_dir_all(folder).at_path("create", folder)?;
+    keep::make_folder(folder)?;
     clap_mangen::generate_to(Arguments::command(), folder).at_path("write man pages to", folder)?;
     Ok(Exit::Done)
 }

@@ -8,12 +8,13 @@ use clap::{Args, ValueEnum};
 use drivelab_core::Histogram;
 use drivelab_core::Op;
 use drivelab_core::record::Latency;
-use drivelab_core::trace::{Entries, Entry, Format, Parser};
+use drivelab_core::trace::Entry;
+use drivelab_formats::trace::{Entries, Format, Parser};
 use drivelab_model::replay::{Answer, Loop, Replay};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
-use crate::input::Lines;
+use crate::input::{self, Lines};
 use crate::interrupt;
 use crate::output;
 use crate::target;
@@ -117,9 +118,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     };
     let mut trace = Trace::open(&arguments.trace)?;
     let mut parser = Parser::new(arguments.format);
-    let first = trace.next(&mut parser)?.ok_or_else(|| {
-        Failure::bad_words(format!("`{}` holds no request", arguments.trace.display()))
-    })?;
+    let first = trace.next(&mut parser)?.ok_or_else(|| no_request(&arguments.trace))?;
     let how = match arguments.how {
         Some(How::Closed) => Loop::Closed,
         None if first.think.is_some() => Loop::Closed,
@@ -146,6 +145,15 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let elapsed_ns = replay.now().ns();
     let result = result(arguments, &spec.to_string(), (how, format, elapsed_ns), &sink)?;
     show(arguments, &result, &sink, ui)
+}
+
+/// Why there is nothing to replay.
+fn no_request(trace: &Path) -> Failure {
+    if interrupt::requested() {
+        return input::interrupted(trace);
+    }
+    Failure::bad_words(format!("`{}` holds no request", trace.display()))
+        .hint("is it the file that was meant? `drivelab replay --help` names the formats")
 }
 
 fn result(

@@ -11,8 +11,8 @@ use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::{Control, Threads, simulate_threads};
+use drivelab_model::options::{Options, Switch};
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::{Options, Switch};
 use drivelab_report::grid::Row;
 
 use super::GridFile;

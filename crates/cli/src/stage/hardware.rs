@@ -6,17 +6,17 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Conduct;
-use drivelab_core::record::{RunRecord, Stamp};
+use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_engine::RunPlan;
 use drivelab_report::attachment;
 use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task, risk};
 
 use super::shell::{self, Patience};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
-use crate::measure::{self, Measurement};
+use crate::measure;
 use crate::output;
 use crate::ui::Ui;
 
@@ -270,20 +270,14 @@ impl Stage for Hardware {
         // Links and mounts lead where this arm has them lead; the record names the file itself.
         let path = &self.paths[place];
         let path = path.canonicalize().at_path("find", path)?;
+        let workload = Workload { size: workload.size.or(self.size), ..workload.clone() };
         measure::file(
-            &Measurement {
-                path,
-                workload: Workload { size: workload.size.or(self.size), ..workload.clone() },
-                numjobs: 1,
-                conduct: Conduct::default(),
+            &RunPlan {
                 seed,
                 ioengine: arm.ioengine,
-                polling: drivelab_core::Polling::default(),
-                stamp: Stamp::Io,
                 direct: arm.direct.unwrap_or(true),
-                overwrite: self.overwrite,
-                allow_destructive: Vec::new(),
-                verify_state: None,
+                allow_overwrite: self.overwrite,
+                ..RunPlan::new(path, workload)
             },
             &|_| (),
         )

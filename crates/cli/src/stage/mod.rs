@@ -9,7 +9,7 @@ pub(crate) use simulate::Simulator;
 
 use std::path::PathBuf;
 
-use drivelab_model::spec::Options;
+use drivelab_model::options::Options;
 use drivelab_study::file::Settings;
 use drivelab_study::{Asked, Stage, StageName, StudyFile, Vocabulary};
 

@@ -49,12 +49,11 @@ impl Ui {
     /// Prints a result.
     pub(crate) fn result(self, text: &str) -> Outcome {
         let _whole = interrupt::shield();
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        if !text.ends_with('\n') {
-            out.write_all(b"\n")?;
-        }
-        out.flush()?;
+        print(text).map_err(|error| {
+            let error = anyhow::Error::new(error).context("cannot write to standard output");
+            Failure::cannot_here(error)
+                .hint("make room where it goes, or send it elsewhere: `>FILE`")
+        })?;
         Ok(Exit::Done)
     }
 
@@ -79,6 +78,15 @@ impl Ui {
         std::io::stdin().read_line(&mut answer).ok()?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
+}
+
+fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
 }
 
 /// Shows an error and its hints.

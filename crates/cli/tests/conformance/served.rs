@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use drivelab_core::record::Tally;
 use drivelab_core::workload::Workload;
-use drivelab_core::{Bytes, Span};
+use drivelab_core::{Bytes, Disk as _, Span};
 use drivelab_engine::{Control, RunPlan};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{Endpoint, Server, Settings, Spin, Summary};
@@ -140,8 +140,10 @@ impl Arm for Mounted {
     fn load(&mut self, workload: &Workload, seed: u64) -> Tally {
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, progress: &|_| () };
+        let linux = drivelab_host::Linux::below("/");
         let plan = RunPlan { seed, ..RunPlan::new(self.path.clone(), workload.clone()) };
-        let outcome = drivelab_engine::run(&plan, &control).expect("the file can be measured");
+        let outcome =
+            drivelab_engine::run(&plan, &linux, &control).expect("the file can be measured");
         assert!(outcome.capacity > Bytes::ZERO);
         outcome.total
     }

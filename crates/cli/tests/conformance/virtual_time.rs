@@ -1,14 +1,14 @@
 //! A served drive, its data included, in virtual time.
 
+use drivelab_core::disk::{Answer, Command, Data};
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::workload::Workload;
 use drivelab_core::{
-    Bytes, Completion, Device, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy, Target,
-    TargetError, Time,
+    Bytes, Completion, Device, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy,
+    Target, TargetError, Time,
 };
 use drivelab_engine::load::{self, Job};
-use drivelab_serve::drive::{Command, Done, ServedDrive};
-use drivelab_serve::store::Data;
+use drivelab_serve::drive::ServedDrive;
 
 use super::Arm;
 
@@ -16,7 +16,7 @@ use super::Arm;
 pub(crate) struct VirtualTime {
     drive: ServedDrive<Box<dyn Device>>,
     now: Time,
-    done: Vec<Done>,
+    done: Vec<Answer>,
 }
 
 impl VirtualTime {
@@ -74,7 +74,7 @@ impl Target for VirtualTime {
         completed.extend(self.done.drain(..).map(|done| Completion {
             id: RequestId(done.token),
             at: done.due,
-            result: done.result,
+            result: done.result.map_err(|error| error.kind),
             served_by: ServedBy::Unknown,
         }));
         Ok(())

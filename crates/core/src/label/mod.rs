@@ -71,6 +71,14 @@ pub fn put(sector: &mut [u8], label: Label) {
     sector[32..40].copy_from_slice(&sum.to_le_bytes());
 }
 
+/// Labels the sectors of a block, which begins at sector `first`, as write `generation` of `run`.
+#[inline]
+pub fn put_all(block: &mut [u8], run: u64, first: u64, generation: u64) {
+    for (place, sector) in (first..).zip(block.chunks_exact_mut(SECTOR)) {
+        put(sector, Label { place, generation, run });
+    }
+}
+
 /// Signs a sector whose content nobody checks later.
 #[inline]
 pub fn sign(sector: &mut [u8]) {

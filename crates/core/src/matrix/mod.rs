@@ -13,8 +13,8 @@ pub use result::{CellFigures, CellResult};
 
 use serde::{Deserialize, Serialize};
 
+use crate::JOBS_MAX;
 use crate::config::{ConfigError, Section, Value as _};
-use crate::jobfile::JOBS_MAX;
 use crate::rng::Rng;
 use crate::units::{Bytes, Span};
 use crate::workload::{BlockSizes, WorkloadError};

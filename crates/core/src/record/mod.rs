@@ -23,7 +23,7 @@ pub use verification::{Fault, FaultExample, Verification};
 
 use serde::{Deserialize, Serialize};
 
-use crate::conduct::Conduct;
+use crate::JobSchedule;
 use crate::workload::Workload;
 
 /// The schema that this version writes.
@@ -74,13 +74,13 @@ pub struct RunConfig {
     pub numjobs: u32,
     /// How they began, shared the target and ended, where that was asked for.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub conduct: Conduct,
+    pub conduct: JobSchedule,
     /// Seed of everything random.
     pub seed: u64,
     /// What each job did.
     pub workload: Workload,
 }
 
-fn is_usual(conduct: &Conduct) -> bool {
-    *conduct == Conduct::default()
+fn is_usual(conduct: &JobSchedule) -> bool {
+    *conduct == JobSchedule::default()
 }

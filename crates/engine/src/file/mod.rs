@@ -19,7 +19,7 @@ use drivelab_core::request::IoError;
 use drivelab_core::units::{Bytes, Lba};
 use drivelab_core::{Polling, Request};
 
-use crate::verify::Books;
+use crate::verify::JobAccount;
 
 /// What a target for one job on an open file is made from.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub struct FileJob {
     /// Seed of what it writes.
     pub seed: u64,
     /// The account of a verified run.
-    pub books: Option<Books>,
+    pub books: Option<JobAccount>,
 }
 
 /// What becomes of blocks that are trimmed.

@@ -11,7 +11,7 @@ use rustix::io::ReadWriteFlags;
 use super::buffers::Buffers;
 use super::contents::Contents;
 use super::{FileJob, Trim, check_moved, check_range, to_move};
-use crate::uring;
+use crate::sys::discard::discard;
 
 /// A file that is read and written with one system call a request.
 ///
@@ -79,9 +79,7 @@ impl Psync {
             }
             Op::Flush if self.job.flush_data_only => file.sync_data().map(|()| 0),
             Op::Flush => file.sync_all().map(|()| 0),
-            Op::Trim if self.job.trim == Trim::Discard => {
-                uring::discard(file, offset, bytes).map(|()| 0)
-            }
+            Op::Trim if self.job.trim == Trim::Discard => discard(file, offset, bytes).map(|()| 0),
             Op::Trim => {
                 let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                 rustix::fs::fallocate(file, punch, offset, bytes)?;

@@ -1,15 +1,19 @@
 //! A block device is written only past every check here.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drivelab_core::units::Bytes;
+use drivelab_core::usage::{BlockDevice, Census, DeviceNumber, Extent, Identity, Opener, Usage};
+
 use super::error::{GuardError, Use};
-use super::signature::{self, Extent, Membership};
-use super::tree::{self, Device, Number};
-use super::users;
+use super::judge::{self, Wish};
+use super::signature::{self, Membership};
+use super::tree::{self, Disk};
+use crate::sys::loop_device;
 
 /// How often one who has a device open is looked for again before it counts: udev reads a device
 /// for some milliseconds whenever somebody who wrote it closes it, as the run before ours did.
@@ -21,138 +25,143 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// Its name is not among `allowed`, somebody uses it, or that cannot be found out.
-pub(crate) fn claim(path: &Path, file: &File, allowed: &[PathBuf]) -> Result<File, GuardError> {
+pub(crate) fn claim(
+    path: &Path,
+    file: &File,
+    allowed: &[PathBuf],
+    census: &dyn Census,
+) -> Result<File, GuardError> {
     let unknown = |source| GuardError::Unknown { path: path.into(), source };
-    if !allowed.iter().any(|name| name == path) {
-        let device = numbered(file).and_then(Device::numbered).ok();
-        let what = device.and_then(|device| described(path, &device));
-        let named = allowed.to_vec();
-        return Err(GuardError::BlockDevice { path: path.into(), what, named });
-    }
-    let device = numbered(file).and_then(Device::numbered).map_err(unknown)?;
-    let refuse = |device: &Device, by: Use| GuardError::InUse {
-        path: path.into(),
-        device: device.node(),
-        by,
+    let wish = Wish { path, device: numbered(file).map_err(unknown)?, allowed };
+    let mut usage = match census.usage() {
+        Err(error) if allowed.iter().any(|name| name == path) => return Err(wish.unknown(error)),
+        usage => usage.unwrap_or_default(),
     };
-    let touched = tree::touched(&device);
-    if let Some((used, by)) = user(&device, &touched).map_err(unknown)? {
-        return Err(refuse(&used, by));
+    ask_drivers(&mut usage, |_| true);
+    let touched = judge::judge(&usage, wish)?;
+    if let Some((member, kind)) = membership(&usage, wish, &touched, file).map_err(unknown)? {
+        return Err(wish.in_use(member, Use::Member { kind }));
     }
-    if let Some((member, kind)) = membership(&device, &touched, file).map_err(unknown)? {
-        return Err(refuse(&member, Use::Member { kind }));
-    }
-    if let Some(device) = touched.iter().find(|device| device.read_only()) {
-        return Err(GuardError::ReadOnly { path: path.into(), device: device.node() });
-    }
+    let numbers: Vec<DeviceNumber> = touched.iter().map(|device| device.number).collect();
+    let refuse = |opener: Option<&Opener>, by: Use| {
+        let number = opener.map_or(wish.device, |opener| opener.device);
+        wish.in_use(usage.device(number).expect("only listed devices were asked for"), by)
+    };
     let open = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
     let claimed = open.map_err(|source| match source.raw_os_error() {
         Some(libc::EBUSY) => {
-            let numbers: Vec<Number> = touched.iter().map(|device| device.number).collect();
             // We have it open ourselves, once, to look at it.
-            let (held, by) = users::opener(&numbers, 1).unzip();
-            let held = touched.iter().find(|device| Some(device.number) == held);
-            refuse(held.unwrap_or(&device), Use::Exclusive { by })
+            let openers = census.openers(&numbers).unwrap_or_default();
+            let opener = judge::other_opener(openers, 1);
+            let by = opener.as_ref().map(|opener| opener.process.clone());
+            refuse(opener.as_ref(), Use::Exclusive { by })
         }
         _ => unknown(source),
     })?;
     // What was claimed decides, not what lay under the name while we looked.
-    if numbered(&claimed).map_err(unknown)? != device.number {
+    if numbered(&claimed).map_err(unknown)? != wish.device {
         return Err(unknown(io::Error::other("another device took its place meanwhile")));
     }
     // A virtual machine on a raw disk or a database on a raw device does not claim it.
-    if let Some((number, by)) = lasting_opener(&touched) {
-        let held = touched.iter().find(|device| device.number == number);
-        return Err(refuse(held.unwrap_or(&device), Use::Open { by }));
+    if let Some(opener) = lasting_opener(census, &numbers).map_err(unknown)? {
+        return Err(refuse(Some(&opener), Use::Open { by: opener.process.clone() }));
     }
     Ok(claimed)
 }
 
 /// A process other than ours that has one of `devices` open and does not soon close it.
-fn lasting_opener(devices: &[Device]) -> Option<(Number, String)> {
-    let numbers: Vec<Number> = devices.iter().map(|device| device.number).collect();
+fn lasting_opener(census: &dyn Census, devices: &[DeviceNumber]) -> io::Result<Option<Opener>> {
+    let look = || Ok(judge::other_opener(census.openers(devices)?, usize::MAX));
     for _ in 0..LOOKS {
-        users::opener(&numbers, usize::MAX)?;
+        if look()?.is_none() {
+            return Ok(None);
+        }
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    users::opener(&numbers, usize::MAX)
+    look()
 }
 
-/// What the device called `path` is, where the name does not tell.
-fn described(path: &Path, device: &Device) -> Option<String> {
-    let named = (path != Path::new(&device.node())).then(|| device.node());
-    let parts: Vec<String> = named.into_iter().chain(device.stands_for()).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// The disk that the open `file` is or lies on, and what it really is where it is none.
-pub(crate) fn disk_under(path: &Path, file: &File) -> Option<(Number, Option<String>)> {
-    let meta = file.metadata().ok()?;
-    let is_device = meta.file_type().is_block_device();
-    let number = if is_device { meta.rdev() } else { meta.dev() };
-    let number = (rustix::fs::major(number), rustix::fs::minor(number));
-    let by_name = || Device::numbered(users::device_under(path)?).ok();
-    let device = Device::numbered(number).ok().or_else(by_name)?;
-    let stand_in = device.stand_in();
-    let stand_in = stand_in.map(|what| if is_device { what } else { format!("a file on {what}") });
-    Some((device.whole().unwrap_or(device).number, stand_in))
-}
-
-fn numbered(file: &File) -> io::Result<Number> {
-    let number = file.metadata()?.rdev();
-    Ok((rustix::fs::major(number), rustix::fs::minor(number)))
-}
-
-/// Who uses one of the devices that writing `target` would change.
-fn user(target: &Device, touched: &[Device]) -> io::Result<Option<(Device, Use)>> {
-    let numbers: Vec<Number> = touched.iter().map(|device| device.number).collect();
-    let used = match users::mounted(&numbers)? {
-        None => users::swapped(&numbers)?,
-        mounted => mounted,
-    };
-    if let Some((number, by)) = used {
-        let device = touched.iter().find(|device| device.number == number);
-        return Ok(Some((device.unwrap_or(target).clone(), by)));
+/// Who uses the regular file that `meta` is about.
+///
+/// # Errors
+/// It cannot be found out.
+pub(crate) fn of_file(meta: &Metadata, census: &dyn Census) -> io::Result<Option<Use>> {
+    let file = identity(meta);
+    let mut usage = census.usage()?;
+    // By path alone first: to ask a driver is to open its device.
+    if let Some(by) = judge::judge_file(&usage, file) {
+        return Ok(Some(by));
     }
-    for device in touched {
-        if let Some(by) = users::mounted_as_part(device.number)? {
-            return Ok(Some((device.clone(), by)));
+    ask_drivers(&mut usage, |device| judge::must_ask(device, file, Bytes::new(meta.len())));
+    Ok(judge::judge_file(&usage, file))
+}
+
+/// Asks the drivers of the `wanted` loop devices what is behind them: the path that sysfs tells may
+/// lead to another file by now, or to none.
+fn ask_drivers(usage: &mut Usage, wanted: impl Fn(&BlockDevice) -> bool) {
+    for device in usage.devices.iter_mut().filter(|device| wanted(device)) {
+        let node = device.node();
+        let Some(backing) = &mut device.backing else { continue };
+        if let Ok([file_system, inode, stands_for]) =
+            File::open(node).and_then(|device| loop_device::behind(&device))
+        {
+            backing.identity = Some(match stands_for {
+                0 => Identity::File { device: split(file_system), inode },
+                number => Identity::Device(split(number)),
+            });
         }
     }
-    let held = touched.iter().find_map(|device| Some((device, device.holders().pop()?)));
-    if let Some((device, holder)) = held {
-        return Ok(Some((device.clone(), Use::Holder { name: holder.described() })));
-    }
-    let looped = touched.iter().find_map(|device| {
-        Some((device.clone(), Use::Loop { name: tree::loop_on_device(device, touched)?.name }))
-    });
-    Ok(looped)
+}
+
+/// The disk that the open `file` at `path` is or lies on.
+pub(crate) fn disk_under(path: &Path, file: &File, census: &dyn Census) -> Option<Disk> {
+    let meta = file.metadata().ok()?;
+    let is_device = meta.file_type().is_block_device();
+    let number = split(if is_device { meta.rdev() } else { meta.dev() });
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    tree::disk_under(&census.usage().ok()?, number, &path, is_device)
+}
+
+/// What tells the regular file that `meta` is about from every other.
+pub(super) fn identity(meta: &Metadata) -> Identity {
+    Identity::File { device: split(meta.dev()), inode: meta.ino() }
+}
+
+fn numbered(file: &File) -> io::Result<DeviceNumber> {
+    Ok(split(file.metadata()?.rdev()))
+}
+
+fn split(number: u64) -> DeviceNumber {
+    DeviceNumber { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
 }
 
 /// What the device, one of its partitions, or the disk under it is a member of: an array over whole
 /// disks has its superblock outside of their partitions.
-fn membership(
-    device: &Device,
-    touched: &[Device],
+fn membership<'u>(
+    usage: &Usage,
+    wish: Wish<'_>,
+    touched: &[&'u BlockDevice],
     file: &File,
-) -> io::Result<Option<(Device, Membership)>> {
-    let parts = device.partitions();
-    for it in touched {
+) -> io::Result<Option<(&'u BlockDevice, Membership)>> {
+    for device in touched {
+        let part = device.part.filter(|part| part.disk == wish.device);
         // A partition is read through its disk, which is open already.
-        let part = parts.contains(it).then(|| it.extent()).flatten();
-        let found = match part {
-            Some((start, length)) => signature::member(file, Extent { start, length })?,
-            None if it == device => signature::member(file, whole(file)?)?,
+        let found = match part.and_then(|part| part.extent) {
+            Some(extent) => signature::member(file, extent)?,
+            None if device.number == wish.device => signature::member(file, whole(file)?)?,
             None => {
-                let disk = File::open(it.node())?;
+                let disk = File::open(device.node())?;
                 signature::member(&disk, whole(&disk)?)?
             }
         };
         // What lies within a partition is that partition's, and was looked at there or is no
         // concern of ours.
-        let within = |at: u64| it != device && it.partitions().iter().any(|part| part.holds(at));
+        let within = |at: u64| {
+            let extents = usage.partitions(device.number).filter_map(|part| part.part?.extent);
+            device.number != wish.device && { extents }.any(|extent| extent.contains(at))
+        };
         if let Some(found) = found.filter(|found| !within(found.at)) {
-            return Ok(Some((it.clone(), found)));
+            return Ok(Some((device, found)));
         }
     }
     Ok(None)

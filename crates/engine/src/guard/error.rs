@@ -3,8 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::usage::Process;
+
 use super::signature::Membership;
-use super::users;
 
 /// Why a target is not written. It was not opened for writing.
 #[derive(Debug, thiserror::Error)]
@@ -49,12 +50,12 @@ pub enum GuardError {
     },
     /// Another process keeps account of what is written to it, or we would and another writes it.
     #[error("{} is not written: {} has it locked", .path.display(),
-        .by.as_deref().unwrap_or("another process"))]
+        .by.as_ref().map_or_else(|| "another process".into(), ToString::to_string))]
     Locked {
         /// The file.
         path: PathBuf,
         /// Which process, where that can be seen.
-        by: Option<String>,
+        by: Option<Process>,
     },
     /// A file with data that drivelab did not put there.
     #[error("{} holds data that drivelab did not write, and this workload would destroy it",
@@ -73,7 +74,7 @@ pub enum Use {
         /// Where.
         at: String,
         /// A process in whose mount namespace it is, where that is not ours.
-        seen_by: Option<String>,
+        seen_by: Option<Process>,
     },
     /// Memory is swapped to it.
     Swap,
@@ -95,12 +96,12 @@ pub enum Use {
     /// A process has it open, though not to itself.
     Open {
         /// Which one.
-        by: String,
+        by: Process,
     },
     /// A process or the kernel has it to itself.
     Exclusive {
         /// A process that has it open, where that can be seen.
-        by: Option<String>,
+        by: Option<Process>,
     },
 }
 
@@ -181,7 +182,7 @@ fn remedy(device: &str, by: &Use) -> String {
             format!(
                 "`lsblk {device}` shows what is built on it; it may serve a file system that \
                      is mounted out of sight, or hold another's journal{}",
-                if users::sees_all_processes() {
+                if super::sees_all_processes() {
                     ""
                 } else {
                     "; processes of other users are seen only as root"

@@ -5,16 +5,11 @@ use std::fmt;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use drivelab_core::usage::Extent;
+
 use super::volume;
 
 const KIB: u64 = 1024;
-
-/// The four numbers of a place on a device are easily confused: bytes `start..start + length`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    pub(super) start: u64,
-    pub(super) length: u64,
-}
 
 /// What a device is a member of.
 #[derive(Debug, Clone, PartialEq, Eq)]

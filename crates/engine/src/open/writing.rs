@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use drivelab_core::units::Bytes;
+use drivelab_core::usage::Census;
 
 use super::{OpenError, has_blocks, layout, length};
 use crate::guard::{self, GuardError, Held};
@@ -18,11 +19,15 @@ use crate::load::Control;
 ///
 /// # Errors
 /// It cannot be opened, somebody uses it, or its name was not repeated.
-pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, OpenError> {
-    let file = open_guarded(path, allow_destructive)?;
+pub fn open_for_writing(
+    path: &Path,
+    allow_destructive: &[PathBuf],
+    census: &dyn Census,
+) -> Result<File, OpenError> {
+    let file = open_guarded(path, allow_destructive, census)?;
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
     // A device was claimed when it was opened.
-    let lock = if regular { guard::share(&file) } else { Ok(()) };
+    let lock = if regular { guard::share(&file, census) } else { Ok(()) };
     lock.map_err(|held| locked(path, held))?;
     Ok(file)
 }
@@ -32,11 +37,15 @@ pub fn open_for_writing(path: &Path, allow_destructive: &[PathBuf]) -> Result<Fi
 ///
 /// # Errors
 /// As there.
-pub fn may_be_opened_for_writing(path: &Path) -> Result<(), OpenError> {
-    open_guarded(path, &[]).map(drop)
+pub fn may_be_opened_for_writing(path: &Path, census: &dyn Census) -> Result<(), OpenError> {
+    open_guarded(path, &[], census).map(drop)
 }
 
-fn open_guarded(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, OpenError> {
+fn open_guarded(
+    path: &Path,
+    allow_destructive: &[PathBuf],
+    census: &dyn Census,
+) -> Result<File, OpenError> {
     let system =
         |operation| move |source| OpenError::System { operation, path: path.into(), source };
     // Before it is opened: to open a pipe is to wait for its other end.
@@ -46,9 +55,9 @@ fn open_guarded(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, Open
     // not be written is not even opened for writing.
     let meta = file.metadata().map_err(system("stat"))?;
     if meta.file_type().is_block_device() {
-        return Ok(guard::claim(path, &file, allow_destructive)?);
+        return Ok(guard::claim(path, &file, allow_destructive, census)?);
     }
-    match guard::of_file(&meta) {
+    match guard::of_file(&meta, census) {
         Ok(None) => {}
         Ok(Some(by)) => {
             let device = path.display().to_string();
@@ -69,10 +78,10 @@ fn open_guarded(path: &Path, allow_destructive: &[PathBuf]) -> Result<File, Open
 ///
 /// # Errors
 /// Another writes it.
-pub(super) fn alone(path: &Path, file: &File) -> Result<(), OpenError> {
+pub(super) fn alone(path: &Path, file: &File, census: &dyn Census) -> Result<(), OpenError> {
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
     // A device was claimed when it was opened.
-    let lock = if regular { guard::alone(file) } else { Ok(()) };
+    let lock = if regular { guard::alone(file, census) } else { Ok(()) };
     lock.map_err(|held| locked(path, held))
 }
 
@@ -95,6 +104,8 @@ pub struct Room<'a> {
     pub allow_destructive: &'a [PathBuf],
     /// Seed of what a file is filled with.
     pub seed: u64,
+    /// Who uses it.
+    pub census: &'a dyn Census,
 }
 
 /// Opens the target for one writer alone, with every block of it written; gives how many bytes may
@@ -109,8 +120,8 @@ pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes),
     if missing {
         layout::lay_out(path, size, seed, control)?;
     }
-    let file = open_for_writing(path, room.allow_destructive)?;
-    alone(path, &file)?;
+    let file = open_for_writing(path, room.allow_destructive, room.census)?;
+    alone(path, &file, room.census)?;
     let system =
         |operation| move |source| OpenError::System { operation, path: path.into(), source };
     let held = length(&file).map_err(system("find the size of"))?;

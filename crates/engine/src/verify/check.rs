@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use drivelab_core::label::{self, SECTOR, Sector};
+use drivelab_core::label::SECTOR;
 use drivelab_core::record::{Fault, FaultExample, Verification};
+use drivelab_core::verification::Census;
 use rustix::fs::Advice;
 
 use super::state::{Entry, State};
@@ -106,69 +107,23 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// What the sectors of one block turned out to be.
-#[derive(Debug, Default)]
-struct Census {
-    good: usize,
-    lost: usize,
-    stale: usize,
-    damaged: usize,
-    /// Where the first sector belongs that was written for another place.
-    elsewhere: Option<u64>,
-    lowest: Option<u64>,
-    highest: Option<u64>,
-}
-
-fn census(run: u64, (place, floor): (u64, u64), bytes: &[u8]) -> Census {
-    let mut census = Census::default();
-    for (own, sector) in (place / SECTOR as u64..).zip(bytes.chunks_exact(SECTOR)) {
-        match label::read(sector) {
-            Sector::Damaged => census.damaged += 1,
-            Sector::Intact(label) if label.run == run && label.place != own => {
-                census.elsewhere.get_or_insert(label.place * SECTOR as u64);
-            }
-            Sector::Intact(label) if label.run == run => {
-                let generation = label.generation;
-                census.lowest = Some(census.lowest.map_or(generation, |it| it.min(generation)));
-                census.highest = census.highest.max(Some(generation));
-                let enough = generation >= floor;
-                census.good += usize::from(enough);
-                census.stale += usize::from(!enough);
-            }
-            Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => {
-                census.lost += 1;
-            }
-        }
-    }
-    census
-}
-
 fn judge(found: &mut Verification, run: u64, (place, floor): (u64, u64), bytes: Option<&[u8]>) {
     found.promised += u64::from(floor > 0);
-    let census = bytes.map(|bytes| census(run, (place, floor), bytes));
+    let census = bytes.map(|bytes| Census::of(bytes, run, place / SECTOR as u64));
     let fault = match &census {
-        None => Some(Fault::Truncated),
-        Some(Census { elsewhere: Some(_), .. }) => Some(Fault::Misdirected),
-        Some(census) if census.damaged > 0 => Some(Fault::Corrupt),
-        Some(census) => match (census.good > 0, census.stale > 0, census.lost > 0) {
-            (_, false, false) => None,
-            (false, true, false) => Some(Fault::Stale),
-            (false, false, true) => Some(Fault::Lost),
-            _ => Some(Fault::Torn),
-        },
+        None => Some(Fault::Truncated).filter(|_| floor > 0),
+        Some(census) => census.fault(floor),
     };
-    // Where nothing was promised only what belongs elsewhere is a fault: it is missing there.
-    let fault = fault.filter(|fault| floor > 0 || *fault == Fault::Misdirected);
     let census = census.unwrap_or_default();
     match fault {
         Some(fault) => found.add(FaultExample {
             fault,
             offset_bytes: place,
             expected_generation: floor,
-            found_generation: census.lowest,
-            belongs_at_bytes: census.elsewhere,
+            found_generation: census.oldest,
+            belongs_at_bytes: census.elsewhere.map(|sector| sector * SECTOR as u64),
         }),
-        None if floor > 0 && census.lowest != census.highest => found.unfinished += 1,
+        None if floor > 0 && census.is_mixed() => found.unfinished += 1,
         None => found.good += u64::from(floor > 0),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use drivelab_core::label::{self, Label, SECTOR};
+use drivelab_core::label::{self, SECTOR};
 use drivelab_core::request::{Op, Request, RequestId};
 
-use super::state::Books;
+use super::state::JobAccount;
 
 /// A write or flush that the target has not answered yet.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ struct Pending {
 /// One job's account: labels what is written, and enters what was acknowledged.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    books: Books,
+    books: JobAccount,
     /// The last write handed over.
     generation: u64,
     /// Every write up to this one was flushed.
@@ -47,7 +47,7 @@ struct Covered {
 
 impl Ledger {
     /// An account for a job with at most `iodepth` requests outstanding.
-    pub(crate) fn new(books: Books, iodepth: u32) -> Self {
+    pub(crate) fn new(books: JobAccount, iodepth: u32) -> Self {
         Self {
             books,
             generation: 0,
@@ -70,9 +70,7 @@ impl Ledger {
         self.generation += 1;
         let generation = self.generation;
         let run = self.books.state.header.run;
-        for (place, sector) in (request.lba.get()..).zip(data.chunks_exact_mut(SECTOR)) {
-            label::put(sector, Label { place, generation, run });
-        }
+        label::put_all(data, run, request.lba.get(), generation);
         let sectors = (request.lba.get(), request.end().get());
         let Request { id, op, fua, .. } = *request;
         self.pending.push(Pending { id, op, fua, sectors, generation });

@@ -15,13 +15,14 @@ mod tests;
 pub use check::Promise;
 use check::check;
 pub(crate) use ledger::Ledger;
-pub use state::{Books, State, StateError, StateHeader};
+pub use state::{JobAccount, State, StateError, StateHeader};
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use drivelab_core::record::Verification;
+use drivelab_core::usage::Census;
 
 use crate::guard::{self, Held};
 
@@ -29,14 +30,22 @@ use crate::guard::{self, Held};
 ///
 /// # Errors
 /// There is no account of this target, or one of the two cannot be read.
-pub fn verify(target: &Path, state: &Path, promise: Promise) -> Result<Verification, StateError> {
+pub fn verify(
+    target: &Path,
+    state: &Path,
+    promise: Promise,
+    census: &dyn Census,
+) -> Result<Verification, StateError> {
     let account = State::open(state)?.about(state, target)?;
     let system =
         |operation| move |source| StateError::Target { operation, path: target.into(), source };
     let file = File::open(target).map_err(system("open"))?;
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    if let Err(Held { by }) = if regular { guard::share(&file) } else { Ok(()) } {
-        return Err(StateError::BeingWritten { target: target.into(), by });
+    if let Err(Held { by }) = if regular { guard::share(&file, census) } else { Ok(()) } {
+        return Err(StateError::BeingWritten {
+            target: target.into(),
+            by: by.map(|by| by.to_string()),
+        });
     }
     check(&file, &account, promise).map_err(|source| match source.kind() {
         // Only the account's own entries are found damaged so.

@@ -15,19 +15,22 @@ use std::time::SystemTime;
 
 use drivelab_core::Rng;
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
+use drivelab_core::verification::{checksum, sealed, unsealed};
 use drivelab_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use crate::jobs::share;
 
-const SCHEMA: &str = "drivelab.verify-state/2";
+const SCHEMA: &str = "drivelab.verify-state/3";
+/// The same with other checksums; read, and no longer written.
+const SCHEMA_2: &str = "drivelab.verify-state/2";
 const PAGE: u64 = 4096;
 /// Bytes of a job's numbers, and of a block's.
 const ENTRY: u64 = 16;
 /// The same as a length in memory.
 const ENTRY_LEN: usize = 16;
 /// As many jobs as one page has room for.
-const JOBS_MAX: u32 = 256;
+const VERIFIED_JOBS_MAX: u32 = 256;
 /// The kernel reads and writes less than this at once (`man 2 read`).
 const BLOCK_MAX: u64 = 1 << 31;
 /// The end of the longest file (`off_t`).
@@ -67,7 +70,7 @@ impl StateHeader {
             Some(format!("its blocks of {block_bytes} bytes are larger than any request"))
         } else if end.is_none_or(|end| end > END_MAX) {
             Some(format!("its {blocks} blocks of {block_bytes} bytes end behind any file"))
-        } else if jobs == 0 || jobs > JOBS_MAX {
+        } else if jobs == 0 || jobs > VERIFIED_JOBS_MAX {
             Some(format!("it tells of {jobs} jobs"))
         } else {
             None
@@ -128,7 +131,7 @@ pub enum StateError {
         by: Option<String>,
     },
     /// More jobs than there is room for.
-    #[error("a verified run has at most {JOBS_MAX} jobs, not {numjobs}")]
+    #[error("a verified run has at most {VERIFIED_JOBS_MAX} jobs, not {numjobs}")]
     Jobs {
         /// What was asked for.
         numjobs: u32,
@@ -167,7 +170,7 @@ pub struct State {
 
 /// One job's part of the account.
 #[derive(Debug, Clone)]
-pub struct Books {
+pub struct JobAccount {
     /// The state file, which all jobs share.
     pub state: Arc<State>,
     /// The job.
@@ -194,7 +197,7 @@ impl State {
         (workload, capacity): (&Workload, Bytes),
         (seed, numjobs): (u64, u32),
     ) -> Result<Self, StateError> {
-        if numjobs > JOBS_MAX {
+        if numjobs > VERIFIED_JOBS_MAX {
             return Err(StateError::Jobs { numjobs });
         }
         if path.exists() {
@@ -240,18 +243,15 @@ impl State {
         let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
         let foreign = || StateError::Foreign { path: path.into() };
         file.read_exact_at(&mut page, 0).map_err(|_| foreign())?;
-        if !page.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes()) {
+        let is_of = |schema| page.starts_with(format!("{{\"schema\":\"{schema}\"").as_bytes());
+        if !is_of(SCHEMA) && !is_of(SCHEMA_2) {
             return Err(foreign());
         }
         let damaged = |what: &str| StateError::Damaged { path: path.into(), what: what.into() };
-        let mut lines = page.split(|byte| *byte == b'\n');
-        let (text, told) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let sum = sum(text.iter().copied().map(u64::from));
-        if format!("{sum:016x}").as_bytes() != told {
-            return Err(damaged("its first page is not as it was written"));
-        }
+        let text = if is_of(SCHEMA) { first_line(&page) } else { version_2::first_line(&page) };
+        let text = text.ok_or_else(|| damaged("its first page is not as it was written"))?;
         let header: StateHeader =
-            serde_json::from_slice(text).map_err(|_| damaged("its first page is no account"))?;
+            serde_json::from_str(text).map_err(|_| damaged("its first page is no account"))?;
         if let Some(what) = header.impossible() {
             return Err(damaged(&what));
         }
@@ -286,7 +286,18 @@ impl State {
     pub(super) fn entry(&self, number: u64) -> io::Result<Entry> {
         let mut bytes = [0; ENTRY_LEN];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + number * ENTRY)?;
-        entry(number, &bytes)
+        self.parse(number, &bytes)
+    }
+
+    fn parse(&self, number: u64, bytes: &[u8]) -> io::Result<Entry> {
+        let numbers = numbers(self.entry_sum(), number, bytes);
+        let [acknowledged, durable] =
+            numbers.ok_or_else(|| damage(&format!("the entry of block {number}")))?;
+        Ok(Entry { acknowledged, durable })
+    }
+
+    fn entry_sum(&self) -> EntrySum {
+        if self.header.schema == SCHEMA_2 { version_2::entry_sum } else { entry_sum }
     }
 
     /// The entries of `count` blocks from `first` on.
@@ -294,7 +305,7 @@ impl State {
         let mut bytes = vec![0; count * ENTRY_LEN];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
         let entries = (first..).zip(bytes.chunks_exact(ENTRY_LEN));
-        entries.map(|(number, bytes)| entry(number, bytes)).collect()
+        entries.map(|(number, bytes)| self.parse(number, bytes)).collect()
     }
 
     pub(super) fn write(&self, number: u64, entry: Entry) -> io::Result<()> {
@@ -306,7 +317,7 @@ impl State {
     pub(super) fn durable(&self, job: u32) -> io::Result<u64> {
         let mut bytes = [0; ENTRY_LEN];
         self.file.read_exact_at(&mut bytes, PAGE + u64::from(job) * ENTRY)?;
-        let numbers = numbers(of_job(job), &bytes);
+        let numbers = numbers(self.entry_sum(), of_job(job), &bytes);
         Ok(numbers.ok_or_else(|| damage(&format!("the entry of job {job}")))?[0])
     }
 
@@ -320,9 +331,8 @@ impl State {
 
 /// Writes the first page of an account and makes room for its entries.
 fn begin(file: &File, header: &StateHeader) -> io::Result<()> {
-    let mut text = serde_json::to_vec(header).expect("plain data is always JSON");
-    let sum = sum(text.iter().copied().map(u64::from));
-    text.extend_from_slice(format!("\n{sum:016x}").as_bytes());
+    let text = serde_json::to_string(header).expect("plain data is always JSON");
+    let mut text = sealed(&text).into_bytes();
     text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
     file.set_len(2 * PAGE + header.blocks * ENTRY)?;
     file.write_all_at(&text, 0)?;
@@ -340,11 +350,9 @@ fn of_job(job: u32) -> u64 {
     u64::MAX - u64::from(job)
 }
 
-fn entry(number: u64, bytes: &[u8]) -> io::Result<Entry> {
-    let numbers = numbers(number, bytes);
-    let [acknowledged, durable] =
-        numbers.ok_or_else(|| damage(&format!("the entry of block {number}")))?;
-    Ok(Entry { acknowledged, durable })
+/// What the first line of an account says, where its checksum holds.
+fn first_line(page: &[u8]) -> Option<&str> {
+    unsealed(std::str::from_utf8(page.split(|byte| *byte == b'\n').next()?).ok()?)
 }
 
 /// An entry that is not as it was written, among errors of the system.
@@ -354,36 +362,55 @@ fn damage(what: &str) -> io::Error {
 
 /// Of 48 bits each, which a million writes a second take nine years to fill, and the sum of both
 /// and their place in the others. An entry never written is zero; `None` where the sum is another.
-fn numbers(place: u64, bytes: &[u8]) -> Option<[u64; 2]> {
+fn numbers(sum: EntrySum, place: u64, bytes: &[u8]) -> Option<[u64; 2]> {
     let (one, other) = bytes.split_at(8);
     let halves =
         [one, other].map(|half| u64::from_le_bytes(half.try_into().expect("half of sixteen")));
     let numbers = halves.map(|half| half & MOST);
-    (halves == [0; 2] || halves == summed(place, numbers)).then_some(numbers)
+    (halves == [0; 2] || halves == summed(sum, place, numbers)).then_some(numbers)
 }
 
 const MOST: u64 = (1 << 48) - 1;
 
-fn summed(place: u64, numbers: [u64; 2]) -> [u64; 2] {
-    let [one, other] = numbers;
-    let sum = sum([place, one, other].into_iter());
-    [one | sum & !MOST, other | (sum << 16) & !MOST]
+/// The checksum of an entry: its place and its two numbers.
+type EntrySum = fn([u64; 3]) -> u32;
+
+fn entry_sum(words: [u64; 3]) -> u32 {
+    checksum(words.map(u64::to_le_bytes).as_flattened())
+}
+
+fn summed(sum: EntrySum, place: u64, [one, other]: [u64; 2]) -> [u64; 2] {
+    let sum = u64::from(sum([place, one, other]));
+    [one | sum >> 16 << 48, other | sum << 48]
 }
 
 fn both(place: u64, numbers: [u64; 2]) -> [u8; ENTRY_LEN] {
     assert!(numbers.iter().all(|number| *number <= MOST), "nine years of writes in one run");
-    let [one, other] = summed(place, numbers);
     let mut bytes = [0; ENTRY_LEN];
-    bytes[..8].copy_from_slice(&one.to_le_bytes());
-    bytes[8..].copy_from_slice(&other.to_le_bytes());
+    let halves = summed(entry_sum, place, numbers).map(u64::to_le_bytes);
+    bytes.copy_from_slice(halves.as_flattened());
     bytes
 }
 
-/// FNV-1a over words instead of bytes (Fowler, Noll and Vo), its high half mixed in once more.
-fn sum(words: impl Iterator<Item = u64>) -> u64 {
-    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01B3);
-    let sum = words.fold(0xCBF2_9CE4_8422_2325, step);
-    step(step(sum, sum >> 32), sum >> 17)
+/// The checksums of version 2: FNV-1a over words instead of bytes (Fowler, Noll and Vo), its high
+/// half mixed in once more.
+mod version_2 {
+    pub(super) fn entry_sum(words: [u64; 3]) -> u32 {
+        u32::try_from(sum(words.into_iter()) >> 32).expect("32 bits")
+    }
+
+    pub(super) fn first_line(page: &[u8]) -> Option<&str> {
+        let mut lines = page.split(|byte| *byte == b'\n');
+        let (text, found) = (lines.next()?, lines.next()?);
+        let sum = sum(text.iter().copied().map(u64::from));
+        (format!("{sum:016x}").as_bytes() == found).then(|| std::str::from_utf8(text).ok())?
+    }
+
+    pub(super) fn sum(words: impl Iterator<Item = u64>) -> u64 {
+        let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01B3);
+        let sum = words.fold(0xCBF2_9CE4_8422_2325, step);
+        step(step(sum, sum >> 32), sum >> 17)
+    }
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {
@@ -423,6 +450,36 @@ mod tests {
         let letter = scratch.file("letter", b"dear");
         assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));
         assert_eq!(std::fs::read(letter).unwrap(), b"dear");
+    }
+
+    /// As the version before wrote them.
+    #[test]
+    fn accounts_of_version_2_are_read() {
+        let scratch = Scratch::new("state");
+        let text = format!(
+            "{{\"schema\":\"{SCHEMA_2}\",\"target\":\"disk\",\"run\":7,\"offset_bytes\":0,\
+             \"block_bytes\":4096,\"blocks\":4,\"jobs\":1,\"part_bytes\":0}}"
+        );
+        let sum = version_2::sum(text.bytes().map(u64::from));
+        let mut page = format!("{text}\n{sum:016x}").into_bytes();
+        page.resize(2 * 4096 + 4 * ENTRY_LEN, b'\n');
+        page[4096..].fill(0);
+        let halves = summed(version_2::entry_sum, 2, [9, 4]).map(u64::to_le_bytes);
+        page[2 * 4096 + 2 * ENTRY_LEN..][..ENTRY_LEN].copy_from_slice(halves.as_flattened());
+        let path = scratch.file("state", &page);
+        let state = State::open(&path).unwrap();
+        assert_eq!((state.header.run, state.durable(0).unwrap()), (7, 0));
+        assert_eq!(state.entry(2).unwrap(), Entry { acknowledged: 9, durable: 4 });
+        page[2 * 4096 + 2 * ENTRY_LEN] ^= 1;
+        let flipped = State::open(&scratch.file("flipped", &page)).unwrap();
+        let error = flipped.entry(2).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        page[20] ^= 1;
+        let error = State::open(&scratch.file("other", &page)).unwrap_err();
+        assert!(
+            matches!(error, StateError::Damaged { .. } | StateError::Foreign { .. }),
+            "{error}"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use drivelab_core::units::{Bytes, Lba, Sectors};
 use drivelab_core::workload::WorkloadOptions;
 
 use super::check::check;
-use super::{Books, Ledger, Promise, State};
+use super::{JobAccount, Ledger, Promise, State};
 use crate::testing::Scratch;
 
 const BLOCK: usize = 4096;
@@ -55,7 +55,7 @@ impl Disk {
         let state = State::create(&scratch.path("state"), Path::new("disk"), of, (1, numjobs));
         let state = state.unwrap();
         let state = Arc::new(state);
-        let ledger = Ledger::new(Books { state: state.clone(), job: 0 }, 8);
+        let ledger = Ledger::new(JobAccount { state: state.clone(), job: 0 }, 8);
         Self { file, state, ledger, requests: 0, _scratch: scratch }
     }
 
@@ -196,7 +196,7 @@ fn two_writes_to_one_block_wait_for_one_another() {
 #[test]
 fn what_one_job_flushed_is_promised_whatever_another_did() {
     let mut disk = Disk::of_jobs(2);
-    let mut other = Ledger::new(Books { state: disk.state.clone(), job: 1 }, 8);
+    let mut other = Ledger::new(JobAccount { state: disk.state.clone(), job: 1 }, 8);
     std::mem::swap(&mut disk.ledger, &mut other);
     for block in BLOCKS / 2..BLOCKS {
         disk.write(block, Fate::Arrives);

@@ -2,8 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic with its place is the report")]
 
 mod conformance;
-mod devices;
-mod discard;
+mod quiet;
 mod refusals;
 mod runs;
 #[path = "../../src/testing.rs"]

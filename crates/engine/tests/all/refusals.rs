@@ -7,31 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use drivelab_core::record::Stamp;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{Control, RunError, RunOutcome, RunPlan, run};
 
 use crate::left_out;
+use crate::quiet::Quiet;
 use crate::scratch::Scratch;
 
 fn attempt(path: &Path, options: WorkloadOptions, direct: bool) -> Result<RunOutcome, RunError> {
-    let plan = RunPlan {
-        polling: drivelab_core::Polling::default(),
-        path: path.into(),
-        workload: WorkloadOptions { number_ios: Some(1), ..options }.check().unwrap(),
-        numjobs: 1,
-        conduct: drivelab_core::Conduct::default(),
-        seed: 1,
-        ioengine: None,
-        direct,
-        allow_overwrite: false,
-        allow_destructive: Vec::new(),
-        stamp: Stamp::Io,
-        verify_state: None,
-    };
+    let workload = WorkloadOptions { number_ios: Some(1), ..options }.check().unwrap();
+    let plan = RunPlan { direct, ..RunPlan::new(path.into(), workload) };
     let stop = AtomicBool::new(false);
-    run(&plan, &Control { stop: &stop, progress: &|_| {} })
+    run(&plan, &Quiet(Vec::new()), &Control { stop: &stop, progress: &|_| {} })
 }
 
 fn check(refused: Result<RunOutcome, RunError>, message: &str, hint: &str) {

@@ -4,32 +4,22 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::record::{MarkId, Stamp, Tally};
+use drivelab_core::record::{MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_core::{Conduct, IoEngine, Op};
+use drivelab_core::{IoEngine, JobSchedule, Op};
 use drivelab_engine::{
     Control, End, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run, run_together,
 };
 
 use crate::left_out;
+use crate::quiet::Quiet;
 use crate::scratch::Scratch;
 
+const QUIET: Quiet = Quiet(Vec::new());
+
 fn plan(path: PathBuf, options: WorkloadOptions) -> RunPlan {
-    RunPlan {
-        polling: drivelab_core::Polling::default(),
-        path,
-        workload: options.check().unwrap(),
-        numjobs: 1,
-        conduct: Conduct::default(),
-        seed: 1,
-        ioengine: None,
-        direct: false,
-        allow_overwrite: false,
-        allow_destructive: Vec::new(),
-        stamp: Stamp::Io,
-        verify_state: None,
-    }
+    RunPlan { direct: false, ..RunPlan::new(path, options.check().unwrap()) }
 }
 
 /// So many requests, so that no test depends on how fast the machine is.
@@ -44,7 +34,7 @@ fn requests(rw: Rw, number: u64) -> WorkloadOptions {
 
 fn quietly(plan: &RunPlan) -> Result<RunOutcome, RunError> {
     let stop = AtomicBool::new(false);
-    run(plan, &Control { stop: &stop, progress: &|_| {} })
+    run(plan, &QUIET, &Control { stop: &stop, progress: &|_| {} })
 }
 
 /// Whether a run was refused because this machine has no direct I/O or no ring; anything else is a
@@ -150,7 +140,7 @@ fn stopping_a_run_keeps_what_is_done() {
         stop.store(measured, Ordering::Relaxed);
     };
     let control = Control { stop: &stop, progress: &stop_soon };
-    let outcome = run(&plan(scratch.path("new"), endless), &control).unwrap();
+    let outcome = run(&plan(scratch.path("new"), endless), &QUIET, &control).unwrap();
     assert_eq!(outcome.end, End::Stopped);
     assert!(outcome.total.ios() > 0 && ticks.load(Ordering::Relaxed) > 1);
     assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::Interrupted));
@@ -197,14 +187,14 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
             left_out("a verified run", error);
             continue;
         }
-        run(&plan, &Control { stop: &stop, progress: &|_| {} }).unwrap();
-        let found = verify(&path, &state, Promise::Acknowledged).unwrap();
+        run(&plan, &QUIET, &Control { stop: &stop, progress: &|_| {} }).unwrap();
+        let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
         assert!(found.is_good() && found.good == found.promised, "{ioengine}: {found:?}");
         assert_eq!(found.promised > 1000, !stopped, "{found:?}");
-        assert!(verify(&path, &state, Promise::Flushed).unwrap().is_good());
+        assert!(verify(&path, &state, Promise::Flushed, &QUIET).unwrap().is_good());
         let data = fs::read(&path).unwrap();
         fs::write(&path, &data[..data.len() / 2]).unwrap();
-        let found = verify(&path, &state, Promise::Acknowledged).unwrap();
+        let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
         assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
     }
 }
@@ -212,7 +202,7 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
 #[test]
 fn a_flush_after_the_last_request_leaves_the_counts_alone() {
     let scratch = Scratch::new("run");
-    let conduct = Conduct { end_fsync: true, ..Conduct::default() };
+    let conduct = JobSchedule { end_fsync: true, ..JobSchedule::default() };
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Write, 8)) };
     let total = quietly(&plan).unwrap().total;
     assert_eq!((total.ios(), total.lat().n(), total.errors), (8, 8, 0));
@@ -223,13 +213,13 @@ fn a_flush_after_the_last_request_leaves_the_counts_alone() {
 fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
     let scratch = Scratch::new("run");
     let job = |number, exit_all| RunPlan {
-        conduct: Conduct { exit_all, ..Conduct::default() },
+        conduct: JobSchedule { exit_all, ..JobSchedule::default() },
         ..plan(scratch.path("data"), requests(Rw::RandRead, number))
     };
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
     let plans = [job(100, true), job(u64::MAX, false)];
-    let outcomes = run_together(&plans, &control).unwrap();
+    let outcomes = run_together(&plans, &QUIET, &control).unwrap();
     assert_eq!((outcomes[0].total.ios(), outcomes[0].end), (100, End::NumberIos));
     assert_eq!(outcomes[1].end, End::Runtime);
     assert!(outcomes.iter().flat_map(|it| &it.marks).all(|it| it.id != MarkId::Interrupted));
@@ -238,7 +228,7 @@ fn the_first_job_that_is_done_ends_the_others_where_that_is_asked_for() {
 #[test]
 fn a_job_that_begins_later_has_all_its_requests() {
     let scratch = Scratch::new("run");
-    let conduct = Conduct { start_delay: Span::from_ms(1), ..Conduct::default() };
+    let conduct = JobSchedule { start_delay: Span::from_ms(1), ..JobSchedule::default() };
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Read, 10)) };
     let total = quietly(&plan).unwrap().total;
     assert_eq!((total.ios(), total.lat().n()), (10, 10));

@@ -35,12 +35,12 @@ impl Mount {
 
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+pub(crate) struct Line {
     /// Major and minor number, where the table has them.
-    number: Option<String>,
+    pub(crate) number: Option<String>,
     /// What is mounted: `/dev/sda1`.
-    source: String,
-    mount: Mount,
+    pub(crate) source: String,
+    pub(crate) mount: Mount,
 }
 
 /// All mounted file systems.
@@ -56,7 +56,7 @@ impl Mounts {
     pub(crate) fn read(root: &Root) -> Self {
         for path in ["proc/self/mountinfo", "proc/1/mountinfo", "proc/mountinfo"] {
             if let Some(text) = root.text(path, TABLE_BYTES_MAX) {
-                return Self::of(&text, mountinfo);
+                return Self::of(&text, mount_line);
             }
         }
         let text = root.text("proc/mounts", TABLE_BYTES_MAX).unwrap_or_default();
@@ -119,7 +119,7 @@ fn is_below(path: &str, point: &str) -> bool {
 }
 
 /// `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard` (`proc_pid_mountinfo(5)`).
-fn mountinfo(line: &str) -> Option<Line> {
+pub(crate) fn mount_line(line: &str) -> Option<Line> {
     let (mount, super_block) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(2);
     let number = mount.next()?;
@@ -154,7 +154,7 @@ fn joined(first: &str, second: &str) -> Vec<String> {
 }
 
 /// Blanks, tabs, line ends and backslashes stand as `\040` and so on.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut whole = parts.next().unwrap_or("").to_owned();
     for part in parts {
@@ -181,7 +181,7 @@ mod tests {
     fn both_tables_are_read() {
         let info =
             "27 1 254:1 / /mnt/my\\040disk rw,relatime shared:1 - ext4 /dev/vda1 rw,nobarrier";
-        let all = Mounts::of(info, mountinfo);
+        let all = Mounts::of(info, mount_line);
         let found = all.of_device(Some("254:1"), &[]);
         assert_eq!(found[0].point, "/mnt/my disk");
         assert_eq!(found[0].without_barriers(), Some("nobarrier"));
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn broken_lines_are_left_out() {
         for line in ["", "1 2", "- - -", "27 1 254:1 / / rw", " - ", "\\", "a b - c"] {
-            assert_eq!(mountinfo(line), None, "{line}");
+            assert_eq!(mount_line(line), None, "{line}");
         }
         assert_eq!(unescaped("a\\04"), "a\\04");
         assert_eq!(unescaped("\\é"), "\\é");
@@ -206,7 +206,7 @@ mod tests {
                      29 27 254:0 /one /b/file ro,noatime - ext4 /dev/vda rw\n\
                      30 27 0:44 / /t rw - tmpfs none rw,size=8k\n\
                      31 30 254:1 / /t rw,sync - xfs /dev/vdb rw";
-        let all = Mounts::of(table, mountinfo);
+        let all = Mounts::of(table, mount_line);
         let check = |path, point: &str, options: &str| {
             let mount = all.above(path).unwrap();
             assert_eq!((mount.point.as_str(), mount.options.join(",")), (point, options.into()));

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use drivelab_core::usage::{DeviceNumber, Identity};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
 use folder::{Folder, Folders, Told};
@@ -37,6 +38,9 @@ pub const TABLE_BYTES_MAX: usize = 1 << 20;
 pub const LOG_BYTES_MAX: usize = 16 << 20;
 /// Most problems that are kept; one more line says that there are others.
 const PROBLEMS_MAX: usize = 200;
+/// How problems begin that are a limit of ours.
+const TOO_LARGE: &str = "is larger than";
+const TOO_MANY: &str = "has over";
 
 /// Something that could not be read, or not be understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +55,11 @@ impl Problem {
     /// Whether the file did not answer in time.
     pub fn is_silence(&self) -> bool {
         self.message.starts_with(watchdog::SILENCE)
+    }
+
+    /// Whether a part of the file or folder was left out because there was too much of it.
+    pub fn is_cut(&self) -> bool {
+        self.message.starts_with(TOO_LARGE) || self.message.starts_with(TOO_MANY)
     }
 }
 
@@ -167,6 +176,31 @@ impl Root {
         }
     }
 
+    /// The block device or regular file at `path`, links followed; nothing is opened, and no server
+    /// is asked.
+    pub fn identity(&self, path: &str) -> Option<Identity> {
+        // Links below /proc/PID lead into other namespaces, where only the kernel can follow.
+        let place = if self.base == Path::new("/") { path.into() } else { self.follow(path)?.0 };
+        if self.is_silent(path) {
+            return None;
+        }
+        let wanted = StatxFlags::TYPE | StatxFlags::INO;
+        let found =
+            self.ask(path, || statx(CWD, self.base.join(&place), AtFlags::STATX_DONT_SYNC, wanted));
+        let found = found.ok()?;
+        let number = |major, minor| DeviceNumber { major, minor };
+        match FileType::from_raw_mode(found.stx_mode.into()) {
+            FileType::BlockDevice => {
+                Some(Identity::Device(number(found.stx_rdev_major, found.stx_rdev_minor)))
+            }
+            FileType::RegularFile => {
+                let device = number(found.stx_dev_major, found.stx_dev_minor);
+                Some(Identity::File { device, inode: found.stx_ino })
+            }
+            _ => None,
+        }
+    }
+
     /// Opening a pipe would wait for its other end; opening a device may do anything.
     fn refuse(&self, path: &str) -> Option<String> {
         self.report(path, "cannot be read: it is no regular file");
@@ -186,7 +220,7 @@ impl Root {
         let cut = bytes.len() > limit;
         if cut {
             bytes.truncate(limit);
-            self.report(path, &format!("is larger than {limit} bytes; the rest was left out"));
+            self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was left out"));
         }
         if let Some(recording) = &self.recording {
             recording.borrow_mut().file(&join(place.folder, place.name), &bytes);

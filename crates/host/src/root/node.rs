@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 
 use super::folder::ENTRIES_MAX;
 use super::resolve::{join, parent};
-use super::{ATTRIBUTE_BYTES_MAX, Place, Root, plain};
+use super::{ATTRIBUTE_BYTES_MAX, Place, Root, TOO_MANY, plain};
 
 /// A folder of the tree; its path holds no links.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ impl<'r> Node<'r> {
             }
         };
         if listed.is_cut {
-            root.report(&self.path, &format!("has over {ENTRIES_MAX} entries"));
+            root.report(&self.path, &format!("{TOO_MANY} {ENTRIES_MAX} entries"));
         }
         for name in &listed.odd {
             root.report(&join(&self.path, name), "has a name that is not text");

@@ -5,6 +5,7 @@
 //! random drives until as many checks have been made, and stops at the first that fails.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+#[path = "../../tests/invariants/check/mod.rs"]
 mod check;
 
 use check::{Rule, Tally};

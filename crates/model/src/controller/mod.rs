@@ -1,14 +1,14 @@
 //! Which commands may be on the wire together, and what the wire costs.
 
+mod link;
 mod port;
 
+pub use link::Link;
 pub(crate) use port::Port;
 
 use drivelab_core::config::Choice;
 use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
 use drivelab_core::{Op, choice_as_text};
-
-use crate::planted::planted;
 
 /// How the drive is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,6 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(dispatch: Dispatch, tags: usize, flush_alone: bool) -> Self {
-        let tags = if planted!(OneTagTooMany) { tags + 1 } else { tags };
-        let dispatch = if planted!(SplitShared) { Dispatch::Shared } else { dispatch };
         Self { pool: TagPool::new(dispatch, tags), flush_alone, alone: false, max_in_use: 0 }
     }
 
@@ -59,11 +57,12 @@ impl Wire {
     /// overlap (AHCI 1.3.1, section 5.5.1; Serial ATA 2.6, section 13.6.2).
     #[inline]
     pub(crate) fn may_join(&self, op: Op) -> bool {
-        op.transfers() || !self.flush_alone || self.pool.in_use() == 0 || planted!(FlushOverlaps)
+        op.transfers() || !self.flush_alone || self.pool.in_use() == 0
     }
 
     #[inline]
     pub(crate) fn take(&mut self, op: Op) {
+        debug_assert!(!self.alone, "a command joins one that shares the wire with none");
         self.alone = self.flush_alone && !op.transfers();
         self.pool.take(op.into());
         self.max_in_use = self.max_in_use.max(self.pool.in_use());
@@ -72,9 +71,6 @@ impl Wire {
     #[inline]
     pub(crate) fn release(&mut self, op: Op) {
         self.alone = false;
-        if planted!(TagLeaks) && op == Op::Write {
-            return;
-        }
         self.pool.release(op.into());
     }
 }

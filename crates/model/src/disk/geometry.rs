@@ -2,8 +2,7 @@
 
 use drivelab_core::{Lba, Sectors};
 
-use super::spindle::Angle;
-use crate::planted::planted;
+use crate::spindle::Angle;
 
 /// A band of cylinders with the same number of sectors on every track.
 #[derive(Debug, Clone)]
@@ -28,7 +27,6 @@ pub(crate) struct Zone {
 
 impl Zone {
     fn track_start(&self, cylinder: u64, head: u64, heads: u64) -> Angle {
-        let head = if planted!(SkewForgotten) { 0 } else { head };
         let switches = cylinder * (heads - 1) + head;
         self.origin
             .wrapping_add(switches.wrapping_mul(self.track_skew))
@@ -49,9 +47,11 @@ pub(crate) struct ZoneShape {
 
 /// Where the heads are: one arm, one head in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Arm {
-    pub(crate) cylinder: u32,
-    pub(crate) head: u32,
+pub struct Arm {
+    /// From the outside in.
+    pub cylinder: u32,
+    /// The head in use.
+    pub head: u32,
 }
 
 /// The place of one sector.

@@ -4,8 +4,7 @@ use drivelab_core::{Lba, Sectors, Span, Time};
 
 use super::geometry::{Arm, Geometry, Place};
 use super::seek::SeekTable;
-use super::spindle::Spindle;
-use crate::planted::planted;
+use crate::spindle::Spindle;
 
 /// A head that follows the sectors from `lba` on; it was at the beginning of `lba` at `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,11 +52,9 @@ impl Mechanics {
             return Span::ZERO;
         }
         let seek = self.seeks.time(from.cylinder.abs_diff(to.cylinder));
-        let seek = if planted!(SeekFree) { Span::ZERO } else { seek };
         // The head is selected while the arm moves.
         let switch = if from.head == to.head { Span::ZERO } else { self.head_switch };
-        let settle =
-            if write && !planted!(SettleForgotten) { self.write_settle } else { Span::ZERO };
+        let settle = if write { self.write_settle } else { Span::ZERO };
         seek.max(switch) + settle
     }
 
@@ -79,8 +76,7 @@ impl Mechanics {
     /// The skews of the layout leave room for the switch to the next track, for writes as for
     /// reads: the extra settling of a write is a matter of arriving from elsewhere.
     pub(crate) fn transfer(&self, mut stream: Stream, sectors: Sectors) -> Ended {
-        let short = u64::from(planted!(TransferShort) && sectors.get() > 1);
-        let mut left = sectors.get() - short;
+        let mut left = sectors.get();
         loop {
             let arm = stream.place.arm;
             let piece = left.min(stream.place.left_on_track);

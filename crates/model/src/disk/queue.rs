@@ -4,7 +4,7 @@ use drivelab_core::{Lba, Sectors, Span, Time};
 
 use super::geometry::{Arm, Place};
 use super::mechanics::Mechanics;
-use crate::planted::planted;
+use crate::stack::Tag;
 
 /// One access that the medium could serve next: a queued command, or cached data to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) struct Candidate {
     pub(crate) place: Place,
     pub(crate) write: bool,
     /// The command's tag; meaningless for cached data.
-    pub(crate) tag: u8,
+    pub(crate) tag: Tag,
     /// When it could start at the earliest.
     pub(crate) ready: Time,
     /// Since when it has been waiting.
@@ -108,12 +108,7 @@ impl<'a> Choosing<'a> {
             if candidate.ready > self.heads.now {
                 continue;
             }
-            let turn = if planted!(NewestFirst) && self.order == Order::Fifo {
-                !candidate.sequence
-            } else {
-                candidate.sequence
-            };
-            let rank = (self.cost(candidate, patience), turn);
+            let rank = (self.cost(candidate, patience), candidate.sequence);
             if self.best.is_none_or(|best| rank < best) {
                 self.best = Some(rank);
                 found = Some(index);
@@ -127,7 +122,7 @@ impl<'a> Choosing<'a> {
     fn cost(&self, candidate: &Candidate, patience: u64) -> i64 {
         let Order::ShortestPositioning { guard, ageing, age_limit } = self.order else { return 0 };
         let waited = self.heads.now.since(candidate.arrived);
-        if waited > age_limit * patience && !planted!(AgeIgnored) {
+        if waited > age_limit * patience {
             // Below every other cost; among those that are over it the sequence decides.
             return i64::MIN;
         }

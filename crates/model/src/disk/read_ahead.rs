@@ -7,7 +7,6 @@ use drivelab_core::{Lba, Sectors, Time};
 use super::geometry::Arm;
 use super::mechanics::{Ended, Mechanics, Stream};
 use super::read_cache::ReadCache;
-use crate::planted::planted;
 
 /// The head follows the sectors after the last read until the limit, then stands by.
 #[derive(Debug, Clone, Copy)]
@@ -30,9 +29,7 @@ impl ReadAhead {
         read: Range<Lba>,
         size: Sectors,
     ) -> Option<Self> {
-        let end = mechanics.geometry.end();
-        let end = if planted!(ReadAheadBeyondEnd) { end + Sectors::new(64) } else { end };
-        let limit = end.min(read.end + size);
+        let limit = mechanics.geometry.end().min(read.end + size);
         if limit <= read.end {
             return None;
         }

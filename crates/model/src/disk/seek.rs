@@ -10,7 +10,7 @@ use super::geometry::Geometry;
 /// every sixteenth, with a line between them (off by less than a nanosecond on any smooth curve).
 /// The whole table then stays in the processor's cache, which a choice among many candidates needs.
 #[derive(Debug, Clone)]
-pub(crate) struct SeekTable {
+pub struct SeekTable {
     /// Index 0 is staying where one is.
     near: Vec<u32>,
     far: Vec<u32>,
@@ -125,7 +125,7 @@ impl MeanStroke {
 impl SeekTable {
     /// A measured curve: rising distances with their times, interpolated linearly; beyond the last
     /// point the last slope goes on.
-    pub(crate) fn interpolated(points: &[(u32, Span)], cylinders: u32) -> Self {
+    pub fn interpolated(points: &[(u32, Span)], cylinders: u32) -> Self {
         Self::sampled(cylinders, |distance| {
             let after = points.partition_point(|(known, _)| *known < distance);
             let right = after.clamp(1, points.len() - 1);
@@ -150,7 +150,7 @@ impl SeekTable {
 
     /// The time to move by `distance` cylinders.
     #[inline]
-    pub(crate) fn time(&self, distance: u32) -> Span {
+    pub fn time(&self, distance: u32) -> Span {
         if let Some(ns) = self.near.get(distance as usize) {
             return Span::from_ns(u64::from(*ns));
         }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use drivelab_core::{Lba, Sectors, Time};
 
 use super::mechanics::Mechanics;
+use super::parts::WriteCacheLimits;
 use super::queue::Candidate;
-use crate::planted::planted;
 
 /// The longest run that is written in one go.
 ///
@@ -22,36 +22,33 @@ pub(crate) struct WriteCache {
     /// The run on its way to the medium.
     writing: Option<Candidate>,
     dirty: Sectors,
-    size: Sectors,
-    max_runs: usize,
+    limits: WriteCacheLimits,
 }
 
 impl WriteCache {
-    /// A cache of `size` sectors in at most `max_runs` separate runs.
-    pub(crate) fn new(size: Sectors, max_runs: usize) -> Self {
+    /// An empty cache.
+    pub(crate) fn new(limits: WriteCacheLimits) -> Self {
         Self {
-            runs: Vec::with_capacity(max_runs + 1),
+            runs: Vec::with_capacity(limits.runs + 1),
             writing: None,
             dirty: Sectors::ZERO,
-            size,
-            max_runs,
+            limits,
         }
     }
 
     /// Whether a write of `sectors` could ever be taken.
     pub(crate) fn can_ever_hold(&self, sectors: Sectors) -> bool {
-        sectors <= self.size
+        sectors <= self.limits.size
     }
 
     /// Whether a write of `sectors` can be taken now.
     pub(crate) fn has_room(&self, sectors: Sectors) -> bool {
-        (self.dirty + sectors <= self.size || planted!(CacheOverfilled))
-            && self.runs.len() < self.max_runs
+        self.dirty + sectors <= self.limits.size && self.runs.len() < self.limits.runs
     }
 
     /// Whether it is so full that its data competes with waiting reads.
     pub(crate) fn is_pressed(&self) -> bool {
-        self.runs.len() * 2 >= self.max_runs || self.dirty.get() * 2 >= self.size.get()
+        self.runs.len() * 2 >= self.limits.runs || self.dirty.get() * 2 >= self.limits.size.get()
     }
 
     /// Whether everything is on the medium.
@@ -61,10 +58,7 @@ impl WriteCache {
 
     /// Whether everything that arrived before `sequence` is on the medium.
     pub(crate) fn is_clean_before(&self, sequence: u64) -> bool {
-        let newer = |run: &Candidate| {
-            let counts = if planted!(LaterWritesCount) { run.newest } else { run.sequence };
-            counts >= sequence
-        };
+        let newer = |run: &Candidate| run.sequence >= sequence;
         self.runs.iter().all(newer) && self.writing.as_ref().is_none_or(newer)
     }
 
@@ -97,6 +91,23 @@ impl WriteCache {
             self.dirty += write.sectors;
             self.runs.push(write);
         }
+        debug_assert!(self.is_sound(), "{self:?}");
+    }
+
+    /// Whether the runs lie apart, in order of their oldest data, and make up what is dirty, which
+    /// is no more than the cache holds. The run on its way may lie under a newer one.
+    fn is_sound(&self) -> bool {
+        let apart = |(index, run): (usize, &Candidate)| {
+            let end = run.lba + run.sectors;
+            let overlaps =
+                |other: &Candidate| other.lba < end && run.lba < other.lba + other.sectors;
+            run.sectors > Sectors::ZERO && !self.runs[index + 1..].iter().any(overlaps)
+        };
+        let held: u64 = self.runs.iter().chain(&self.writing).map(|run| run.sectors.get()).sum();
+        self.runs.iter().enumerate().all(apart)
+            && self.runs.is_sorted_by_key(|run| run.sequence)
+            && held == self.dirty.get()
+            && self.dirty <= self.limits.size
     }
 
     /// Takes over a write that touches what is there.
@@ -141,9 +152,7 @@ impl WriteCache {
         let (start, end) = (write.lba, write.lba + write.sectors);
         let replaced = |run: &&Candidate| run.lba < end && start < run.lba + run.sectors;
         match self.runs.iter().find(replaced) {
-            Some(run) if !planted!(AgeForgotten) => {
-                Candidate { sequence: run.sequence, arrived: run.arrived, ..write }
-            }
+            Some(run) => Candidate { sequence: run.sequence, arrived: run.arrived, ..write },
             _ => write,
         }
     }
@@ -188,7 +197,7 @@ impl WriteCache {
             } else {
                 index += 1;
             }
-            if after > Sectors::ZERO && !planted!(TailDropped) {
+            if after > Sectors::ZERO {
                 self.dirty += after;
                 let place = mechanics.geometry.place(end);
                 let ready = tail.ready.max(arrived);
@@ -196,13 +205,14 @@ impl WriteCache {
                 index += 1;
             }
         }
+        debug_assert!(self.is_sound(), "{self:?}");
     }
 
     /// Drops what is older than `write`, which is on the medium. A run that newer data joined stays
     /// whole: which of it is older is not kept.
     pub(crate) fn superseded(&mut self, write: &Candidate, arrived: Time, by: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
-        let older = |run: &Candidate| run.newest < write.sequence || planted!(NewerDropped);
+        let older = |run: &Candidate| run.newest < write.sequence;
         self.drop_where(start..end, arrived, by, older);
     }
 
@@ -226,6 +236,7 @@ impl WriteCache {
 mod tests {
     use super::*;
     use crate::profile::{self, Body, Profile};
+    use crate::stack::Tag;
 
     fn mechanics() -> Mechanics {
         let text = profile::text("generic-10k").expect("it comes with us");
@@ -243,7 +254,7 @@ mod tests {
             sectors: Sectors::new(sectors),
             place: by.geometry.place(lba),
             write: true,
-            tag: 0,
+            tag: Tag::default(),
             ready: Time::ZERO,
             arrived: Time::ZERO,
             sequence,
@@ -254,7 +265,7 @@ mod tests {
     #[test]
     fn a_write_on_the_medium_replaces_what_is_older_and_nothing_else() {
         let by = mechanics();
-        let mut cache = WriteCache::new(Sectors::new(1000), 10);
+        let mut cache = WriteCache::new(WriteCacheLimits { size: Sectors::new(1000), runs: 10 });
         cache.insert(write(0, 8, 1, &by), &by);
         cache.insert(write(16, 8, 7, &by), &by);
         cache.superseded(&write(4, 16, 5, &by), Time::ZERO, &by);

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use drivelab_core::{Completion, IoError, Lba, Request, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Completion, Device, IoError, Lba, Request, Sectors, ServedBy, Span, Time};
 
-use super::Counters;
+use crate::counters::Counters;
 use crate::event::EventQueue;
 
 /// Every request takes the same time, on one of several servers, first come, first served.
@@ -40,11 +40,25 @@ impl Fixed {
         }
     }
 
-    pub(crate) fn capacity(&self) -> Sectors {
+    fn serve(&mut self, now: Time, request: Request) {
+        self.busy += 1;
+        self.counters.count(request.op);
+        self.counters.max_tags_in_use = self.counters.max_tags_in_use.max(self.busy);
+        self.counters.medium_busy += self.service;
+        self.done.push(now + self.service, (request, true));
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+impl Device for Fixed {
+    fn capacity(&self) -> Sectors {
         self.capacity
     }
 
-    pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
+    fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
         assert!(now >= self.told, "time ran backwards");
         assert!(self.done.next_time().is_none_or(|due| due >= now), "an event was passed over");
         self.told = now;
@@ -61,19 +75,11 @@ impl Fixed {
         Ok(())
     }
 
-    fn serve(&mut self, now: Time, request: Request) {
-        self.busy += 1;
-        self.counters.commands += 1;
-        self.counters.max_tags_in_use = self.counters.max_tags_in_use.max(self.busy);
-        self.counters.medium_busy += self.service;
-        self.done.push(now + self.service, (request, true));
-    }
-
-    pub(crate) fn next_event(&self) -> Option<Time> {
+    fn next_event(&self) -> Option<Time> {
         self.done.next_time()
     }
 
-    pub(crate) fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
+    fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
         assert!(now >= self.told, "time ran backwards");
         self.told = now;
         while let Some((at, (request, in_range))) = self.done.pop_due(now) {
@@ -89,9 +95,5 @@ impl Fixed {
                 self.serve(at, next);
             }
         }
-    }
-
-    pub(crate) fn counters(&self) -> Counters {
-        self.counters
     }
 }

@@ -20,12 +20,12 @@ mod search;
 mod simulate;
 mod text;
 
-pub use gain::Prior;
 pub use measurements::Measurements;
 
 use drivelab_core::Sectors;
 
 use crate::disk::geometry::{Geometry, ZoneShape};
+use crate::profile::Prior;
 use sample::Sample;
 use simulate::Load;
 use text::Text;

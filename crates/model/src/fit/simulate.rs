@@ -2,8 +2,8 @@
 
 use drivelab_core::{Device, Lba, Request, Rng, Sectors, Time};
 
+use crate::options::Options;
 use crate::profile::Profile;
-use crate::spec::Options;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::Measurements;
 use super::curve::SHARES;
-use super::gain::Prior;
 use super::search::{Found, TRIALS};
+use crate::profile::Prior;
 
 /// What depth 1 cannot show of the geometry: two platters, twice as many sectors outside as inside.
 pub(super) const HEADS: u32 = 4;

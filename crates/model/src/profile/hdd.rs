@@ -2,16 +2,16 @@
 
 use drivelab_core::{Ratio, Sectors, Span};
 
-use super::raw::Raw;
-use super::required;
+use super::raw::{Raw, required};
 use super::values::{Interface, OrderName};
+use crate::controller::Link;
 use crate::disk::geometry::{Geometry, ZoneShape};
 use crate::disk::mechanics::Mechanics;
-use crate::disk::parts::Overheads;
+use crate::disk::parts::{Overheads, WriteCacheLimits};
 use crate::disk::queue::Order;
 use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
-use crate::disk::spindle::Spindle;
-use crate::spec::{Link, Switch};
+use crate::options::Switch;
+use crate::spindle::Spindle;
 
 /// A hard disk, checked: whatever is in here can be built.
 #[derive(Debug, Clone)]
@@ -27,8 +27,7 @@ pub(crate) struct HddProfile {
     pub(crate) segment_size: Sectors,
     pub(crate) read_ahead: Sectors,
     pub(crate) write_cache: Switch,
-    /// Size and number of runs.
-    pub(crate) write_cache_limits: (Sectors, usize),
+    pub(crate) write_cache_limits: WriteCacheLimits,
     pub(crate) queue_depth: usize,
     pub(crate) order: Order,
     pub(crate) overheads: Overheads,
@@ -37,8 +36,16 @@ pub(crate) struct HddProfile {
     pub(crate) retry_revolutions: u64,
     pub(crate) interface: Interface,
     pub(crate) link: Link,
-    /// For SCSI, where the bus is not a SATA link: bytes per second, and time per command.
-    pub(crate) bus: (u64, Span),
+    /// For SCSI, where the bus is not a SATA link.
+    pub(crate) bus: ScsiBus,
+}
+
+/// A parallel or serial SCSI bus.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScsiBus {
+    pub(crate) bytes_per_s: u64,
+    /// What a command costs on it besides its data.
+    pub(crate) per_command: Span,
 }
 
 #[derive(Debug, Clone)]
@@ -83,10 +90,10 @@ impl HddProfile {
             segment_size: memory(raw.segment_bytes).unwrap_or(Sectors::new(2048)),
             read_ahead: memory(raw.read_ahead_bytes).unwrap_or(Sectors::new(512)),
             write_cache: raw.write_cache.unwrap_or(Switch::On),
-            write_cache_limits: (
-                memory(raw.write_cache_bytes).unwrap_or(Sectors::new(16_384)),
-                raw.write_cache_runs.map_or(64, |count| count.0 as usize),
-            ),
+            write_cache_limits: WriteCacheLimits {
+                size: memory(raw.write_cache_bytes).unwrap_or(Sectors::new(16_384)),
+                runs: raw.write_cache_runs.map_or(64, |count| count.0 as usize),
+            },
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             order: order(raw, &spindle)?,
             overheads: overheads(raw)?,
@@ -95,10 +102,10 @@ impl HddProfile {
             retry_revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
             interface: raw.interface.unwrap_or(Interface::Sata),
             link: raw.link.unwrap_or(Link::Sata2),
-            bus: (
-                raw.bus_mb_per_s.map_or(320, |rate| u64::from(rate.0)) * 1_000_000,
-                raw.bus_overhead.map_or(Span::from_us(10), |span| span.0),
-            ),
+            bus: ScsiBus {
+                bytes_per_s: raw.bus_mb_per_s.map_or(320, |rate| u64::from(rate.0)) * 1_000_000,
+                per_command: raw.bus_overhead.map_or(Span::from_us(10), |span| span.0),
+            },
         })
     }
 

@@ -1,11 +1,19 @@
 //! Drive profiles: what is known about one model of drive, as data with its sources.
 
+mod base_text;
+mod blueprint;
 mod embedded;
 mod hdd;
+mod prior;
 mod raw;
 mod values;
 
+use std::sync::Arc;
+
+pub use base_text::BaseText;
+pub use blueprint::Blueprint;
 pub use embedded::{names, text};
+pub use prior::Prior;
 pub use values::Interface;
 
 pub(crate) use hdd::{HddProfile, falling_zones};
@@ -13,10 +21,7 @@ pub(crate) use hdd::{HddProfile, falling_zones};
 use drivelab_core::config::ConfigError;
 use drivelab_core::{Ratio, Sectors, Span};
 
-use crate::disksim::{self, DiskSimError};
-use crate::fit::Prior;
-use crate::scsi::params::Params;
-use raw::Raw;
+use raw::{Raw, required};
 use values::Kind;
 
 /// A drive as its profile describes it, checked and ready to be built.
@@ -48,22 +53,13 @@ pub struct Uncertainty {
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Hdd(Box<HddProfile>),
-    /// A drive that takes one command at a time.
-    OneByOne(Box<Params>),
+    /// A drive that another crate models.
+    Other(Arc<dyn Blueprint>),
     Fixed {
         capacity: Sectors,
         service: Span,
         servers: usize,
     },
-}
-
-/// A profile file that a `base` names: its name for messages, and its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BaseText {
-    /// The file, as messages should call it.
-    pub file: String,
-    /// Its contents.
-    pub text: String,
 }
 
 /// Why a profile cannot be used.
@@ -72,9 +68,6 @@ pub enum ProfileError {
     /// The file says something that cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A `DiskSim` parameter file says something that cannot be read, or is not modelled.
-    #[error(transparent)]
-    DiskSim(#[from] DiskSimError),
     /// The `base` is not to be found.
     #[error("{file}: there is no profile `{base}` to start from; {hint}")]
     UnknownBase {
@@ -109,14 +102,11 @@ impl Profile {
     pub fn draws(&self) -> bool {
         match &self.body {
             Body::Hdd(hdd) => hdd.retry_share != Ratio::ZERO,
-            Body::OneByOne(_) | Body::Fixed { .. } => false,
+            Body::Other(_) | Body::Fixed { .. } => false,
         }
     }
 
-    /// Reads the profile `text` of `file`; a name that ends in `.parv` says that it is a parameter
-    /// file of `DiskSim`, any other that it is a profile of ours.
-    ///
-    /// Files that a parameter file names are looked up through `resolve_base` beside it.
+    /// Reads the profile `text` of `file`.
     ///
     /// A `base` is looked up among the profiles that come with drivelab, then through
     /// `resolve_base`, which may read files.
@@ -129,9 +119,6 @@ impl Profile {
         text: &str,
         resolve_base: &dyn Fn(&str) -> Option<BaseText>,
     ) -> Result<Self, ProfileError> {
-        if is_disksim(file) {
-            return Ok(Self::of_disksim(file, disksim::read(file, text, resolve_base)?));
-        }
         let (mut raw, mut sources) = Raw::read(file, text)?;
         let mut current = file.to_owned();
         let mut depth = 0;
@@ -161,7 +148,7 @@ impl Profile {
     pub fn capacity(&self) -> Sectors {
         match &self.body {
             Body::Hdd(hdd) => hdd.capacity,
-            Body::OneByOne(params) => Sectors::new(params.mechanics.layout.capacity()),
+            Body::Other(blueprint) => blueprint.capacity(),
             Body::Fixed { capacity, .. } => *capacity,
         }
     }
@@ -169,7 +156,7 @@ impl Profile {
     /// Whether it has to wait for a platter to come round.
     pub fn rotates(&self) -> bool {
         match &self.body {
-            Body::Hdd(_) | Body::OneByOne(_) => true,
+            Body::Hdd(_) | Body::Other(_) => true,
             Body::Fixed { .. } => false,
         }
     }
@@ -178,18 +165,25 @@ impl Profile {
     pub fn rpm(&self) -> Option<u64> {
         match &self.body {
             Body::Hdd(hdd) => Some(hdd.milli_rpm().div_ceil(1000)),
-            Body::OneByOne(_) | Body::Fixed { .. } => None,
+            Body::Other(_) | Body::Fixed { .. } => None,
         }
     }
 
-    fn of_disksim(file: &str, read: disksim::Read) -> Self {
+    /// The profile of a drive that another crate models, with the least that holds for it: it
+    /// comes from `source`, and leaves out what `leaves_out` says.
+    pub fn of_blueprint(
+        model: String,
+        source: String,
+        leaves_out: String,
+        blueprint: Arc<dyn Blueprint>,
+    ) -> Self {
         Self {
-            model: read.model,
-            sources: vec![format!("{file}, a parameter file of DiskSim 4.0")],
-            leaves_out: Some(LEFT_OUT.to_owned()),
+            model,
+            sources: vec![source],
+            leaves_out: Some(leaves_out),
             physical_sector: Sectors::new(1),
             uncertainty: Uncertainty::default(),
-            body: Body::OneByOne(Box::new(read.params)),
+            body: Body::Other(blueprint),
         }
     }
 
@@ -214,19 +208,6 @@ impl Profile {
         };
         Ok(Self { model, sources, leaves_out, physical_sector, uncertainty, body })
     }
-}
-
-/// What a drive that was read from a parameter file does not show.
-const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a \
-                        slipped sector in the middle of a transfer does not lengthen it";
-
-/// Whether `file` is named as `DiskSim` names its parameter files.
-fn is_disksim(file: &str) -> bool {
-    file.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("parv"))
-}
-
-fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
-    value.ok_or_else(|| format!("`{key}` is missing; add a line `{key} = ...`"))
 }
 
 fn embedded_base(name: &str) -> Option<BaseText> {

@@ -7,7 +7,8 @@ use super::values::{
     Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape, Share,
     Short, Sigma,
 };
-use crate::spec::{Link, Switch};
+use crate::controller::Link;
+use crate::options::Switch;
 
 /// Lists the keys of a profile once: reading, overriding and the list of known keys follow.
 macro_rules! profile_keys {
@@ -194,4 +195,9 @@ fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigE
         return Err(rows[0].error("one point is no curve: give two or more"));
     }
     Ok(Some(points))
+}
+
+/// The value of a key that a profile must have.
+pub(super) fn required<T>(value: Option<T>, key: &str) -> Result<T, String> {
+    value.ok_or_else(|| format!("`{key}` is missing; add a line `{key} = ...`"))
 }

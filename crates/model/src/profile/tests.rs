@@ -25,7 +25,7 @@ fn every_profile_that_comes_along_can_be_built() {
         let profile = Profile::parse(name, text(name).unwrap(), &|_| None)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(!profile.sources.is_empty(), "{name} names no source");
-        crate::build(&profile, &crate::spec::Options::default(), 1)
+        crate::build(&profile, &crate::options::Options::default(), 1)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
@@ -96,7 +96,7 @@ fn slips_are_found_with_line_and_suggestion() {
 
 /// A drive of whatever numbers must answer.
 fn run_a_little(profile: &Profile) {
-    let mut drive = crate::build(profile, &crate::spec::Options::default(), 1).unwrap();
+    let mut drive = crate::build(profile, &crate::options::Options::default(), 1).unwrap();
     let capacity = drive.capacity().get();
     let mut completed = Vec::new();
     for id in 0..8 {

@@ -10,8 +10,8 @@
 
 use drivelab_core::{Destaged, Lba, Sectors};
 
-use super::Level;
 use super::layout::{Layout, index};
+use super::level::Level;
 
 /// Puts the records of the members, which lie in a row of `member` sectors each, into the array's
 /// own sectors, from `from` on.

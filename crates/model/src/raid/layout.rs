@@ -2,7 +2,7 @@
 
 use drivelab_core::{Lba, Sectors};
 
-use super::Level;
+use super::level::Level;
 
 /// Part of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,40 +8,24 @@
 mod balance;
 mod destage;
 mod layout;
+mod level;
 mod plan;
 #[cfg(test)]
 mod tests;
 
+pub use level::Level;
+
 use std::collections::VecDeque;
 
-use drivelab_core::config::Choice;
 use drivelab_core::{
     Completion, Destaged, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
-    choice_as_text,
 };
+use slab::Slab;
 
-use crate::shelf::{Pending, Table};
+use crate::shelf::Pending;
 use balance::Balance;
 use layout::{Extent, Layout, index};
 use plan::plan;
-
-/// How an array keeps its data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Striped, without redundancy.
-    Raid0,
-    /// Every member holds everything.
-    Raid1,
-    /// Striped with parity that moves from member to member.
-    Raid5,
-}
-
-impl Choice for Level {
-    const WHAT: &'static str = "RAID level";
-    const NAMES: &'static [(&'static str, Self)] =
-        &[("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
-}
-choice_as_text!(Level);
 
 /// The shape of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +43,8 @@ pub struct Shape {
 /// Writes that follow reads, or parts that are waited for.
 #[derive(Debug)]
 struct Group {
-    request: u32,
-    left: u32,
+    request: usize,
+    left: usize,
     writes: Vec<Extent>,
     fua: bool,
 }
@@ -68,7 +52,7 @@ struct Group {
 /// An access to a member that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Child {
-    group: u32,
+    group: usize,
     op: Op,
     extent: Extent,
 }
@@ -81,9 +65,9 @@ pub struct Array<D> {
     failed: Option<usize>,
     member: Sectors,
     balance: Balance,
-    requests: Table<Pending>,
-    groups: Table<Group>,
-    children: Table<Child>,
+    requests: Slab<Pending>,
+    groups: Slab<Group>,
+    children: Slab<Child>,
     /// Accesses that the members gave back.
     held: VecDeque<Request>,
     answered: VecDeque<Completion>,
@@ -107,9 +91,9 @@ impl<D: Device> Array<D> {
             failed: shape.failed,
             member,
             balance: Balance::new(shape.members, shape.failed),
-            requests: Table::default(),
-            groups: Table::default(),
-            children: Table::default(),
+            requests: Slab::new(),
+            groups: Slab::new(),
+            children: Slab::new(),
             held: VecDeque::new(),
             answered: VecDeque::new(),
             told: Time::ZERO,
@@ -137,12 +121,15 @@ impl<D: Device> Array<D> {
         vec![plan::Group { reads: Vec::new(), writes: alive.map(on).collect() }]
     }
 
-    fn send(&mut self, now: Time, group: u32, op: Op, extents: &[Extent], fua: bool) {
+    fn send(&mut self, now: Time, group: usize, op: Op, extents: &[Extent], fua: bool) {
         for &extent in extents {
             self.balance.sent(extent.member);
             let child = self.children.insert(Child { group, op, extent });
+            let end = extent.lba + extent.sectors;
+            debug_assert!(end <= Lba::ZERO + self.member, "an access stays on its member");
+            debug_assert_ne!(Some(extent.member), self.failed, "a failed member is not asked");
             let base = Sectors::new(extent.member as u64 * self.member.get());
-            let (id, lba) = (RequestId(u64::from(child)), extent.lba + base);
+            let (id, lba) = (RequestId(child as u64), extent.lba + base);
             self.give(now, Request { id, op, lba, sectors: extent.sectors, fua });
         }
     }
@@ -158,11 +145,12 @@ impl<D: Device> Array<D> {
     /// An access is done; its group goes on to its writes, or ends.
     fn done(&mut self, completion: &Completion, completed: &mut Vec<Completion>) {
         let Completion { at, result, served_by, .. } = *completion;
-        let child = self.children.remove(u32::try_from(completion.id.0).expect("named by us"));
+        let child = self.children.remove(usize::try_from(completion.id.0).expect("named by us"));
         if child.op != Op::Flush {
             self.balance.done(child.extent.member, child.extent.lba + child.extent.sectors);
         }
         let group = &mut self.groups[child.group];
+        debug_assert!(group.left > 0, "an access too many is done");
         group.left -= 1;
         // The reads before a write do not say where the write went.
         let request = &mut self.requests[group.request];
@@ -171,7 +159,7 @@ impl<D: Device> Array<D> {
         }
         if group.left == 0 && !group.writes.is_empty() {
             let (writes, fua) = (std::mem::take(&mut group.writes), group.fua);
-            group.left = count(writes.len());
+            group.left = writes.len();
             self.send(at, child.group, Op::Write, &writes, fua);
             return;
         }
@@ -212,12 +200,8 @@ impl<D: Device> Array<D> {
         let group = self.groups.insert(Group { request: parent, left: 1, writes, fua: false });
         let extent = Extent { member: 0, lba: Lba::ZERO, sectors: Sectors::ZERO };
         let child = self.children.insert(Child { group, op: Op::Flush, extent });
-        self.give(now, Request { id: RequestId(u64::from(child)), ..*request });
+        self.give(now, Request { id: RequestId(child as u64), ..*request });
     }
-}
-
-fn count(extents: usize) -> u32 {
-    u32::try_from(extents).expect("a request has few parts")
 }
 
 impl<D: Device> Device for Array<D> {
@@ -247,11 +231,11 @@ impl<D: Device> Device for Array<D> {
             let parts = |group: &plan::Group| {
                 if group.writes.is_empty() { group.reads.len() } else { group.writes.len() }
             };
-            let left = count(groups.iter().map(parts).sum());
+            let left = groups.iter().map(parts).sum();
             let parent = self.requests.insert(Pending::new(request.id, left));
             for plan::Group { reads, writes } in groups {
                 let first = if reads.is_empty() { &writes } else { &reads };
-                let left = count(first.len());
+                let left = first.len();
                 let later = if reads.is_empty() { Vec::new() } else { writes.clone() };
                 let fua = request.fua;
                 let group = Group { request: parent, left, writes: later, fua };

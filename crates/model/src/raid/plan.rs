@@ -2,8 +2,8 @@
 
 use drivelab_core::{Op, Request};
 
-use super::Level;
 use super::layout::{Band, Extent, Joined, Layout};
+use super::level::Level;
 
 /// Reads that must be done, and writes that follow them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -95,6 +95,7 @@ fn stripe(layout: &Layout, failed: Option<usize>, band: &Band) -> (u32, u32) {
     } else {
         reconstruct
     };
+    debug_assert_eq!(reads & gone, 0, "a failed member cannot be read");
     (reads, (written | parity) & !gone)
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use drivelab_core::config::Value;
 use drivelab_core::{Op, Sectors, Span};
 
-use crate::spec::Link;
+use crate::controller::Link;
 
 /// What all drives of a shelf share on their way to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

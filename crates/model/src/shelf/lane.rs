@@ -12,7 +12,7 @@ const SHIFT: u32 = 8;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     /// The command it belongs to.
-    pub(super) command: u32,
+    pub(super) command: usize,
     /// How long it takes when nothing else crosses.
     pub(super) whole: Span,
     /// How long before its end the receiver is told: from there on it can begin.
@@ -35,15 +35,15 @@ const IDLE_KEPT: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     /// What is left crosses while the receiver works already.
-    Early(u32),
+    Early(usize),
     /// All of it has crossed.
-    Done(u32),
+    Done(usize),
 }
 
 /// A port's loads, which cross one after the other.
 #[derive(Debug, Clone, Default)]
 struct Queue {
-    loads: VecDeque<(u32, u64, u64)>,
+    loads: VecDeque<(usize, u64, u64)>,
     /// How much every busy port will have been served when the first load is told early, and done.
     due: Option<(Option<u64>, u64)>,
 }
@@ -195,7 +195,7 @@ mod tests {
         Time::from_ns(us * 1000)
     }
 
-    fn load(command: u32, whole: u64) -> Load {
+    fn load(command: usize, whole: u64) -> Load {
         Load { command, whole: Span::from_us(whole), early: Span::ZERO }
     }
 
@@ -267,7 +267,7 @@ mod tests {
             let mut loads = loads;
             loads.sort_unstable();
             let (mut lane, mut told) = (Lane::new(4), Vec::new());
-            for (command, (at, port, whole)) in (0_u32..).zip(&loads) {
+            for (command, (at, port, whole)) in loads.iter().enumerate() {
                 while let Some(next) = lane.next().filter(|next| *next <= us(*at)) {
                     while let Some(what) = lane.tell(next) {
                         told.push((next.ns(), what));

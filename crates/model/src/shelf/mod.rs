@@ -20,10 +20,12 @@ use drivelab_core::{
     Time,
 };
 
+use slab::Slab;
+
 use bus::Crossing;
 pub use bus::{Bus, Rates, Switching};
 use lane::{Begun, Lane, Load, Told};
-pub(crate) use pending::{Pending, Table};
+pub(crate) use pending::Pending;
 pub use slot::Member;
 use slot::Slot;
 
@@ -44,8 +46,8 @@ const MAX_WAITING: usize = 1 << 20;
 /// A command on its way.
 #[derive(Debug, Clone, Copy)]
 struct Command {
-    request: u32,
-    slot: u32,
+    request: usize,
+    slot: usize,
     op: Op,
     fua: bool,
     lba: Lba,
@@ -81,8 +83,8 @@ pub struct Shelf<D> {
     crossings: Option<Crossings>,
     piece: Sectors,
     host_queue: usize,
-    commands: Table<Command>,
-    requests: Table<Pending>,
+    commands: Slab<Command>,
+    requests: Slab<Pending>,
     /// Commands under way, over all slots, and pieces that wait for that.
     under_way: usize,
     waiting: usize,
@@ -115,8 +117,8 @@ impl<D: Device> Shelf<D> {
             crossings,
             piece: sharing.piece,
             host_queue: sharing.host_queue,
-            commands: Table::default(),
-            requests: Table::default(),
+            commands: Slab::new(),
+            requests: Slab::new(),
             under_way: 0,
             waiting: 0,
             turn: 0,
@@ -140,10 +142,10 @@ impl<D: Device> Shelf<D> {
     }
 
     /// Cuts a request into pieces, each in its slot's queue; says how many.
-    fn cut(&mut self, request: &Request, parent: u32) -> u32 {
+    fn cut(&mut self, request: &Request, parent: usize) -> usize {
         let command = |slot: usize, lba, sectors| Command {
             request: parent,
-            slot: u32::try_from(slot).expect("few slots"),
+            slot,
             op: request.op,
             fua: request.fua,
             lba,
@@ -240,17 +242,17 @@ impl<D: Device> Shelf<D> {
     }
 
     /// Gives a command to its drive.
-    fn hand_over(&mut self, now: Time, place: u32) {
+    fn hand_over(&mut self, now: Time, place: usize) {
         let Command { slot, op, fua, lba, sectors, .. } = self.commands[place];
-        let id = RequestId(u64::from(place));
-        self.slots[slot as usize].submit(now, Request { id, op, lba, sectors, fua });
+        let id = RequestId(place as u64);
+        self.slots[slot].submit(now, Request { id, op, lba, sectors, fua });
     }
 
     /// The drive has answered.
     fn answer(&mut self, done: Completion, completed: &mut Vec<Completion>) {
-        let place = u32::try_from(done.id.0).expect("named by us");
+        let place = usize::try_from(done.id.0).expect("named by us");
         let command = &mut self.commands[place];
-        let (op, sectors, slot) = (command.op, command.sectors, command.slot as usize);
+        let (op, sectors, slot) = (command.op, command.sectors, command.slot);
         command.answer = Some((done.result, done.served_by));
         match (&mut self.crossings, op) {
             (Some(crossings), Op::Read) if done.result.is_ok() => {
@@ -276,15 +278,15 @@ impl<D: Device> Shelf<D> {
     }
 
     /// A command is done: its request may be too.
-    fn finish(&mut self, now: Time, place: u32, completed: &mut Vec<Completion>) {
+    fn finish(&mut self, now: Time, place: usize, completed: &mut Vec<Completion>) {
         let command = self.commands.remove(place);
-        self.slots[command.slot as usize].under_way -= 1;
+        self.slots[command.slot].under_way -= 1;
         self.under_way -= 1;
         let (result, served_by) = command.answer.expect("only answered commands are finished");
         if let Some(direct) = &mut self.direct
             && (command.op, served_by, result) == (Op::Write, ServedBy::Medium, Ok(()))
         {
-            let base = Sectors::new(u64::from(command.slot) * self.member.get());
+            let base = Sectors::new(command.slot as u64 * self.member.get());
             let (lba, sectors) = (command.lba + base, command.sectors);
             direct.push(Destaged { lba, sectors, taken: now, at: now });
         }
@@ -358,7 +360,7 @@ impl<D: Device> Device for Shelf<D> {
         let parent = self.requests.insert(Pending::new(request.id, 0));
         let pieces = self.cut(&request, parent);
         self.requests[parent].left = pieces;
-        self.waiting += pieces as usize;
+        self.waiting += pieces;
         self.start(now);
         self.foresee();
         Ok(())

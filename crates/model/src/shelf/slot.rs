@@ -21,7 +21,7 @@ pub struct Member<D> {
 #[derive(Debug)]
 pub(super) struct Slot<D> {
     pub(super) device: D,
-    pub(super) waiting: VecDeque<u32>,
+    pub(super) waiting: VecDeque<usize>,
     pub(super) under_way: usize,
     pub(super) limit: usize,
     pub(super) next: Option<Time>,

@@ -232,7 +232,7 @@ fn command_based_switching_serves_one_drive_at_a_time_and_fis_based_all() {
 fn a_drive_alone_behind_a_wide_bus_is_as_without() {
     let text = crate::profile::text("seagate-st31000333as").unwrap();
     let profile = Profile::parse("test", text, &|_| None).unwrap();
-    let options = crate::spec::Options::default();
+    let options = crate::options::Options::default();
     let seed = 5;
     let mut plain = crate::build(&profile, &options, seed).unwrap();
     let wide = Rates { reads: u64::MAX, writes: u64::MAX, shared: false, per_command: Span::ZERO };

@@ -1,7 +1,7 @@
 //! What controller, elevator and tag dispatch change.
 
 use drivelab_core::{Device, Lba, Request, Sectors, Time};
-use drivelab_model::spec::Options;
+use drivelab_model::options::Options;
 use drivelab_model::{BuildError, Drive, build, profile::Profile};
 
 use crate::load::{Load, Outcome, drive, run};

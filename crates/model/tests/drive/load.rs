@@ -3,8 +3,8 @@
 use drivelab_core::{
     Completion, Device, Lba, Op, Request, RequestId, Rng, Sectors, ServedBy, Span, Time,
 };
+use drivelab_model::options::{DriveSpec, ProfileRef};
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::{DriveSpec, ProfileRef};
 use drivelab_model::{Drive, build};
 
 /// Builds the drive that `spec` names, with `overrides` on top of its profile.

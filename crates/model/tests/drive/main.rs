@@ -10,6 +10,7 @@
 mod caches;
 mod closed_forms;
 mod controllers;
+mod counters;
 mod depth;
 mod invariants;
 mod load;

@@ -17,9 +17,9 @@ use crate::suggest;
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareOptions {
-    /// The metric that decides. Where none is given: `iops` for stored runs; `seeks` for bonnie++;
-    /// of a file of pairs the metric that every run begins with; and the first usable one where
-    /// that is missing, which in a file of pairs must then be the only one.
+    /// The metric that decides. Where none is given: `iops` for stored runs and fio; `seeks` for
+    /// bonnie++; of a file of pairs the metric that every run begins with; and the first usable one
+    /// where that is missing, which in a file of pairs must then be the only one.
     pub primary: Option<String>,
     /// Smallest effect worth acting on, as a fraction.
     pub mei: f64,
@@ -248,7 +248,16 @@ fn primary(
             }
             leading
         }
-        Source::Foreign { .. } => place("seeks"),
+        Source::Foreign { .. } => {
+            // Jobs of one call of fio: none of them decides unasked.
+            let of_job = |metric: &str| metric.rsplit_once('.').is_some_and(|(_, of)| of == "iops");
+            let of_jobs = columns.iter().filter(|c| usable(c) && of_job(c.metric));
+            let of_jobs: Vec<String> = of_jobs.map(|c| c.metric.to_owned()).collect();
+            if !of_jobs.is_empty() {
+                return Err(CompareResultError::NoPrimary(of_jobs));
+            }
+            place("seeks").or_else(|| place("iops"))
+        }
     };
     let is_of_disk = |column: &Column| {
         let is_not = column.remarks.iter().any(|remark| remark.label == Label::NotDisk);

@@ -52,8 +52,8 @@ pub(crate) fn direction(better: Better) -> &'static str {
 fn more(runs: u32, n: usize) -> String {
     match runs {
         RUNS_HOPELESS.. => format!(
-            "; about {runs} runs of each would settle it: more runs will not help, make each run \
-             longer or use a quieter machine"
+            "; about {runs} runs of each would be needed to settle it, too many to make: make each \
+             run longer or use a quieter machine"
         ),
         _ if n < BLOCKS_MIN as usize => format!("; at least {runs} runs of each are needed"),
         _ => format!("; about {runs} runs of each would settle it"),
@@ -102,8 +102,8 @@ mod tests {
         let check = |runs, n, words: &str| assert!(more(runs, n).contains(words), "{runs} {n}");
         check(6, 1, "at least 6 runs of each are needed");
         check(69, 20, "about 69 runs of each would settle it");
-        check(319, 40, "about 319 runs of each would settle it: more runs will not help");
+        check(319, 40, "about 319 runs of each would be needed to settle it, too many to make");
         check(101, 3, "make each run longer or use a quieter machine");
-        assert!(!more(100, 40).contains("will not help"));
+        assert!(!more(100, 40).contains("too many"));
     }
 }

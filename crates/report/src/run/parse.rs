@@ -3,7 +3,7 @@
 use drivelab_core::record::{RUN_SCHEMA, RunRecord};
 use serde_json::{Deserializer, Value};
 
-use crate::parse::{ParseError, quote};
+use drivelab_core::csv::{ParseError, quote};
 
 /// Reads stored runs: one document, several one after another (a line each, say), or an array.
 pub fn parse(text: &str) -> Result<Vec<RunRecord>, ParseError> {

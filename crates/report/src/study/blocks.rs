@@ -44,7 +44,8 @@ impl<'a> Blocks<'a> {
             assert!(run.workload < workloads, "a run of workload {} of {workloads}", run.workload);
             cells.entry((run.workload, run.arm, run.block)).or_default().push(run);
         }
-        let has_empty_run = |runs: &Vec<&RunSample>| runs.iter().any(|run| is_empty(run));
+        let has_empty_run =
+            |runs: &Vec<&RunSample>| runs.iter().any(|run| is_empty(experiment, run));
         let empty = cells.iter().filter(|(_, runs)| has_empty_run(runs));
         let empty: BTreeSet<Cell> = empty.map(|(cell, _)| *cell).collect();
         cells.retain(|cell, _| !empty.contains(cell));
@@ -150,7 +151,11 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Whether no request completed: there is no number to make a ratio of.
-fn is_empty(run: &RunSample) -> bool {
-    !run.metrics.iter().any(|metric| metric.value > 0.0)
+/// Whether no request completed in time: there is no rate to make a ratio of, even where an answer
+/// behind the end gave a latency.
+fn is_empty(experiment: &Experiment, run: &RunSample) -> bool {
+    let headline = &experiment.workloads[run.workload].headline;
+    let rate = run.metrics.iter().find(|metric| metric.name == *headline);
+    // What is no number at all is refused as such.
+    rate.is_none_or(|rate| rate.value <= 0.0)
 }

@@ -12,12 +12,11 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
 
+use drivelab_core::disk::{Answer, Command, Extent};
 use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
-use drivelab_core::{Bytes, IoError, Lba, Sectors, Time};
+use drivelab_core::{Bytes, Disk, IoError, Lba, Sectors, Time};
 use rustix::fs::OFlags;
 
-use crate::drive::{Command, Done};
-use crate::medium::Extent;
 use crate::queue::Queue;
 use crate::server::Backend;
 use workers::{Finished, Workers};
@@ -33,6 +32,8 @@ pub struct Backing {
     /// What reads found, until it is sent.
     found: HashMap<u64, Box<[u8]>>,
     in_flight: usize,
+    /// Counts resets: what a thread began before the last one is not answered.
+    epoch: u64,
 }
 
 impl Backing {
@@ -55,7 +56,7 @@ impl Backing {
         let workers = Workers::start(file, pool.tags())?;
         let capacity = Sectors::holding(Bytes::new(bytes));
         let (queue, found) = (Queue::default(), HashMap::new());
-        Ok(Self { capacity, direct, pool, queue, workers, found, in_flight: 0 })
+        Ok(Self { capacity, direct, pool, queue, workers, found, in_flight: 0, epoch: 0 })
     }
 
     /// Whether the page cache is left out.
@@ -70,12 +71,12 @@ impl Backing {
             let Some(class) = self.pool.next(Waiting { reads, writes, head }) else { return };
             let command = self.queue.pop(class);
             self.pool.take(class);
-            self.workers.start_job(command);
+            self.workers.start_job(command, self.epoch);
         }
     }
 }
 
-impl Backend for Backing {
+impl Disk for Backing {
     fn capacity(&self) -> Sectors {
         self.capacity
     }
@@ -97,23 +98,27 @@ impl Backend for Backing {
         None
     }
 
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) -> io::Result<()> {
+    fn advance(&mut self, now: Time, answers: &mut Vec<Answer>) -> io::Result<()> {
         for finished in self.workers.finished() {
-            let Finished { token, op, lba, sectors, result, data } = finished;
+            let Finished { token, op, lba, sectors, result, data, epoch } = finished;
             self.pool.release(Class::from(op));
+            if epoch != self.epoch {
+                continue;
+            }
             self.in_flight -= 1;
             if let Some(data) = data {
                 self.found.insert(token, data);
             }
-            let result = result.map_err(|error| IoError::Os(error.raw_os_error().unwrap_or(5)));
-            done.push(Done { token, due: now, result, op, lba, sectors });
+            let os_error = |error: io::Error| IoError::Os(error.raw_os_error().unwrap_or(5)).into();
+            let result = result.map_err(os_error);
+            answers.push(Answer { token, due: now, result, op, lba, sectors });
         }
         self.dispatch();
         Ok(())
     }
 
-    fn take_read(&mut self, done: &Done, data: &mut [u8]) -> io::Result<()> {
-        let found = self.found.remove(&done.token).expect("a read that is done found something");
+    fn take_read(&mut self, answer: &Answer, data: &mut [u8]) -> io::Result<()> {
+        let found = self.found.remove(&answer.token).expect("a read that is done found something");
         data.copy_from_slice(&found[..data.len()]);
         Ok(())
     }
@@ -123,8 +128,12 @@ impl Backend for Backing {
         Ok(vec![Extent { sectors, hole: false }])
     }
 
-    fn wakes(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.workers.wakes())
+    fn reset(&mut self) -> io::Result<()> {
+        self.queue = Queue::default();
+        self.found.clear();
+        self.in_flight = 0;
+        self.epoch += 1;
+        Ok(())
     }
 
     fn power_off(&mut self) -> io::Result<()> {
@@ -132,12 +141,18 @@ impl Backend for Backing {
     }
 }
 
+impl Backend for Backing {
+    fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.workers.wakes())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use drivelab_core::Op;
+    use drivelab_core::disk::Data;
 
     use super::*;
-    use crate::store::Data;
 
     fn file(test: &str) -> std::path::PathBuf {
         let name = format!("drivelab-backing-{}-{test}", std::process::id());
@@ -157,7 +172,7 @@ mod tests {
         Command { token, op, lba, sectors, fua: false, data }
     }
 
-    fn wait(backing: &mut Backing) -> Done {
+    fn wait(backing: &mut Backing) -> Answer {
         let mut done = Vec::new();
         while done.is_empty() {
             backing.advance(Time::ZERO, &mut done).unwrap();
@@ -182,6 +197,22 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap()[4096..8192], [7; 4096]);
             std::fs::remove_file(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn after_a_reset_only_later_commands_are_answered() {
+        let path = file("reset");
+        let mut backing = backing(&path, Dispatch::Shared, 2);
+        for token in 0..8 {
+            backing.submit(Time::ZERO, command(token, Op::Write, token * 8, 1)).unwrap();
+        }
+        backing.reset().unwrap();
+        assert_eq!(backing.in_flight(), 0);
+        backing.submit(Time::ZERO, command(99, Op::Read, 0, 0)).unwrap();
+        assert_eq!(wait(&mut backing).token, 99);
+        assert_eq!(backing.in_flight(), 0);
+        drop(backing);
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

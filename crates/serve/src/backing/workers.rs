@@ -8,12 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use drivelab_core::disk::{Command, Data};
 use drivelab_core::{Lba, Op, Sectors};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::FallocateFlags;
-
-use crate::drive::Command;
-use crate::store::Data;
 
 /// What direct I/O wants of memory, on every drive we know.
 const ALIGNMENT: usize = 4096;
@@ -31,13 +29,15 @@ pub(super) struct Finished {
     pub(super) result: io::Result<()>,
     /// What a read found.
     pub(super) data: Option<Box<[u8]>>,
+    /// As it was handed over.
+    pub(super) epoch: u64,
 }
 
 /// The threads, and the two channels to them.
 #[derive(Debug)]
 pub(super) struct Workers {
     file: Arc<File>,
-    jobs: Option<Sender<Command>>,
+    jobs: Option<Sender<(Command, u64)>>,
     finished: Receiver<Finished>,
     wake: Arc<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
@@ -61,9 +61,9 @@ impl Workers {
         Ok(Self { file, jobs: Some(jobs), finished, wake, threads })
     }
 
-    pub(super) fn start_job(&self, command: Command) {
+    pub(super) fn start_job(&self, command: Command, epoch: u64) {
         let jobs = self.jobs.as_ref().expect("there until the workers are dropped");
-        jobs.send(command).expect("the threads live as long as the channel");
+        jobs.send((command, epoch)).expect("the threads live as long as the channel");
     }
 
     /// What has been carried out since the last call.
@@ -94,17 +94,22 @@ impl Drop for Workers {
     }
 }
 
-fn work(file: &File, waiting: &Mutex<Receiver<Command>>, done: &Sender<Finished>, wake: &OwnedFd) {
+fn work(
+    file: &File,
+    waiting: &Mutex<Receiver<(Command, u64)>>,
+    done: &Sender<Finished>,
+    wake: &OwnedFd,
+) {
     loop {
         let next = waiting.lock().expect("no worker panics with it").recv();
-        let Ok(command) = next else { return };
+        let Ok((command, epoch)) = next else { return };
         let (result, data) = match carry_out(file, &command) {
             Ok(data) => (Ok(()), data),
             Err(error) => (Err(error), None),
         };
         let Command { token, op, lba, sectors, .. } = command;
         // The server may be gone: then nobody wants to know.
-        let _ = done.send(Finished { token, op, lba, sectors, result, data });
+        let _ = done.send(Finished { token, op, lba, sectors, result, data, epoch });
         let _ = rustix::io::write(wake, &1_u64.to_ne_bytes());
     }
 }

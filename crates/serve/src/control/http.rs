@@ -28,36 +28,35 @@ pub enum Bad {
     TooLarge,
 }
 
+/// The most headers that are read; curl and browsers send about ten.
+const MOST_HEADERS: usize = 64;
+
 /// Reads a request; `None` while some of it is missing.
 ///
 /// # Errors
 /// It is malformed or too large.
 pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
-    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
-        return if bytes.len() > LONGEST_HEAD { Err(Bad::TooLarge) } else { Ok(None) };
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut head = httparse::Request::new(&mut headers);
+    let end = match head.parse(&bytes[..bytes.len().min(LONGEST_HEAD)]) {
+        Ok(httparse::Status::Complete(end)) => end,
+        Ok(httparse::Status::Partial) if bytes.len() < LONGEST_HEAD => return Ok(None),
+        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+            return Err(Bad::TooLarge);
+        }
+        Err(_) => return Err(Bad::Malformed),
     };
-    if end > LONGEST_HEAD {
-        return Err(Bad::TooLarge);
-    }
-    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| Bad::Malformed)?;
-    let mut lines = head.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let (Some(method), Some(target), Some(version), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(Bad::Malformed);
-    };
-    if !matches!(version, "HTTP/1.1" | "HTTP/1.0") || !target.starts_with('/') {
+    let (method, target) = head.method.zip(head.path).ok_or(Bad::Malformed)?;
+    if !target.starts_with('/') {
         return Err(Bad::Malformed);
     }
     let path = target.split('?').next().unwrap_or_default().to_owned();
     let (method, body) = (method.to_owned(), String::new());
     let mut request = HttpRequest { method, path, body, host: None, origin: None };
     let mut length = 0;
-    for line in lines {
-        let (name, value) = line.split_once(':').ok_or(Bad::Malformed)?;
-        let value = value.trim();
-        match name.to_ascii_lowercase().as_str() {
+    for header in head.headers {
+        let value = std::str::from_utf8(header.value).map_err(|_| Bad::Malformed)?.trim();
+        match header.name.to_ascii_lowercase().as_str() {
             "host" => request.host = Some(value.to_owned()),
             "origin" => request.origin = Some(value.to_owned()),
             "content-length" => length = value.parse().map_err(|_| Bad::Malformed)?,
@@ -68,7 +67,7 @@ pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
     if length > LONGEST_BODY {
         return Err(Bad::TooLarge);
     }
-    let Some(body) = bytes[end + 4..].get(..length) else { return Ok(None) };
+    let Some(body) = bytes[end..].get(..length) else { return Ok(None) };
     let body = std::str::from_utf8(body).map_err(|_| Bad::Malformed)?.to_owned();
     Ok(Some(HttpRequest { body, ..request }))
 }
@@ -116,6 +115,7 @@ mod tests {
         check("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", Bad::Malformed);
         check("POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", Bad::TooLarge);
         check(&"x".repeat(10_000), Bad::TooLarge);
+        check(&format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(65)), Bad::TooLarge);
     }
 
     proptest::proptest! {

@@ -10,58 +10,27 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 
+use drivelab_core::disk::{Answer, Command, Disk, Extent};
 use drivelab_core::{
-    Completion, Destaged, Device, IoError, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
+    Bytes, Completion, Destaged, Device, Lba, Op, Request, RequestId, Sectors, ServedBy, Time,
 };
+use slab::Slab;
 
 pub use null::Null;
 pub use power_cut::{PowerCut, When};
 
 use crate::fault::{Fault, FaultId, Faults, Incident, Plan};
-use crate::store::{Choose, Data, KeepAll, Store, Survival, TrimId, Write};
-use crate::table::Table;
-
-/// What a client asks of the drive.
-#[derive(Debug)]
-pub struct Command {
-    /// The asker's name for it.
-    pub token: u64,
-    /// What to do.
-    pub op: Op,
-    /// First sector.
-    pub lba: Lba,
-    /// How many sectors; 0 for a flush.
-    pub sectors: Sectors,
-    /// Force unit access.
-    pub fua: bool,
-    /// What to write; only with [`Op::Write`].
-    pub data: Option<Data>,
-}
-
-/// The answer to a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Done {
-    /// The asker's name for the command.
-    pub token: u64,
-    /// When the answer is due.
-    pub due: Time,
-    /// Whether it did what was asked.
-    pub result: Result<(), IoError>,
-    /// What was asked.
-    pub op: Op,
-    /// First sector: after a read, [`ServedDrive::read`] it from here.
-    pub lba: Lba,
-    /// How many sectors.
-    pub sectors: Sectors,
-}
+use crate::store::{Choose, KeepAll, Store, Survival, TrimId, Write};
 
 /// A command on its way.
 #[derive(Debug)]
 struct Pending {
-    done: Done,
+    answer: Answer,
     submitted: Time,
     change: Change,
     plan: Plan,
+    /// A reset came: the device finishes it, and nobody is told.
+    is_aborted: bool,
 }
 
 /// What a command does to the store when it completes.
@@ -79,11 +48,15 @@ pub struct ServedDrive<D> {
     device: D,
     store: Store,
     faults: Faults,
-    pending: Table<Pending>,
+    /// The write cache survives a power cut: a capacitor or battery keeps it.
+    has_protected_cache: bool,
+    pending: Slab<Pending>,
+    /// How many of them were aborted.
+    aborted: usize,
     /// Commands that the device had no room for.
     waiting: VecDeque<Request>,
     /// Answers that are held back or need no device, by (time, sequence).
-    held: BTreeMap<(Time, u64), Done>,
+    held: BTreeMap<(Time, u64), Answer>,
     sequence: u64,
     completions: Vec<Completion>,
     records: Vec<Destaged>,
@@ -99,7 +72,9 @@ impl<D: Device> ServedDrive<D> {
             device,
             store,
             faults: Faults::new(seed),
-            pending: Table::default(),
+            has_protected_cache: false,
+            pending: Slab::new(),
+            aborted: 0,
             waiting: VecDeque::new(),
             held: BTreeMap::new(),
             sequence: 0,
@@ -108,83 +83,14 @@ impl<D: Device> ServedDrive<D> {
         }
     }
 
-    /// Addressable sectors: what both model and medium have.
-    pub fn capacity(&self) -> Sectors {
-        self.device.capacity().min(self.store.capacity())
-    }
-
-    /// Commands on their way.
-    pub fn in_flight(&self) -> usize {
-        self.pending.len() + self.held.len()
+    /// The same drive with power-loss protection: what it acknowledges is durable.
+    pub fn with_protected_cache(self) -> Self {
+        Self { has_protected_cache: true, ..self }
     }
 
     /// The store, to look into.
     pub fn store(&self) -> &Store {
         &self.store
-    }
-
-    /// Takes a command at `now`; the caller has seen to it that it lies within the capacity.
-    ///
-    /// # Errors
-    /// The medium failed.
-    pub fn submit(&mut self, now: Time, command: Command) -> io::Result<()> {
-        let Command { token, op, lba, sectors, fua, data } = command;
-        assert!(lba + sectors <= Lba::ZERO + self.capacity(), "the caller checks the range");
-        let plan = self.faults.plan(now, op, lba, sectors);
-        let done = Done { token, due: now, result: Ok(()), op, lba, sectors };
-        if plan.lies {
-            let due = plan.due(now, now);
-            self.hold(due, Done { due, ..done });
-            return Ok(());
-        }
-        let change = match op {
-            Op::Read => Change::Nothing,
-            Op::Flush => Change::Flush,
-            Op::Trim => Change::Trim(self.store.begin_trim(lba, sectors)),
-            // It fails, and changes nothing: not even a power cut lets a part of it survive.
-            Op::Write if plan.result.is_err() => Change::Nothing,
-            Op::Write => {
-                let data = data.expect("a write brings its data");
-                let capacity = self.capacity();
-                let lands = self.faults.landing(now, lba, sectors, capacity);
-                let write = self.store.begin_write(now, lands, data)?;
-                Change::Write { write, lands }
-            }
-        };
-        let fua = fua && op == Op::Write;
-        let id = self.pending.insert(Pending { done, submitted: now, change, plan });
-        let request = Request { id: RequestId(id), op, lba, sectors, fua };
-        if !self.waiting.is_empty() {
-            self.waiting.push_back(request);
-        } else if let Err(request) = self.device.submit(now, request) {
-            self.waiting.push_back(request);
-        }
-        Ok(())
-    }
-
-    /// When there is next something to do.
-    pub fn next_event(&self) -> Option<Time> {
-        let held = self.held.first_key_value().map(|((due, _), _)| *due);
-        match (self.device.next_event(), held) {
-            (Some(device), Some(held)) => Some(device.min(held)),
-            (device, held) => device.or(held),
-        }
-    }
-
-    /// Moves to `now` and appends the answers that are due, in order of time.
-    ///
-    /// # Errors
-    /// The medium failed.
-    pub fn advance(&mut self, now: Time, done: &mut Vec<Done>) -> io::Result<()> {
-        self.advance_device(now)?;
-        while self.resubmit(now) {
-            // What was let in may be answered at once and let more in.
-            self.advance_device(now)?;
-        }
-        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= now) {
-            done.push(entry.remove());
-        }
-        Ok(())
     }
 
     fn advance_device(&mut self, now: Time) -> io::Result<()> {
@@ -216,39 +122,44 @@ impl<D: Device> ServedDrive<D> {
 
     /// Carries out what a command does, and answers it now or when its faults let it.
     fn finish(&mut self, completion: Completion) -> io::Result<()> {
-        let pending = self.pending.remove(completion.id.0);
-        let Pending { mut done, submitted, change, plan } = pending;
-        done.result = completion.result.and(plan.result);
+        let Pending { mut answer, submitted, change, plan, is_aborted } =
+            self.pending.remove(place(completion.id));
+        answer.result = completion.result.map_err(Into::into).and(plan.result);
         match change {
-            Change::Nothing if done.op == Op::Read && done.result.is_ok() => {
-                done.result = self.faults.damage(
+            Change::Nothing if answer.op == Op::Read && answer.result.is_ok() => {
+                answer.result = self.faults.damage(
                     completion.at,
-                    (done.lba, done.sectors),
+                    (answer.lba, answer.sectors),
                     self.store.medium_mut(),
                 )?;
             }
             Change::Nothing => {}
-            Change::Write { write, .. } if done.result.is_err() => self.store.forget(&write),
+            Change::Write { write, .. } if answer.result.is_err() => self.store.forget(&write),
             Change::Write { write, lands } => {
                 // A device that does not tell where the data went has no cache to lose it from.
                 let cached = completion.served_by == ServedBy::DriveWriteCache;
-                self.store.complete(&write, !cached || lands != done.lba)?;
-                self.faults.healed(lands, done.sectors);
+                let volatile = cached && !self.has_protected_cache;
+                self.store.complete(&write, !volatile || lands != answer.lba)?;
+                self.faults.healed(lands, answer.sectors);
             }
             Change::Trim(trim) => self.store.complete_trim(trim)?,
             Change::Flush => self.store.flushed()?,
         }
+        if is_aborted {
+            self.aborted -= 1;
+            return Ok(());
+        }
         let due = plan.due(submitted, completion.at);
-        self.hold(due, Done { due, ..done });
+        self.hold(Answer { due, ..answer });
         Ok(())
     }
 
-    fn hold(&mut self, due: Time, done: Done) {
+    fn hold(&mut self, answer: Answer) {
         self.sequence += 1;
-        self.held.insert((due, self.sequence), done);
+        self.held.insert((answer.due, self.sequence), answer);
     }
 
-    /// Fills `data` with what a read that is done finds from `lba` on.
+    /// Fills `data` with what a read finds from `lba` on.
     ///
     /// # Errors
     /// The medium failed.
@@ -264,21 +175,12 @@ impl<D: Device> ServedDrive<D> {
     pub fn cut(&mut self, now: Time, choose: &mut dyn Choose) -> io::Result<Survival> {
         let faults = &mut self.faults;
         let survival = self.store.cut(choose, |lba, sectors| faults.torn(now, lba, sectors))?;
-        self.pending = Table::default();
+        self.pending.clear();
+        self.aborted = 0;
         self.waiting.clear();
         self.held.clear();
         self.store.sync()?;
         Ok(survival)
-    }
-
-    /// Ends an orderly day: everything that was acknowledged or on its way is kept, whatever faults
-    /// there are. The device is of no more use.
-    ///
-    /// # Errors
-    /// The medium failed.
-    pub fn power_off(&mut self) -> io::Result<()> {
-        self.store.cut(&mut KeepAll, |_, _| None)?;
-        self.store.sync()
     }
 
     /// Adds a fault; gives the number it can be removed by.
@@ -300,4 +202,116 @@ impl<D: Device> ServedDrive<D> {
     pub fn take_incidents(&mut self) -> Vec<Incident> {
         self.faults.take_incidents()
     }
+}
+
+impl<D: Device> Disk for ServedDrive<D> {
+    /// What both model and medium have.
+    fn capacity(&self) -> Sectors {
+        self.device.capacity().min(self.store.capacity())
+    }
+
+    fn in_flight(&self) -> usize {
+        self.pending.len() - self.aborted + self.held.len()
+    }
+
+    fn submit(&mut self, now: Time, command: Command) -> io::Result<()> {
+        let Command { token, op, lba, sectors, fua, data } = command;
+        assert!(lba + sectors <= Lba::ZERO + self.capacity(), "the caller checks the range");
+        let plan = self.faults.plan(now, op, lba, sectors);
+        let answer = Answer { token, due: now, result: Ok(()), op, lba, sectors };
+        if plan.lies {
+            self.hold(Answer { due: plan.due(now, now), ..answer });
+            return Ok(());
+        }
+        let change = match op {
+            Op::Read => Change::Nothing,
+            Op::Flush => Change::Flush,
+            Op::Trim => Change::Trim(self.store.begin_trim(lba, sectors)),
+            // It fails, and changes nothing: not even a power cut lets a part of it survive.
+            Op::Write if plan.result.is_err() => Change::Nothing,
+            Op::Write => {
+                let data = data.expect("a write brings its data");
+                let capacity = self.capacity();
+                let lands = self.faults.landing(now, lba, sectors, capacity);
+                let write = self.store.begin_write(now, lands, data)?;
+                Change::Write { write, lands }
+            }
+        };
+        let fua = fua && op == Op::Write;
+        let pending = Pending { answer, submitted: now, change, plan, is_aborted: false };
+        let id = RequestId(self.pending.insert(pending) as u64);
+        let request = Request { id, op, lba, sectors, fua };
+        if !self.waiting.is_empty() {
+            self.waiting.push_back(request);
+        } else if let Err(request) = self.device.submit(now, request) {
+            self.waiting.push_back(request);
+        }
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let held = self.held.first_key_value().map(|((due, _), _)| *due);
+        self.device.next_event().into_iter().chain(held).min()
+    }
+
+    fn advance(&mut self, now: Time, answers: &mut Vec<Answer>) -> io::Result<()> {
+        self.advance_device(now)?;
+        while self.resubmit(now) {
+            // What was let in may be answered at once and let more in.
+            self.advance_device(now)?;
+        }
+        while let Some(entry) = self.held.first_entry().filter(|entry| entry.key().0 <= now) {
+            answers.push(entry.remove());
+        }
+        Ok(())
+    }
+
+    fn take_read(&mut self, answer: &Answer, data: &mut [u8]) -> io::Result<()> {
+        self.read(answer.lba, data)
+    }
+
+    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
+        self.store.extents(lba, sectors, limit)
+    }
+
+    fn pending(&self) -> Bytes {
+        self.store.pending()
+    }
+
+    fn reset(&mut self) -> io::Result<()> {
+        self.held.clear();
+        // The device never saw these.
+        for request in std::mem::take(&mut self.waiting) {
+            match self.pending.remove(place(request.id)).change {
+                Change::Write { write, .. } => self.store.forget(&write),
+                Change::Trim(trim) => self.store.forget_trim(trim),
+                Change::Nothing | Change::Flush => {}
+            }
+        }
+        self.aborted = self.pending.len();
+        for (_, pending) in &mut self.pending {
+            pending.is_aborted = true;
+            // Done now as far as a read can tell, or its result would change under the host.
+            match std::mem::replace(&mut pending.change, Change::Nothing) {
+                Change::Trim(trim) => self.store.complete_trim(trim)?,
+                Change::Write { write, lands } => {
+                    self.store.complete(&write, false)?;
+                    pending.change = Change::Write { write, lands };
+                }
+                flush_or_read => pending.change = flush_or_read,
+            }
+        }
+        Ok(())
+    }
+
+    /// The device is of no more use after it.
+    fn power_off(&mut self) -> io::Result<()> {
+        self.store.cut(&mut KeepAll, |_, _| None)?;
+        self.store.sync()
+    }
+}
+
+/// Where a request of ours is among those that the device has.
+fn place(id: RequestId) -> usize {
+    usize::try_from(id.0).expect("a number that the slab gave")
 }

@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
+use drivelab_core::verification::{Pace, sealed, unsealed};
 use drivelab_core::{Span, Time};
 
-use super::{PAGE_BYTES, Written};
+use super::PAGE_BYTES;
 
 /// The longest line that is listened to: the head of a ledger and its notes are a few numbers, and
 /// a file or whoever connects could hold anything.
@@ -52,17 +53,6 @@ impl Note {
         }
         Some(Self { page, sequence, promised, at: Time::from_ns(ns) })
     }
-}
-
-/// A line with its checksum: a bit that flips in a ledger would accuse the drive, or excuse it.
-fn sealed(words: &str) -> String {
-    format!("{words} {:08x}\n", crc32fast::hash(words.as_bytes()))
-}
-
-/// What a line says, where its checksum holds.
-fn unsealed(line: &str) -> Option<&str> {
-    let (words, sum) = line.rsplit_once(' ')?;
-    (sum == format!("{:08x}", crc32fast::hash(words.as_bytes()))).then_some(words)
 }
 
 /// Keeps notes.
@@ -182,9 +172,9 @@ impl Ledger {
     }
 
     /// How much was promised, and how long that took.
-    pub fn written(&self) -> Written {
+    pub fn pace(&self) -> Pace {
         let took = self.first.map_or(Span::ZERO, |first| self.last.since(first));
-        Written { promised: self.kept, took }
+        Pace { promised: self.kept, took }
     }
 
     /// How long before the end something was.
@@ -195,7 +185,7 @@ impl Ledger {
 
 /// Notes kept in a file, which must not lie on the drive that is tested.
 #[derive(Debug)]
-pub struct Kept {
+pub struct LedgerFile {
     file: File,
 }
 
@@ -205,7 +195,7 @@ impl Ledger {
     ///
     /// # Errors
     /// It cannot be made, another keeps its ledger there, or it is no ledger.
-    pub fn keep_in(&self, path: &Path) -> io::Result<Kept> {
+    pub fn keep_in(&self, path: &Path) -> io::Result<LedgerFile> {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         if file.metadata()?.is_file() {
@@ -222,12 +212,12 @@ impl Ledger {
         let _ = file.sync_all();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
-        Ok(Kept { file })
+        Ok(LedgerFile { file })
     }
 }
 
 /// Refuses to begin a ledger in a file that holds anything but an earlier one.
-pub fn may_be_replaced(file: &File) -> io::Result<()> {
+pub(super) fn may_be_replaced(file: &File) -> io::Result<()> {
     let mut lines = Lines { text: BufReader::new(file), number: 0 };
     let head = lines.next().transpose().unwrap_or_else(|_| Some(String::new()));
     match head {
@@ -274,7 +264,7 @@ impl<R: io::Read> Lines<R> {
     }
 }
 
-impl Notes for Kept {
+impl Notes for LedgerFile {
     fn note(&mut self, note: Note) -> io::Result<()> {
         // The kernel has it: it survives us, and the drive under test going away.
         self.file.write_all(note.to_line().as_bytes())

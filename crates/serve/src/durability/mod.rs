@@ -4,33 +4,31 @@
 //! The idea is diskchecker.pl's (Brad Fitzpatrick, 2005); ours numbers every write, so that a lost
 //! page can be told from a torn one and from one that landed elsewhere.
 
+mod keeper;
 mod ledger;
+mod modelled;
 mod page;
 mod place;
 mod remote;
 mod verdict;
+mod watch;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivelab_core::{Rng, Span, Time};
+use drivelab_core::verification::Pace;
+use drivelab_core::{Rng, Time};
 
-pub use ledger::{Kept, Ledger, Note, Notes, may_be_replaced};
-pub use page::{Found, PAGE_BYTES};
+pub use keeper::{Keeper, check_ledger, listen, new_run};
+pub use ledger::{Ledger, LedgerFile, Note, Notes};
+pub use modelled::{Cut, Trial, try_device};
+pub use page::PAGE_BYTES;
 pub use place::{ModelledPlace, Place, PlaceError, RealFile};
 pub use remote::{Remote, keep_for_others};
-pub use verdict::{Verdict, verify};
+pub use verdict::verify;
+pub use watch::{Progress, unless_stuck};
 
 use page::Stamp;
-
-/// How much was promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Written {
-    /// Pages promised, that is written and synced.
-    pub promised: u64,
-    /// How long it took.
-    pub took: Span,
-}
 
 /// What is written.
 #[derive(Debug, Clone, Copy)]
@@ -60,11 +58,7 @@ pub enum Ended {
 
 /// Writes and syncs random pages until the time is over or the drive goes away, and notes before
 /// each what may be there from now on, and after each what must be.
-pub fn write(
-    place: &mut dyn Place,
-    notes: &mut dyn Notes,
-    writing: Writing<'_>,
-) -> (Written, Ended) {
+pub fn write(place: &mut dyn Place, notes: &mut dyn Notes, writing: Writing<'_>) -> (Pace, Ended) {
     let mut rng = Rng::new(writing.run);
     let began = place.now();
     let until = began + writing.until.since(Time::ZERO);
@@ -91,7 +85,7 @@ pub fn write(
     {
         ended = Ended::Notes(error);
     }
-    (Written { promised, took }, ended)
+    (Pace { promised, took }, ended)
 }
 
 /// Writes and syncs one page, noted before and after.
@@ -101,15 +95,4 @@ fn promise(place: &mut dyn Place, notes: &mut dyn Notes, stamp: Stamp) -> Result
     notes.note(note(false, place.now())).map_err(Ended::Notes)?;
     place.write(page, &page::fill(stamp)).and_then(|()| place.sync()).map_err(Ended::Place)?;
     notes.note(note(true, place.now())).map_err(Ended::Notes)
-}
-
-impl Written {
-    /// Whether it was synced more often than a platter of `rpm` revolutions a minute comes round:
-    /// one page each at a random angle comes by after half a revolution on average, if the arm
-    /// never has to move.
-    pub fn is_beyond(&self, rpm: u64) -> bool {
-        // promised / took > rpm * 2 / 60, in whole numbers.
-        u128::from(self.promised) * 60_000_000_000
-            > u128::from(rpm) * 2 * u128::from(self.took.ns())
-    }
 }

@@ -1,7 +1,8 @@
 //! A page of labelled sectors, each of which says what it is.
 
 use drivelab_core::Rng;
-use drivelab_core::label::{self, Label, SECTOR, Sector};
+use drivelab_core::label::{self, SECTOR};
+use drivelab_core::verification::Census;
 
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
@@ -16,29 +17,6 @@ pub(super) struct Stamp {
     pub(super) sequence: u64,
 }
 
-/// What was found in the place of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing of this run.
-    Blank,
-    /// A whole page, from this write.
-    Whole {
-        /// The number of the write.
-        sequence: u64,
-    },
-    /// Whole sectors of several writes.
-    Torn {
-        /// The oldest of them; 0 where a sector holds nothing of this run.
-        oldest: u64,
-        /// The newest of them.
-        newest: u64,
-    },
-    /// A sector that is not as any write left it.
-    Damaged,
-    /// Sectors that belong to another page.
-    Misdirected,
-}
-
 /// The bytes of a page.
 pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     let Stamp { run, page, sequence } = stamp;
@@ -49,37 +27,14 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
         for word in sector.chunks_exact_mut(8) {
             word.copy_from_slice(&rng.bits().to_le_bytes());
         }
-        label::put(sector, Label { place, generation: sequence, run });
     }
+    label::put_all(&mut bytes, run, page * SECTORS, sequence);
     bytes
 }
 
-/// What `bytes` are, found in the place of `page` of this run.
-pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> Found {
-    let (mut oldest, mut newest) = (u64::MAX, 0);
-    let mut damaged = false;
-    for (place, sector) in (page * SECTORS..).zip(bytes.chunks_exact(SECTOR)) {
-        let sequence = match label::read(sector) {
-            Sector::Intact(label) if label.run == run && label.place != place => {
-                return Found::Misdirected;
-            }
-            Sector::Intact(label) if label.run == run => label.generation,
-            Sector::Damaged => {
-                damaged = true;
-                continue;
-            }
-            // What was there before: zeros, an earlier run's, on a device anybody's.
-            Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => 0,
-        };
-        oldest = oldest.min(sequence);
-        newest = newest.max(sequence);
-    }
-    match newest {
-        _ if damaged => Found::Damaged,
-        0 => Found::Blank,
-        sequence if oldest == newest => Found::Whole { sequence },
-        _ => Found::Torn { oldest, newest },
-    }
+/// What `bytes` hold, found in the place of `page` of this run.
+pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> Census {
+    Census::of(bytes, run, page * SECTORS)
 }
 
 #[cfg(test)]
@@ -91,19 +46,13 @@ mod tests {
     #[test]
     fn a_page_is_known_for_what_it_is() {
         let page = fill(STAMP);
-        let check = |bytes: &[u8], number, expected| {
-            assert_eq!(examine(bytes, 9, number), expected);
-        };
-        check(&page, 4, Found::Whole { sequence: 7 });
-        check(&page, 5, Found::Misdirected);
-        check(&vec![0; PAGE_BYTES], 4, Found::Blank);
-        check(&vec![7; PAGE_BYTES], 4, Found::Blank);
-        check(&fill(Stamp { run: 8, ..STAMP }), 4, Found::Blank);
+        let found = examine(&page, 9, 4);
+        assert_eq!((found.oldest, found.newest, found.is_blank), (Some(7), Some(7), false));
+        assert_eq!(found.fault(7), None);
+        assert_eq!(examine(&page, 9, 5).elsewhere, Some(4 * SECTORS));
+        assert!(examine(&page, 8, 4).is_blank, "another run's");
         let newer = fill(Stamp { sequence: 8, ..STAMP });
-        let torn = |oldest, newest| Found::Torn { oldest, newest };
-        check(&[&page[..512], &newer[512..]].concat(), 4, torn(7, 8));
-        check(&[&page[..PAGE_BYTES - 512], &[0; 512]].concat(), 4, torn(0, 7));
-        check(&[&page[512..], &page[..512]].concat(), 4, Found::Misdirected);
+        assert!(examine(&[&page[..512], &newer[512..]].concat(), 9, 4).is_mixed());
     }
 
     #[test]
@@ -112,7 +61,7 @@ mod tests {
         for bit in 0..512 * 8 {
             let mut bytes = page.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(examine(&bytes, 9, 4), Found::Damaged, "bit {bit}");
+            assert!(examine(&bytes, 9, 4).is_damaged, "bit {bit}");
         }
     }
 

@@ -5,12 +5,13 @@ use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
+use drivelab_core::disk::{Answer, Command, Data};
 use drivelab_core::label::SECTOR;
-use drivelab_core::{Device, Lba, Op, Sectors, Span, Time};
+use drivelab_core::{Device, Disk, Lba, Op, Sectors, Span, Time};
 
 use super::page::PAGE_BYTES;
-use crate::drive::{Command, Done, ServedDrive};
-use crate::store::{Choose, Data, Survival};
+use crate::drive::ServedDrive;
+use crate::store::{Choose, Survival};
 
 const PAGE_SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
@@ -161,24 +162,24 @@ impl<D: Device> ModelledPlace<D> {
         let count = if flush { 0 } else { PAGE_SECTORS };
         let (lba, sectors) = (Lba::new(page * count), Sectors::new(count));
         let command = Command { token: 0, op, lba, sectors, fua: false, data };
-        let mut done: Vec<Done> = Vec::new();
-        self.drive.advance(self.now, &mut done).map_err(failed)?;
+        let mut answers: Vec<Answer> = Vec::new();
+        self.drive.advance(self.now, &mut answers).map_err(failed)?;
         self.drive.submit(self.now, command).map_err(failed)?;
-        while done.is_empty() {
+        while answers.is_empty() {
             let next = self.drive.next_event().expect("a command is on its way");
             if let Some(end) = self.power_goes.filter(|end| next >= *end) {
                 self.now = end;
                 return Err(PlaceError::PowerCut);
             }
             self.now = next.max(self.now);
-            self.drive.advance(self.now, &mut done).map_err(failed)?;
+            self.drive.advance(self.now, &mut answers).map_err(failed)?;
         }
         // What a program does between two requests.
         self.now += Span::from_us(10);
         let operation = if flush { "a flush" } else { "writing a page" };
-        done[0]
+        answers[0]
             .result
-            .map_err(|error| PlaceError::Io { operation, source: io::Error::other(error) })
+            .map_err(|error| PlaceError::Io { operation, source: io::Error::other(error.kind) })
     }
 }
 

@@ -3,37 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::Span;
-use serde::Serialize;
+use drivelab_core::record::Fault;
+use drivelab_core::verification::{Census, Judgement};
 
 use super::ledger::{Ledger, Promise};
-use super::page::{self, Found, PAGE_BYTES};
+use super::page::{self, PAGE_BYTES};
 use super::place::{Place, PlaceError};
-
-/// What became of the pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Verdict {
-    /// Pages with a promise.
-    pub promised: u64,
-    /// Those that hold what was promised, or what was being written over it.
-    pub survived: u64,
-    /// Those that hold something older.
-    pub lost: u64,
-    /// Those of which a part is damaged or older than what was promised.
-    pub torn: u64,
-    /// Pages, promised or not, that hold what belongs elsewhere.
-    pub misdirected: u64,
-    /// Pages that were being written when the power went: anything is right.
-    pub unknown: u64,
-    /// How long before the end the oldest promise that was broken was made, in nanoseconds.
-    pub oldest_loss_ns: Option<u64>,
-}
-
-impl Verdict {
-    /// Whether every promise was kept.
-    pub fn is_kept(&self) -> bool {
-        self.lost + self.torn + self.misdirected == 0
-    }
-}
 
 /// Looks at every page again that was written or that holds data.
 ///
@@ -43,8 +18,8 @@ pub fn verify(
     place: &mut dyn Place,
     ledger: &Ledger,
     stop: &AtomicBool,
-) -> Result<Verdict, PlaceError> {
-    let mut verdict = Verdict::default();
+) -> Result<Judgement, PlaceError> {
+    let mut verdict = Judgement::default();
     let mut bytes = vec![0; PAGE_BYTES];
     let mut next = 0;
     while let Some(number) = to_look_at(place, ledger, next)? {
@@ -55,9 +30,9 @@ pub fn verify(
         place.read(number, &mut bytes)?;
         let found = page::examine(&bytes, ledger.run, number);
         match ledger.promises.get(&number) {
-            Some(promise) => verdict.count(found, promise, ledger),
+            Some(promise) => count(&mut verdict, &found, promise, ledger),
             // Nothing was ever written here.
-            None => verdict.misdirected += u64::from(found == Found::Misdirected),
+            None => verdict.misdirected += u64::from(found.elsewhere.is_some()),
         }
     }
     Ok(verdict)
@@ -74,36 +49,31 @@ fn to_look_at(
     Ok(noted.into_iter().chain(data).min())
 }
 
-impl Verdict {
-    fn count(&mut self, found: Found, promise: &Promise, ledger: &Ledger) {
-        let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
-        // A write that the ledger does not know of was begun after its end was lost.
-        let newest = match found {
-            Found::Whole { sequence } | Found::Torn { newest: sequence, .. } => sequence,
-            Found::Blank | Found::Damaged | Found::Misdirected => 0,
-        };
-        let overwriting = promise.begun.max(newest) > newest_kept;
-        self.promised += u64::from(promise.kept.is_some());
-        let broken = match found {
-            Found::Misdirected => Some(&mut self.misdirected),
-            // Where nothing was promised, nothing is missing.
-            _ if promise.kept.is_none() => None,
-            // A write in flight excuses sectors that hold it, and no others.
-            Found::Torn { oldest, .. } if oldest >= newest_kept => None,
-            // No write leaves a sector that is half of it.
-            Found::Torn { .. } | Found::Damaged => Some(&mut self.torn),
-            Found::Whole { sequence } if sequence >= newest_kept => None,
-            Found::Whole { .. } | Found::Blank => Some(&mut self.lost),
-        };
-        match (broken, promise.kept) {
-            (Some(count), kept) => {
-                *count += 1;
-                let age = kept.map_or(Span::ZERO, |(_, at)| ledger.age(at)).ns();
-                self.oldest_loss_ns = self.oldest_loss_ns.max(Some(age));
-            }
-            (None, _) if overwriting => self.unknown += 1,
-            (None, _) => self.survived += 1,
+/// Counts a page by what it holds and what it must.
+fn count(pages: &mut Judgement, found: &Census, promise: &Promise, ledger: &Ledger) {
+    let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
+    // A write that the ledger does not know of was begun after its end was lost.
+    let is_whole = !found.is_damaged && found.elsewhere.is_none();
+    let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
+    let overwriting = promise.begun.max(newest) > newest_kept;
+    pages.promised += u64::from(promise.kept.is_some());
+    let broken = match found.fault(newest_kept) {
+        // A write in flight excuses sectors that hold it, and no others.
+        None => None,
+        Some(Fault::Misdirected) => Some(&mut pages.misdirected),
+        Some(Fault::Lost) => Some(&mut pages.lost),
+        Some(Fault::Stale) if !found.is_mixed() => Some(&mut pages.lost),
+        // No write leaves a sector that is half of it.
+        Some(_) => Some(&mut pages.torn),
+    };
+    match (broken, promise.kept) {
+        (Some(count), kept) => {
+            *count += 1;
+            let age = kept.map_or(Span::ZERO, |(_, at)| ledger.age(at)).ns();
+            pages.oldest_loss_ns = pages.oldest_loss_ns.max(Some(age));
         }
+        (None, _) if overwriting => pages.unknown += 1,
+        (None, _) => pages.survived += 1,
     }
 }
 
@@ -116,28 +86,37 @@ mod tests {
 
     #[test]
     fn each_fate_of_a_page_is_told_apart() {
-        let check = |found, kept: u64, begun, expected: [u64; 5]| {
+        let check = |found: Census, kept: u64, begun, expected: [u64; 5]| {
             let ledger = Ledger::new(1, 1);
             let kept = (kept > 0).then_some((kept, Time::ZERO));
-            let mut verdict = Verdict::default();
-            verdict.count(found, &Promise { kept, begun }, &ledger);
-            let Verdict { survived, lost, torn, misdirected, unknown, .. } = verdict;
+            let mut verdict = Judgement::default();
+            count(&mut verdict, &found, &Promise { kept, begun }, &ledger);
+            let Judgement { survived, lost, torn, misdirected, unknown, .. } = verdict;
             assert_eq!([survived, lost, torn, misdirected, unknown], expected, "{found:?}");
         };
-        let whole = |sequence| Found::Whole { sequence };
+        let torn = |oldest, newest| Census {
+            is_blank: oldest == 0,
+            oldest: Some(oldest).filter(|oldest| *oldest > 0),
+            newest: Some(newest),
+            ..Census::default()
+        };
+        let whole = |sequence| torn(sequence, sequence);
+        let blank = Census { is_blank: true, ..Census::default() };
+        let damaged = Census { is_damaged: true, ..whole(6) };
+        let elsewhere = Census { elsewhere: Some(64), ..Census::default() };
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
-        check(Found::Blank, 5, 5, [0, 1, 0, 0, 0]);
-        let torn = |oldest, newest| Found::Torn { oldest, newest };
+        check(blank, 5, 5, [0, 1, 0, 0, 0]);
         check(torn(4, 5), 5, 5, [0, 0, 1, 0, 0]);
-        check(Found::Damaged, 5, 5, [0, 0, 1, 0, 0]);
-        check(Found::Misdirected, 5, 5, [0, 0, 0, 1, 0]);
+        check(torn(3, 4), 5, 5, [0, 0, 1, 0, 0]);
+        check(damaged, 5, 5, [0, 0, 1, 0, 0]);
+        check(elsewhere, 5, 5, [0, 0, 0, 1, 0]);
         check(torn(5, 6), 5, 6, [0, 0, 0, 0, 1]);
-        check(Found::Damaged, 0, 6, [0, 0, 0, 0, 1]);
+        check(damaged, 0, 6, [0, 0, 0, 0, 1]);
         check(whole(6), 5, 6, [0, 0, 0, 0, 1]);
         // A write in flight does not excuse the loss of what was promised before it.
         check(whole(4), 5, 6, [0, 1, 0, 0, 0]);
-        check(Found::Blank, 0, 3, [0, 0, 0, 0, 1]);
+        check(blank, 0, 3, [0, 0, 0, 0, 1]);
     }
 
     /// A page that is still there.
@@ -168,7 +147,7 @@ mod tests {
 
     /// What becomes of a page that was kept as write 5 where its first sectors are of write
     /// `first` and the others of write `rest`, while `begun` was under way; 0 is no write.
-    fn mixture(first: u64, rest: u64, begun: u64) -> Verdict {
+    fn mixture(first: u64, rest: u64, begun: u64) -> Judgement {
         let of = |sequence| match sequence {
             0 => vec![0; PAGE_BYTES],
             _ => page::fill(page::Stamp { run: 1, page: 0, sequence }),

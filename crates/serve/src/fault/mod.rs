@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
+use drivelab_core::disk::{CommandError, Medium};
 use drivelab_core::{IoError, Lba, Op, Rng, Sectors, Span, Time};
 
 pub use spec::{Fault, FaultError, Kind, Listed};
 
-use crate::medium::Medium;
 use sector::Sector;
 
 /// The number of a fault.
@@ -47,7 +47,7 @@ const TOLD_STRIKES: u64 = 5;
 /// What the faults have in store for one command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    pub(crate) result: Result<(), IoError>,
+    pub(crate) result: Result<(), CommandError>,
     /// The flush is acknowledged and never reaches the drive.
     pub(crate) lies: bool,
     stall: Span,
@@ -173,7 +173,10 @@ impl Faults {
                 Kind::Stall => plan.stall += fault.duration,
                 Kind::Slow => plan.slow = plan.slow.saturating_mul(fault.factor) / SLOW_PARTS,
                 Kind::LyingFlush => plan.lies = true,
-                _ => plan.result = Err(IoError::Medium),
+                _ => {
+                    let first = fault.range.map_or(lba, |(first, _)| first.max(lba));
+                    plan.result = plan.result.and(Err(medium_error(first)));
+                }
             }
             let what = format!("{} strikes {op:?} at {lba}+{sectors}", fault.kind);
             self.note_strike(now, id, strikes, what);
@@ -228,8 +231,8 @@ impl Faults {
         now: Time,
         (lba, sectors): (Lba, Sectors),
         medium: &mut dyn Medium,
-    ) -> io::Result<Result<(), IoError>> {
-        let mut result = Ok(());
+    ) -> io::Result<Result<(), CommandError>> {
+        let mut first_bad: Option<u64> = None;
         let mut notes = Vec::new();
         for (id, active) in &mut self.active {
             let kind = active.fault.kind;
@@ -240,7 +243,7 @@ impl Faults {
                 active.strikes += 1;
                 // The same sectors struck again and again are not worth a line each.
                 let what = if kind == Kind::LatentError {
-                    result = Err(IoError::Medium);
+                    first_bad = Some(first_bad.map_or(sector, |first| first.min(sector)));
                     format!("sector {sector} cannot be read")
                 } else {
                     let bit = active.rot(sector, medium)?;
@@ -252,7 +255,7 @@ impl Faults {
         for (id, strikes, what) in notes {
             self.note_strike(now, id, strikes, what);
         }
-        Ok(result)
+        Ok(first_bad.map_or(Ok(()), |sector| Err(medium_error(Lba::new(sector)))))
     }
 
     /// Sectors that are written are good again.
@@ -261,6 +264,10 @@ impl Faults {
             active.heal(lba, sectors);
         }
     }
+}
+
+fn medium_error(first: Lba) -> CommandError {
+    CommandError { kind: IoError::Medium, lba: Some(first) }
 }
 
 fn is_power_of_ten(mut number: u64) -> bool {

@@ -5,10 +5,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use drivelab_core::disk::{Extent, Medium};
 use drivelab_core::{Lba, Sectors};
 use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom};
-
-use super::{Extent, Medium, push_extent};
 
 /// A drive's contents in a sparse file, which survive the server.
 #[derive(Debug)]
@@ -92,7 +91,7 @@ impl Medium for Image {
                 let hole = self.seek(SeekFrom::Hole(byte))?.map_or(end, |byte| byte.div_ceil(512));
                 hole.clamp(at + 1, end)
             };
-            push_extent(&mut extents, Extent { sectors: Sectors::new(next - at), hole });
+            Extent { sectors: Sectors::new(next - at), hole }.push_to(&mut extents);
             at = next;
         }
         Ok(extents)

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 
+use drivelab_core::disk::{Extent, Medium};
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, Lba, Sectors};
 
-use super::{Extent, Medium, push_extent};
 use crate::store::Mixer;
 
 /// Sectors in a page: 32 KiB, small enough for scattered writes, large enough that a big copy
@@ -28,6 +28,15 @@ impl Memory {
     pub fn new(capacity: Sectors, limit: Bytes) -> Self {
         let most_pages = usize::try_from(limit.get()).unwrap_or(usize::MAX) / PAGE_BYTES;
         Self { capacity, most_pages, pages: HashMap::default() }
+    }
+
+    /// What a drive may take on this machine: three quarters of what is free, in kB in
+    /// `/proc/meminfo`.
+    pub fn limit_here() -> Bytes {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+        let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
     }
 
     /// The pages that `sectors` from `lba` on touch: page number, place in it, length in bytes.
@@ -56,7 +65,7 @@ impl Memory {
         let (mut extents, mut at) = (Vec::new(), from);
         let mut push = |end: u64, hole| {
             if end > at {
-                push_extent(&mut extents, Extent { sectors: Sectors::new(end - at), hole });
+                Extent { sectors: Sectors::new(end - at), hole }.push_to(&mut extents);
                 at = end;
             }
         };
@@ -131,7 +140,7 @@ impl Medium for Memory {
             let sectors = Sectors::new((length / SECTOR) as u64);
             let hole = !self.pages.contains_key(&page);
             let before = extents.len();
-            push_extent(&mut extents, Extent { sectors, hole });
+            Extent { sectors, hole }.push_to(&mut extents);
             if extents.len() > limit {
                 extents.truncate(before);
                 break;

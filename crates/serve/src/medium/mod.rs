@@ -1,60 +1,19 @@
-//! What keeps the bytes: memory or an image file.
+//! What keeps the bytes: memory, an image file, or a fork of one of them.
 
+mod fork;
 mod image;
 mod memory;
 
-use std::fmt::Debug;
-use std::io;
-
-use drivelab_core::{Lba, Sectors};
-
+pub use fork::Fork;
 pub use image::Image;
 pub use memory::Memory;
 
-/// Non-volatile storage, addressed in 512-byte sectors; what was never written reads as zeros.
-///
-/// Callers stay within the capacity.
-pub trait Medium: Debug {
-    /// Addressable sectors.
-    fn capacity(&self) -> Sectors;
-
-    /// Fills `data`, whole sectors, from `lba` on.
-    fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()>;
-
-    /// Writes `data`, whole sectors, from `lba` on.
-    fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()>;
-
-    /// Makes the range read as zeros and frees what it held.
-    fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()>;
-
-    /// What lies from `lba` on: stretches of data and holes in turn, at most `sectors` in sum and
-    /// at most `limit` stretches.
-    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>>;
-
-    /// Hands everything to the operating system's own medium.
-    fn sync(&mut self) -> io::Result<()>;
-}
-
-/// A stretch that is all data or all hole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extent {
-    /// How long it is.
-    pub sectors: Sectors,
-    /// Nothing is stored there, and it reads as zeros.
-    pub hole: bool,
-}
-
-/// Adds a stretch, joining it to one of its kind before it.
-pub(crate) fn push_extent(extents: &mut Vec<Extent>, next: Extent) {
-    match extents.last_mut() {
-        Some(last) if last.hole == next.hole => last.sectors += next.sectors,
-        _ => extents.push(next),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use drivelab_core::Bytes;
+    use std::rc::Rc;
+
+    use drivelab_core::disk::{Extent, Medium};
+    use drivelab_core::{Bytes, Lba, Sectors};
 
     use super::*;
 
@@ -63,7 +22,9 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         let image = Image::open(&path, capacity).unwrap();
         std::fs::remove_file(&path).unwrap();
-        vec![Box::new(Memory::new(capacity, Bytes::mib(64))), Box::new(image)]
+        let memory = || Memory::new(capacity, Bytes::mib(64));
+        let fork = Fork::new(Rc::new(memory()), Bytes::mib(64));
+        vec![Box::new(memory()), Box::new(image), Box::new(fork)]
     }
 
     fn check_holds(medium: &dyn Medium, lba: u64, expected: &[u8]) {

@@ -1,11 +1,12 @@
 //! One connection: handshake, requests, replies, and how much of them there may be at once.
 
+use drivelab_core::disk::Extent;
+
 use super::handshake::{Agreed, Export, Handshake, Step};
 use super::input::Input;
 use super::meta::CONTEXT_ID;
 use super::request::{self, Kind, Request, Taken};
 use super::{Ended, MOST_BYTES, WireError};
-use crate::medium::Extent;
 
 const SIMPLE_REPLY: u32 = 0x6744_6698;
 const STRUCTURED_REPLY: u32 = 0x668e_33ef;
@@ -16,6 +17,7 @@ mod chunk {
     pub(super) const OFFSET_DATA: u16 = 1;
     pub(super) const BLOCK_STATUS: u16 = 5;
     pub(super) const ERROR: u16 = 0x8001;
+    pub(super) const ERROR_OFFSET: u16 = 0x8002;
 }
 
 /// `NBD_STATE_HOLE | NBD_STATE_ZERO`.
@@ -204,10 +206,19 @@ impl Session {
         self.put_done(request.cookie);
     }
 
-    /// Answers a request that failed.
-    pub fn reply_error(&mut self, request: &Request, error: WireError) {
+    /// Answers a request that failed; of a read it tells the first byte that did, where known.
+    pub fn reply_error(&mut self, request: &Request, error: WireError, first_bad: Option<u64>) {
         self.over(request);
-        self.put_error(request.cookie, error);
+        let range = request.offset..request.offset + u64::from(request.length);
+        match first_bad.filter(|byte| range.contains(byte)) {
+            Some(byte) if self.is_structured() && request.kind == Kind::Read => {
+                self.put_chunk(request.cookie, chunk::ERROR_OFFSET, 14);
+                self.out.extend((error as u32).to_be_bytes());
+                self.out.extend([0, 0]);
+                self.out.extend(byte.to_be_bytes());
+            }
+            _ => self.put_error(request.cookie, error),
+        }
     }
 
     /// Answers a read: gives the place to put the data.

@@ -3,39 +3,18 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use drivelab_core::{Bytes, Device, Lba, Sectors, Time};
+use drivelab_core::{Device, Disk, Time};
 
-use crate::drive::{Command, Done, ServedDrive};
+use crate::drive::ServedDrive;
 use crate::fault::{Fault, FaultId, Incident, Listed};
-use crate::medium::Extent;
 use crate::store::{Choose, Survival};
 
-/// A drive that takes commands and answers them in its own time.
-pub trait Backend {
-    /// Addressable sectors.
-    fn capacity(&self) -> Sectors;
-    /// Commands on their way.
-    fn in_flight(&self) -> usize;
-    /// Takes a command.
-    fn submit(&mut self, now: Time, command: Command) -> io::Result<()>;
-    /// When it next has something to do, as far as it knows.
-    fn next_event(&self) -> Option<Time>;
-    /// Moves to `now` and appends the answers that are due.
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) -> io::Result<()>;
-    /// Fills `data` with what a read that is done found; once for each.
-    fn take_read(&mut self, done: &Done, data: &mut [u8]) -> io::Result<()>;
-    /// Which stretches hold data.
-    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>>;
+/// A disk, and what its server has to know besides.
+pub trait Backend: Disk {
     /// What becomes readable when something is done that no clock tells of.
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
         None
     }
-    /// Acknowledged data that is not durable.
-    fn pending(&self) -> Bytes {
-        Bytes::ZERO
-    }
-    /// The end of an orderly day: everything acknowledged becomes durable.
-    fn power_off(&mut self) -> io::Result<()>;
     /// The modelled drive, whose plug can be pulled, if it is one.
     fn modelled(&mut self) -> Option<&mut dyn Modelled> {
         None
@@ -57,42 +36,6 @@ pub trait Modelled {
 }
 
 impl<D: Device> Backend for ServedDrive<D> {
-    fn capacity(&self) -> Sectors {
-        self.capacity()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight()
-    }
-
-    fn submit(&mut self, now: Time, command: Command) -> io::Result<()> {
-        self.submit(now, command)
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        self.next_event()
-    }
-
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) -> io::Result<()> {
-        self.advance(now, done)
-    }
-
-    fn take_read(&mut self, done: &Done, data: &mut [u8]) -> io::Result<()> {
-        self.read(done.lba, data)
-    }
-
-    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
-        self.store().extents(lba, sectors, limit)
-    }
-
-    fn pending(&self) -> Bytes {
-        self.store().pending()
-    }
-
-    fn power_off(&mut self) -> io::Result<()> {
-        self.power_off()
-    }
-
     fn modelled(&mut self) -> Option<&mut dyn Modelled> {
         Some(self)
     }

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
+use drivelab_core::disk::Answer;
 use drivelab_core::{Span, Time};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::jobs::{Asker, Job, Task};
 use super::{Backend, DISK, Server};
-use crate::drive::Done;
 use crate::ublk::{Attributes, Disk, Unavailable};
 
 /// How long the kernel may take to read the partition table, and in the end to write back what it
@@ -100,18 +100,18 @@ impl<B: Backend> Server<B> {
         &mut self,
         tag: u16,
         (task, length): (Task, u64),
-        done: &Done,
+        answer: &Answer,
     ) -> io::Result<()> {
         let Some(block) = &mut self.block else { return Ok(()) };
-        match (done.result, task) {
+        match (answer.result, task) {
             (Err(_), _) => block.disk.reply_error(tag),
             (Ok(()), Task::Read) => {
-                self.drive.take_read(done, block.disk.read_buffer(length))?;
+                self.drive.take_read(answer, block.disk.read_buffer(length))?;
                 block.disk.reply_read(tag);
             }
             (Ok(()), _) => block.disk.reply(tag, length),
         }
-        block.due.push(done.due);
+        block.due.push(answer.due);
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl<B: Backend> Server<B> {
             for due in block.due.drain(..) {
                 self.lateness.record(now.since(due));
             }
-            self.vigil.answered(now);
+            self.spin.answered(now);
         }
         Ok(())
     }

@@ -11,13 +11,14 @@ mod jobs;
 mod memory;
 mod realtime;
 mod sockets;
-mod stats;
+mod status;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use drivelab_core::disk::Answer;
 use drivelab_core::{Bytes, Span, Time};
 use rustix::event::epoll;
 
@@ -25,11 +26,11 @@ pub use backend::{Backend, Modelled};
 pub use endpoint::Endpoint;
 pub use error::ServeError;
 pub use farewell::{Notice, TakenAway};
-pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wake_up_floor};
-pub use stats::{Stats, Stopped, Summary};
+pub use realtime::{LatenessBound, LatenessNs, Scheduling, Spin, typical_read, wakeup_latency};
+pub use status::{Stats, Stopped, Summary};
 
 use crate::control::Response;
-use crate::drive::{Done, PowerCut};
+use crate::drive::PowerCut;
 use crate::fault::Listed;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
@@ -37,11 +38,11 @@ use crate::nbd::Export;
 use block::Block;
 use client::Client;
 use endpoint::Listener;
-use jobs::Desk;
+use jobs::JobQueue;
 #[cfg(feature = "ublk")]
 pub(crate) use jobs::Task;
 use memory::Memory;
-use realtime::{Clock, Lateness, Vigil, Wakefulness};
+use realtime::{Clock, CpuLatencyRequest, Lateness, SpinPolicy};
 
 /// How a drive is served.
 #[derive(Debug, Clone)]
@@ -113,8 +114,8 @@ pub struct Server<B> {
     settings: Settings,
     poll: OwnedFd,
     clock: Clock,
-    vigil: Vigil,
-    wakefulness: Wakefulness,
+    spin: SpinPolicy,
+    cpu_latency: CpuLatencyRequest,
     nbd: Option<Listener>,
     control: Option<Listener>,
     fuse: Option<Mounted>,
@@ -127,8 +128,8 @@ pub struct Server<B> {
     memory: Memory,
     /// Until then nobody new is let in.
     rests_until: Option<Time>,
-    desk: Desk,
-    done: Vec<Done>,
+    jobs: JobQueue,
+    answers: Vec<Answer>,
     lateness: Lateness,
     /// Since when it is counted.
     since: Time,
@@ -178,8 +179,8 @@ impl<B: Backend> Server<B> {
         let memory = Memory::new(settings.client_memory.get());
         let server = Self {
             drive,
-            vigil: Vigil::new(settings.spin),
-            wakefulness: Wakefulness::new(settings.real_time),
+            spin: SpinPolicy::new(settings.spin),
+            cpu_latency: CpuLatencyRequest::new(settings.real_time),
             settings,
             poll,
             clock,
@@ -193,8 +194,8 @@ impl<B: Backend> Server<B> {
             generation: 0,
             memory,
             rests_until: None,
-            desk: Desk::default(),
-            done: Vec::new(),
+            jobs: JobQueue::default(),
+            answers: Vec::new(),
             lateness,
             since: Time::ZERO,
             scheduling,
@@ -246,7 +247,7 @@ impl<B: Backend> Server<B> {
 
     /// Whether the host keeps its processors awake for us.
     pub fn keeps_awake(&self) -> bool {
-        self.wakefulness.is_permitted()
+        self.cpu_latency.is_permitted()
     }
 
     /// Serves until `stop` is set or the power is cut; `report` hears what faults do.
@@ -265,7 +266,7 @@ impl<B: Backend> Server<B> {
             self.turn_out_idlers(now);
             self.listen_again(now);
             if self.drive.in_flight() == 0 {
-                self.wakefulness.idle(now);
+                self.cpu_latency.idle(now);
             }
         }
         let taken_away = self.say_farewell(report)?;
@@ -297,10 +298,10 @@ impl<B: Backend> Server<B> {
     fn wait(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
         let cut = self.cut.as_ref().and_then(|cutting| cutting.cut.at());
         let next = self.drive.next_event().into_iter().chain(cut).min();
-        let awake = self.vigil.is_awake(self.clock.now(), next);
+        let awake = self.spin.is_awake(self.clock.now(), next);
         let sleep_ns = if awake { 0 } else { LOOK_ROUND_NS };
         if !awake {
-            self.clock.set_alarm(next.map(|next| self.vigil.alarm(next)))?;
+            self.clock.set_alarm(next.map(|next| self.spin.alarm(next)))?;
         }
         let timeout = Some(rustix::time::Timespec { tv_sec: 0, tv_nsec: sleep_ns });
         match epoll::wait(&self.poll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
@@ -330,23 +331,23 @@ impl<B: Backend> Server<B> {
     /// Learns from an alarm how late they ring.
     fn wake_up(&mut self) {
         if let Some(set) = self.clock.acknowledge() {
-            self.vigil.woke(self.clock.now().since(set));
+            self.spin.woke(self.clock.now().since(set));
         }
     }
 
     /// Moves the drive to `now` and answers what is due.
     fn advance(&mut self, now: Time) -> io::Result<()> {
         loop {
-            let mut done = std::mem::take(&mut self.done);
-            self.drive.advance(now, &mut done)?;
-            if done.is_empty() {
-                self.done = done;
+            let mut answers = std::mem::take(&mut self.answers);
+            self.drive.advance(now, &mut answers)?;
+            let is_quiet = answers.is_empty();
+            for answer in answers.drain(..) {
+                self.finish(now, answer)?;
+            }
+            self.answers = answers;
+            if is_quiet {
                 return Ok(());
             }
-            for done in done.drain(..) {
-                self.finish(now, done)?;
-            }
-            self.done = done;
         }
     }
 
@@ -364,8 +365,8 @@ impl<B: Backend> Server<B> {
             pending_bytes: self.drive.pending().get(),
             clients: self.clients.iter().flatten().count(),
             clients_bytes: self.clients_bytes(),
-            keeps_awake: self.wakefulness.is_permitted(),
-            early_ns: self.vigil.early().ns(),
+            keeps_awake: self.cpu_latency.is_permitted(),
+            early_ns: self.spin.early().ns(),
             scheduling: if self.scheduling == Scheduling::Fifo { "fifo" } else { "normal" },
         }
     }

@@ -193,7 +193,7 @@ impl<B: Backend> Server<B> {
                 for due in client.due.drain(..) {
                     self.lateness.record(now.since(due));
                 }
-                self.vigil.answered(now);
+                self.spin.answered(now);
             }
             self.note_return(place);
             // Room that was made may let requests through that came earlier.

@@ -15,14 +15,14 @@ use std::hash::BuildHasherDefault;
 use std::io;
 use std::rc::Rc;
 
+use drivelab_core::disk::{Data, Extent, Medium};
 use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
 pub use choose::{Choose, Dice, KeepAll};
 pub use cut::Survival;
 pub use trim::TrimId;
-pub use versions::{Data, Write};
+pub use versions::Write;
 
-use crate::medium::{Extent, Medium};
 use overlay::overlay;
 use trim::Trim;
 use versions::{SectorHasher, Versions};

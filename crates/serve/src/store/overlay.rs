@@ -1,15 +1,14 @@
 //! Which stretches hold data where some of it is still in the cache.
 
 use drivelab_core::Sectors;
-
-use crate::medium::{Extent, push_extent};
+use drivelab_core::disk::Extent;
 
 /// The stretches of `below`, which begin at sector `first`, with those sectors as data that are
 /// `cached`, ascending.
 pub(super) fn overlay(below: &[Extent], first: u64, cached: &[u64]) -> Vec<Extent> {
     let (mut extents, mut at) = (Vec::new(), first);
     let mut push = |sectors, hole| {
-        push_extent(&mut extents, Extent { sectors: Sectors::new(sectors), hole });
+        Extent { sectors: Sectors::new(sectors), hole }.push_to(&mut extents);
     };
     for extent in below {
         let end = at + extent.sectors.get();

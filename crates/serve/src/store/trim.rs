@@ -39,6 +39,11 @@ impl Store {
         self.carry_out(&trim)
     }
 
+    /// A trim is given up before anything of it was done.
+    pub(crate) fn forget_trim(&mut self, trim: TrimId) {
+        self.trims.retain(|other| other.sequence != trim.0);
+    }
+
     /// Frees what a trim covers, except what was written after it was submitted.
     pub(super) fn carry_out(&mut self, trim: &Trim) -> io::Result<()> {
         let (mut at, end) = (trim.lba.get(), (trim.lba + trim.sectors).get());

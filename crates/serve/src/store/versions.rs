@@ -5,16 +5,8 @@ use std::hash::Hasher;
 use std::ops::Range;
 use std::rc::Rc;
 
-use drivelab_core::{Lba, Sectors, Time};
-
-/// What a write puts into its sectors.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Data {
-    /// These bytes, whole sectors.
-    Bytes(Box<[u8]>),
-    /// Zeros.
-    Zeros(Sectors),
-}
+use drivelab_core::disk::Data;
+use drivelab_core::{Lba, Time};
 
 /// One write, from its submission until all of its sectors are durable or overwritten.
 #[derive(Debug)]

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::verification::{Judgement, Pace};
 use drivelab_core::{Bytes, Sectors, Span, Time};
 use drivelab_model::Drive;
+use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
-use drivelab_model::spec::DriveSpec;
 use drivelab_serve::drive::ServedDrive;
 use drivelab_serve::durability::{
-    Ended, Ledger, ModelledPlace, Place, PlaceError, Verdict, Writing, Written, verify, write,
+    Ended, Ledger, ModelledPlace, Place, PlaceError, Writing, verify, write,
 };
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
@@ -20,7 +21,7 @@ fn drive(options: &str) -> Drive {
     drivelab_model::build(&Profile::embedded(name).unwrap(), &spec.options, 1).unwrap()
 }
 
-fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (Written, Verdict) {
+fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (Pace, Judgement) {
     use drivelab_core::Device as _;
     let device = drive(options);
     let medium = Box::new(Memory::new(device.capacity(), Bytes::mib(512)));
@@ -35,7 +36,7 @@ fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (Written, Verdict) 
     let writing = Writing { run: seed, pages: 256, until: Time::MAX, stop: &stop };
     let (written, ended) = write(&mut place, &mut ledger, writing);
     assert!(matches!(ended, Ended::Place(PlaceError::PowerCut)), "{ended:?}");
-    assert_eq!(ledger.written().promised, written.promised);
+    assert_eq!(ledger.pace().promised, written.promised);
     place.cut(&mut Dice::new(seed)).unwrap();
     (written, verify(&mut place, &ledger, &stop).unwrap())
 }
@@ -67,7 +68,7 @@ fn a_drive_whose_flush_lies_breaks_promises_and_is_told_by_its_pace() {
 #[test]
 fn misdirected_writes_are_told_apart_from_lost_ones() {
     let fault = r#"{"kind": "misdirected", "probability": 0.2, "range": [0, 4194304]}"#;
-    let verdicts: Vec<Verdict> = (0..10).map(|seed| outcome("", Some(fault), seed).1).collect();
+    let verdicts: Vec<Judgement> = (0..10).map(|seed| outcome("", Some(fault), seed).1).collect();
     assert!(verdicts.iter().all(|verdict| !verdict.is_kept()), "{verdicts:?}");
     assert!(verdicts.iter().any(|verdict| verdict.misdirected > 0), "{verdicts:?}");
 }

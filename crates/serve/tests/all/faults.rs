@@ -1,10 +1,11 @@
 //! What each fault does to a drive in virtual time.
 
-use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Span, Time};
-use drivelab_serve::drive::{Command, Done, Null, ServedDrive};
+use drivelab_core::disk::{Answer, Command, CommandError, Data};
+use drivelab_core::{Bytes, Disk, IoError, Lba, Op, Sectors, Span, Time};
+use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::Memory;
-use drivelab_serve::store::{Data, KeepAll, Store};
+use drivelab_serve::store::{KeepAll, Store};
 
 const CAPACITY: Sectors = Sectors::new(4096);
 
@@ -36,7 +37,7 @@ impl Bench {
         data
     }
 
-    fn ask(&mut self, op: Op, lba: u64, sectors: u64, byte: u8) -> Done {
+    fn ask(&mut self, op: Op, lba: u64, sectors: u64, byte: u8) -> Answer {
         let bytes = vec![byte; usize::try_from(sectors * 512).unwrap()];
         let data = (op == Op::Write).then(|| Data::Bytes(bytes.into_boxed_slice()));
         let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
@@ -50,12 +51,29 @@ impl Bench {
         done[0]
     }
 
-    fn read(&mut self, lba: u64) -> Result<[u8; 512], IoError> {
+    fn read(&mut self, lba: u64) -> Result<[u8; 512], CommandError> {
         self.ask(Op::Read, lba, 1, 0).result?;
         let mut data = [0; 512];
         self.drive.read(Lba::new(lba), &mut data).unwrap();
         Ok(data)
     }
+}
+
+fn bad_sector<T>(lba: u64) -> Result<T, CommandError> {
+    Err(CommandError { kind: IoError::Medium, lba: Some(Lba::new(lba)) })
+}
+
+#[test]
+fn an_error_tells_the_first_sector_that_failed() {
+    for (kind, op) in [("read-error", Op::Read), ("write-error", Op::Write)] {
+        let fault = format!(r#"{{"kind": "{kind}", "range": [10240, 12288]}}"#);
+        let mut bench = Bench::with(&fault, 1);
+        assert_eq!(bench.ask(op, 16, 8, 1).result, bad_sector(20), "{kind}");
+        assert_eq!(bench.ask(op, 22, 8, 1).result, bad_sector(22), "{kind}");
+        assert_eq!(bench.ask(op, 24, 8, 1).result, Ok(()), "{kind}");
+    }
+    let mut bench = Bench::with(r#"{"kind": "latent-error", "range": [10240, 12288]}"#, 1);
+    assert_eq!(bench.ask(Op::Read, 16, 8, 0).result, bad_sector(20));
 }
 
 #[test]
@@ -70,7 +88,7 @@ fn a_stall_holds_back_what_it_concerns_and_nothing_else() {
 #[test]
 fn an_error_reaches_the_asker_and_a_failed_write_changes_nothing() {
     let mut bench = Bench::with(r#"{"kind": "write-error", "range": [0, 512]}"#, 1);
-    assert_eq!(bench.ask(Op::Write, 0, 1, 7).result, Err(IoError::Medium));
+    assert_eq!(bench.ask(Op::Write, 0, 1, 7).result, bad_sector(0));
     assert_eq!(bench.read(0), Ok([0; 512]));
     assert_eq!(bench.ask(Op::Write, 1, 1, 7).result, Ok(()));
     assert_eq!(bench.read(1), Ok([7; 512]));
@@ -80,8 +98,8 @@ fn an_error_reaches_the_asker_and_a_failed_write_changes_nothing() {
 fn a_latent_error_stays_until_the_sector_is_written() {
     let mut bench = Bench::with(r#"{"kind": "latent-error", "range": [5120, 5632]}"#, 1);
     assert_eq!(bench.read(9), Ok([0; 512]));
-    assert_eq!(bench.read(10), Err(IoError::Medium));
-    assert_eq!(bench.read(10), Err(IoError::Medium));
+    assert_eq!(bench.read(10), bad_sector(10));
+    assert_eq!(bench.read(10), bad_sector(10));
     assert_eq!(bench.ask(Op::Write, 10, 1, 3).result, Ok(()));
     assert_eq!(bench.read(10), Ok([3; 512]));
 }
@@ -120,7 +138,7 @@ fn a_share_of_the_requests_is_struck_and_the_same_ones_by_the_same_seed() {
 #[test]
 fn what_a_fault_did_is_logged_and_a_removed_one_does_nothing() {
     let mut bench = Bench::with(r#"{"kind": "read-error"}"#, 1);
-    assert_eq!(bench.read(0), Err(IoError::Medium));
+    assert_eq!(bench.read(0), bad_sector(0));
     assert!(bench.drive.remove_fault(bench.now, 1));
     assert!(!bench.drive.remove_fault(bench.now, 1));
     assert_eq!(bench.read(0), Ok([0; 512]));

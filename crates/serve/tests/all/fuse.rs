@@ -4,25 +4,19 @@ use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
-use drivelab_core::{Bytes, Rng, Sectors, Span};
-use drivelab_serve::drive::{Null, ServedDrive};
-use drivelab_serve::medium::Memory;
-use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{Server, Settings, Spin, Summary};
-use drivelab_serve::store::Store;
+use drivelab_core::{Bytes, Rng, Sectors};
+use drivelab_serve::server::Settings;
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
+
+use crate::serving::{Serving, settings};
 
 const CAPACITY: Bytes = Bytes::mib(8);
 const SIZE: usize = 8 << 20;
 
 struct Running {
     path: PathBuf,
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Summary>,
+    serving: Serving,
 }
 
 impl Running {
@@ -31,43 +25,20 @@ impl Running {
     fn start(test: &str) -> Option<Self> {
         let name = format!("drivelab-fuse-{}-{test}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        let settings = Settings {
-            fuse: Some(path.clone()),
-            spin: Spin::Fixed(Span::ZERO),
-            ..Settings::new(Export {
-                name: "drive".into(),
-                bytes: CAPACITY.get(),
-                rotational: false,
-                sector_bytes: 512,
-            })
-        };
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let (ready, is_ready) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let capacity = Sectors::holding(CAPACITY);
-            let store = Store::new(Box::new(Memory::new(capacity, CAPACITY)), Sectors::new(8));
-            let drive = ServedDrive::new(Null::new(capacity), store, 1);
-            let server = Server::new(drive, settings);
-            ready.send(server.as_ref().err().map(ToString::to_string)).unwrap();
-            server.unwrap().run(&stopped, &mut |_| {}).unwrap()
-        });
-        if let Some(why) = is_ready.recv().unwrap() {
-            eprintln!("LEFT OUT: this host does not let us mount: {why}");
-            return None;
+        let settings = Settings { fuse: Some(path.clone()), ..settings(CAPACITY) };
+        match Serving::start(settings, Sectors::new(8)) {
+            Ok(serving) => Some(Self { path, serving }),
+            Err(why) => {
+                eprintln!("LEFT OUT: this host does not let us mount: {why}");
+                None
+            }
         }
-        Some(Self { path, stop, thread })
     }
 
     fn open(&self, flags: OFlags) -> File {
         let flags = i32::try_from(flags.bits()).unwrap();
         let mut options = OpenOptions::new();
         options.read(true).write(true).custom_flags(flags).open(&self.path).unwrap()
-    }
-
-    fn stop(self) -> Summary {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap()
     }
 }
 
@@ -125,7 +96,7 @@ fn every_size_and_alignment_is_answered_as_by_a_file() {
     let whole = std::fs::read(&running.path).unwrap();
     assert!(whole == shadow, "seed {seed}: the file as a whole");
     drop(file);
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -150,7 +121,7 @@ fn neighbours_within_a_sector_do_not_overwrite_each_other() {
         let byte = u8::try_from(number % WRITERS + 1).unwrap();
         assert!(piece.iter().all(|found| *found == byte), "piece {number}");
     }
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -164,7 +135,7 @@ fn the_file_ends_where_the_drive_ends() {
     assert_eq!(file.write_at(&[1; 4096], end).unwrap_err().kind(), ErrorKind::StorageFull);
     assert!(file.set_len(1).is_err(), "a drive keeps its size");
     drop(file);
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -175,5 +146,5 @@ fn with_direct_io_sectors_are_asked_for_as_of_a_disk() {
     assert_eq!(file.write_at(&[1; 100], 0).unwrap_err().raw_os_error(), invalid);
     assert_eq!(file.read_at(&mut [1; 512], 100).unwrap_err().raw_os_error(), invalid);
     drop(file);
-    running.stop();
+    running.serving.stop();
 }

@@ -6,3 +6,4 @@ mod faults;
 mod fuse;
 mod nbd;
 mod power;
+mod serving;

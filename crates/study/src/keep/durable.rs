@@ -9,8 +9,13 @@ use drivelab_core::Refusal;
 use super::AtPath as _;
 use crate::watch::Watch;
 
-/// Makes `folder` and the folders above it.
+/// Makes `folder` and the folders above it; none by the name of a modelled drive.
 pub fn make_folder(folder: &Path) -> Result<(), Refusal> {
+    if folder.to_str().is_some_and(|name| name.starts_with("drive:")) {
+        let name = folder.display();
+        let message = format!("`{name}` names a modelled drive, and a folder is to be written");
+        return Err(Refusal::request(message).hint(format!("a folder of that name is `./{name}`")));
+    }
     let named = |part: &&Path| !part.as_os_str().is_empty();
     let missing = folder.ancestors().filter(named).take_while(|part| !part.exists());
     let missing: Vec<&Path> = missing.collect();

@@ -4,8 +4,8 @@ mod fit;
 mod predict;
 
 use clap::{Args, Subcommand};
+use drivelab_model::options::Options;
 use drivelab_model::profile;
-use drivelab_model::spec::Options;
 use serde::Serialize;
 
 use crate::failure::Outcome;

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use drivelab_core::record::Latency;
-use drivelab_core::workload::WorkloadOptions;
 use drivelab_model::profile::Uncertainty;
 use serde::Serialize;
 
@@ -60,7 +59,7 @@ const WITHIN_95: f64 = 1.96;
 pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let profile = target::profile(&spec)?;
-    let options = WorkloadOptions::from(arguments.workload);
+    let options = arguments.workload.0;
     let mut measured = Vec::new();
     for iodepth in DEPTHS {
         let mut options = options.clone();

@@ -1,20 +1,20 @@
 //! `durability`: does a drive keep what it promises?
 
-mod findings;
-mod keeping;
 mod modelled;
-mod waiting;
 mod writing;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::Refusal;
 use drivelab_core::units::{Bytes, Span};
-use drivelab_serve::durability::{self, Ledger, PAGE_BYTES, PlaceError, RealFile};
+use drivelab_report::durability::{self as words, Findings};
+use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, PlaceError, RealFile};
 
-use self::findings::Findings;
+use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::output;
 use crate::target::{self, Target};
 use crate::ui::Ui;
 
@@ -62,7 +62,7 @@ pub(crate) struct DurabilityArgs {
 
     /// The drive's revolutions a minute: more syncs than they allow are a lie. A modelled disk
     /// knows its own.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rpm: Option<u64>,
 
     /// A fault of the modelled drive, as POST /faults takes it.
@@ -86,46 +86,118 @@ pub(crate) struct DurabilityArgs {
 /// How much of a target is used where nothing is said.
 const SIZE: Bytes = Bytes::mib(64);
 
-impl DurabilityArgs {
-    /// Bytes that pages take, and whether it is a wish that must be met.
-    fn room(&self) -> (Bytes, bool) {
+/// What is tried, and how.
+#[derive(Debug, Clone)]
+struct Config {
+    keeper: Keeper,
+    /// What the pages take, and whether that is a wish that must be met.
+    size: Bytes,
+    exactly: bool,
+    runtime: Span,
+    rpm: Option<u64>,
+    /// As JSON.
+    faults: Vec<String>,
+    allow_overwrite: bool,
+    allow_destructive: Vec<PathBuf>,
+    seed: u64,
+}
+
+impl From<&DurabilityArgs> for Config {
+    fn from(arguments: &DurabilityArgs) -> Self {
         let page = PAGE_BYTES as u64;
-        let size = self.size.unwrap_or(SIZE).get();
-        (Bytes::new(size / page * page), self.size.is_some())
+        let file = || Keeper::File(arguments.ledger.clone());
+        Self {
+            keeper: arguments.server.clone().map_or_else(file, Keeper::Server),
+            size: Bytes::new(arguments.size.unwrap_or(SIZE).get() / page * page),
+            exactly: arguments.size.is_some(),
+            runtime: arguments.runtime,
+            rpm: arguments.rpm,
+            faults: arguments.fault.clone(),
+            allow_overwrite: arguments.overwrite,
+            allow_destructive: arguments.allow_destructive.clone(),
+            seed: arguments.seed,
+        }
     }
 }
 
 /// Writes, verifies, or keeps promises for others.
 pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
+    let ledger = &arguments.ledger;
     if let Some(address) = &arguments.listen {
-        return keeping::listen(address, &arguments.ledger, ui);
+        return listen(address, ledger, ui);
     }
     let target = arguments.target.as_deref().expect("clap asks for it without --listen");
-    match (target::parse(target)?, arguments.verify) {
-        (Target::Drive(spec), false) => modelled::run(spec, arguments, ui),
+    let target = target::parse(target)?;
+    let config = Config::from(arguments);
+    match (target, arguments.verify) {
+        (Target::Path(path), true) => verify(path, ledger.clone(), arguments.rpm, ui),
         (Target::Drive(_), true) => Err(Failure::bad_words(
             "a modelled drive is written, cut and verified in one go: leave --verify out",
         )),
-        (Target::Path(path), false) => writing::run(&path, arguments, ui),
-        (Target::Path(path), true) => verify(path, arguments, ui),
+        (_, false) if config.size.get() == 0 => {
+            let page = Bytes::new(PAGE_BYTES as u64);
+            let text = format!("--size has no room for a page of {page}\n");
+            show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
+        }
+        (Target::Drive(spec), false) => modelled::run(spec, config, ui),
+        (Target::Path(path), false) => writing::run(&path, &config, ui),
     }
 }
 
-fn verify(path: PathBuf, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
-    let ledger = arguments.ledger.clone();
-    let look = move || {
-        let ledger = Ledger::read(&ledger).at_path("read", &ledger)?;
+/// Keeps the promises of another machine.
+fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
+    output::refuse_device(ledger)?;
+    durability::check_ledger(ledger)?;
+    let listener = durability::listen(address)?;
+    // The port that was given out, where 0 was asked for.
+    let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
+    ui.note(&format!(
+        "waiting at {address} for a machine whose plug may be pulled; Ctrl-C once it has been"
+    ));
+    let notes = durability::keep_for_others(&listener, ledger, interrupt::flag());
+    let notes = notes.at_path("keep", ledger)?;
+    ui.result(&format!("{notes} notes are in {}", ledger.display()))?;
+    Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+}
+
+fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
+    let look = move || -> Result<_, Failure> {
+        let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
+            failure
+                .hint("name the ledger that was kept while the pages were written: --ledger FILE")
+        })?;
         let mut place = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
-        let verdict = durability::verify(&mut place, &ledger, interrupt::flag());
-        Ok((ledger.written(), verdict.map_err(looking)?))
+        let pages = durability::verify(&mut place, &ledger, interrupt::flag());
+        Ok((ledger.pace(), pages.map_err(looking)?))
     };
-    let Some((written, verdict)) = waiting::unless_stuck(look).transpose()? else {
+    let Some(done) = unless_stuck(look)? else {
         ui.warn("interrupted while the ledger or the target did not answer: nothing is known");
         return Ok(Exit::Interrupted);
     };
-    let findings = Findings { written, went_away: None, verdict: Some(verdict) };
-    let text = findings::of_pages(&verdict) + findings::of_real_file(&verdict);
-    findings.show(ui, arguments.rpm, &text)
+    let (pace, pages) = done?;
+    let findings = Findings { pace, went_away: None, pages: Some(pages), rpm };
+    show(findings, &words::of_real_file(&pages), ui)
+}
+
+/// Shows what was found, of which `text` is the words.
+fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {
+    let text = if ui.json { json_text(&findings.to_json()) } else { findings.conclude(text) };
+    ui.result(&text)?;
+    if findings.is_beyond_medium() {
+        ui.warn(words::BEYOND_THE_MEDIUM);
+    }
+    Ok(match (findings.is_good(), findings.promised()) {
+        (false, _) => Exit::No,
+        (true, 0) => Exit::Inconclusive,
+        (true, _) => Exit::Done,
+    })
+}
+
+fn unless_stuck<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, Failure> {
+    let done = durability::unless_stuck(interrupt::flag(), work);
+    done.map_err(|error| Refusal::machine("cannot start a thread").because(error).into())
 }
 
 /// Why the pages could not be looked at.
@@ -137,17 +209,4 @@ fn looking(error: PlaceError) -> Failure {
         }
         error => Failure::cannot_here(error),
     }
-}
-
-/// Nothing fits the size that was asked for.
-fn no_page(ui: Ui, arguments: &DurabilityArgs) -> Outcome {
-    let text = format!("--size has no room for a page of {}\n", Bytes::new(PAGE_BYTES as u64));
-    Findings::default().show(ui, arguments.rpm, &text)
-}
-
-/// Whether two paths are one file.
-fn same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let of = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
-    of(one).is_some_and(|one| Some(one) == of(other))
 }

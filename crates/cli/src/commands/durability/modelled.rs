@@ -1,52 +1,31 @@
-//! Writing, cutting and verifying a modelled drive in virtual time.
+//! A modelled drive, written, cut and verified in virtual time.
 
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::{Device as _, Rng, Time};
-use drivelab_model::spec::DriveSpec;
-use drivelab_serve::drive::ServedDrive;
-use drivelab_serve::durability::{
-    self, Ended, Ledger, ModelledPlace, PAGE_BYTES, PlaceError, Verdict, Writing, Written,
-};
+use drivelab_core::usage::Census as _;
+use drivelab_core::{Device as _, Time};
+use drivelab_model::options::DriveSpec;
+use drivelab_report::durability::{self as words, Findings};
+use drivelab_serve::durability::{self, Cut, Ended, PlaceError, Trial};
 use drivelab_serve::fault::Fault;
-use drivelab_serve::medium::Memory;
-use drivelab_serve::store::{Dice, Store};
 
-use super::findings::{self, Findings};
-use super::{DurabilityArgs, looking, no_page, waiting};
+use super::{Config, looking, show, unless_stuck};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
+use crate::measure::LINUX;
 use crate::target;
 use crate::ui::Ui;
 
-/// What became of a modelled drive.
-struct Cut {
-    written: Written,
-    ended: Ended,
-    power_goes: Time,
-    verdict: Verdict,
-    rpm: Option<u64>,
-}
-
-pub(super) fn run(spec: DriveSpec, arguments: &DurabilityArgs, ui: Ui) -> Outcome {
-    if arguments.room().0.get() == 0 {
-        return no_page(ui, arguments);
-    }
-    let work = {
-        let arguments = arguments.clone();
-        move || cut(&spec, &arguments)
-    };
-    let Some(cut) = waiting::unless_stuck(work).transpose()? else {
+pub(super) fn run(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
+    let rpm = config.rpm;
+    let Some(done) = unless_stuck(move || cut(&spec, &config))? else {
         ui.warn("interrupted before the pages had been looked at: nothing is known");
         return Ok(Exit::Interrupted);
     };
-    let Cut { written, ended, power_goes, verdict, rpm } = cut;
-    let (why, instead) = end(ended, power_goes, written.took)?;
-    let rate = findings::rate(&written);
-    let pages = findings::of_pages(&verdict);
-    let text =
-        format!("{} pages promised, {rate:.0} a second, until {why}\n{pages}", written.promised);
-    let findings = Findings { written, went_away: Some(true), verdict: Some(verdict) };
-    let exit = findings.show(ui, arguments.rpm.or(rpm), &text)?;
+    let (Cut { pace, ended, power_goes, pages }, rpm_of_model) = done?;
+    let (why, instead) = end(ended, power_goes, pace.took)?;
+    let text = words::of_model(&pace, &why, &pages);
+    let rpm = rpm.or(rpm_of_model);
+    let exit = show(Findings { pace, went_away: Some(true), pages: Some(pages), rpm }, &text, ui)?;
     Ok(instead.unwrap_or(exit))
 }
 
@@ -72,40 +51,29 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
     })
 }
 
-fn cut(spec: &DriveSpec, arguments: &DurabilityArgs) -> Result<Cut, Failure> {
+/// What became of the drive, and its revolutions a minute.
+fn cut(spec: &DriveSpec, config: &Config) -> Result<(Cut, Option<u64>), Failure> {
     let profile = target::profile(spec)?;
-    let device = target::build(&profile, &spec.options, arguments.seed)?;
-    let (size, exactly) = arguments.room();
-    let held = device.capacity().bytes();
-    if exactly && size > held {
+    let device = target::build(&profile, &spec.options, config.seed)?;
+    let (size, held) = (config.size, device.capacity().bytes());
+    if config.exactly && size > held {
         let what = format!("{spec} holds {held}, and `--size` asks for {size}");
         return Err(Failure::bad_words(what).hint(format!("give at most `--size {held}`")));
     }
-    let size = size.min(held);
+    let faults = config.faults.iter().map(|fault| Fault::from_json(fault));
     // The memory of the store comes in pieces of two pages, of which one may be all that is
     // written; and it is this machine's.
-    let limit = Bytes::new(size.get().saturating_mul(2));
-    let limit = limit.min(Bytes::new(drivelab_engine::memory().get() / 2));
-    let medium = Memory::new(device.capacity(), limit);
-    let store = Store::new(Box::new(medium), profile.physical_sector);
-    let mut drive = ServedDrive::new(device, store, arguments.seed);
-    for fault in &arguments.fault {
-        drive.add_fault(Time::ZERO, Fault::from_json(fault).map_err(Failure::bad_request)?);
-    }
-    let mut rng = Rng::for_part(arguments.seed, 1);
-    let runtime = arguments.runtime.ns().max(2);
-    let power_goes = Time::from_ns(rng.between(runtime / 2, runtime));
-    let mut place = ModelledPlace::new(drive, power_goes);
-    let pages = size.get() / PAGE_BYTES as u64;
-    let mut ledger = Ledger::new(arguments.seed, pages);
-    let stop = interrupt::flag();
-    let writing = Writing { run: arguments.seed, pages, until: Time::MAX, stop };
-    let (written, ended) = durability::write(&mut place, &mut ledger, writing);
-    place.cut(&mut Dice::new(arguments.seed))?;
-    // What was found until it was stopped is kept, and there is little of it to look at.
-    let never = std::sync::atomic::AtomicBool::new(false);
-    let verdict = durability::verify(&mut place, &ledger, &never).map_err(looking)?;
-    Ok(Cut { written, ended, power_goes, verdict, rpm: profile.rpm() })
+    let memory = Bytes::new(size.min(held).get().saturating_mul(2));
+    let trial = Trial {
+        seed: config.seed,
+        size,
+        memory: memory.min(Bytes::new(LINUX.machine().memory.get() / 2)),
+        runtime: config.runtime,
+        faults: faults.collect::<Result<_, _>>().map_err(Failure::bad_request)?,
+    };
+    let sector = profile.physical_sector;
+    let cut = durability::try_device(device, sector, &trial, interrupt::flag());
+    Ok((cut.map_err(looking)?, profile.rpm()))
 }
 
 #[cfg(test)]

@@ -8,16 +8,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::IoEngine;
-use drivelab_core::jobfile::{self, FileJob};
-use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Stamp, Tally};
+use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
-use drivelab_engine::{Progress as Step, seed_of};
+use drivelab_core::usage::Census as _;
+use drivelab_engine::{Progress as Step, RunPlan, seed_of};
+use drivelab_formats::fio::job::{self, FileJob};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
-use crate::measure::{self, Measurement};
+use crate::measure::{self, LINUX};
 use crate::ui::{Progress, Ui};
 
 /// What the command line adds to the file.
@@ -34,7 +35,7 @@ pub(crate) struct JobArgs {
 /// Runs the file's groups one after the other, and prints what each job did.
 pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
     let name = arguments.file.display().to_string();
-    let jobs = jobfile::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
+    let jobs = job::parse(&name, &input::text(&arguments.file, input::JOB)?, &variable)?;
     for job in &jobs {
         for note in &job.notes {
             ui.note(&format!("note: [{}] {note}", job.name));
@@ -48,16 +49,17 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         let group: Vec<&FileJob> = rest.iter().take_while(|it| it.group == rest[0].group).collect();
         // Not earlier: a file may be what the group before makes.
         let sections: Result<Vec<_>, Failure> =
-            group.iter().map(|job| measurements(job, arguments)).collect();
+            group.iter().map(|job| plans(job, arguments)).collect();
         let sections = sections?;
         let lengths: Vec<usize> = sections.iter().map(Vec::len).collect();
-        let measurements: Vec<Measurement> = sections.into_iter().flatten().collect();
-        let time =
-            |it: &Measurement| it.conduct.start_delay + it.workload.ramp_time + it.workload.runtime;
-        let longest = measurements.iter().map(time).max().unwrap_or_default();
+        let plans: Vec<RunPlan> = sections.into_iter().flatten().collect();
+        let time = |plan: &RunPlan| {
+            plan.conduct.start_delay + plan.workload.ramp_time + plan.workload.runtime
+        };
+        let longest = plans.iter().map(time).max().unwrap_or_default();
         let progress = Progress::time(Duration::from_nanos(longest.ns()), &group[0].name);
         let show = |step: &Step| progress.step(step);
-        let mut done = measure::sections(&measurements, &lengths, &show)?;
+        let mut done = measure::sections(&plans, &lengths, &show)?;
         for (record, job) in done.records.iter_mut().zip(group) {
             record.label = Some(job.name.clone());
         }
@@ -83,7 +85,7 @@ fn variable(name: &str) -> Option<String> {
     match name {
         "$ncpus" => std::thread::available_parallelism().ok().map(|cpus| cpus.to_string()),
         "$pagesize" => Some(drivelab_engine::page_size().to_string()),
-        "$mb_memory" => Some((drivelab_engine::memory().get() >> 20).to_string()),
+        "$mb_memory" => Some((LINUX.machine().memory.get() >> 20).to_string()),
         name => std::env::var(name).ok(),
     }
 }
@@ -120,7 +122,7 @@ fn targets<'a>(job: &'a FileJob, arguments: &'a JobArgs) -> &'a [String] {
 }
 
 /// One for each file that the job's copies have, or one for all.
-fn measurements(job: &FileJob, arguments: &JobArgs) -> Result<Vec<Measurement>, Failure> {
+fn plans(job: &FileJob, arguments: &JobArgs) -> Result<Vec<RunPlan>, Failure> {
     let targets = targets(job, arguments);
     let numjobs = if targets.len() == 1 { job.numjobs } else { 1 };
     let ioengine: IoEngine = job.ioengine.parse().map_err(Failure::bad_words)?;
@@ -134,19 +136,17 @@ fn measurements(job: &FileJob, arguments: &JobArgs) -> Result<Vec<Measurement>, 
                 None => failure,
             }
         })?;
-        Ok(Measurement {
-            path: target.into(),
-            workload: options.check().map_err(Failure::bad_request)?,
+        let workload = options.check().map_err(Failure::bad_request)?;
+        Ok(RunPlan {
             numjobs,
             conduct: job.conduct,
             seed: seed_of(job.seed, copy),
             ioengine: Some(ioengine),
             polling: job.polling,
-            stamp: Stamp::Io,
             direct: job.direct,
-            overwrite: arguments.overwrite,
+            allow_overwrite: arguments.overwrite,
             allow_destructive: arguments.allow_destructive.clone(),
-            verify_state: None,
+            ..RunPlan::new(target.into(), workload)
         })
     };
     (0..).zip(targets).map(of).collect()

@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
-use drivelab_core::record::Stamp;
 use drivelab_core::units::Span;
 use drivelab_core::workload::BlockSizes;
-use drivelab_core::{Conduct, Polling};
-use drivelab_engine::Progress as Step;
+use drivelab_engine::{Progress as Step, RunPlan};
 use drivelab_study::keep;
 use serde_json::json;
 
@@ -18,7 +16,7 @@ use super::kept::Kept;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
-use crate::measure::{self, Measurement};
+use crate::measure;
 use crate::ui::{Console, Progress, Show, Ui};
 
 /// What the command line adds to the file.
@@ -70,7 +68,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
             let at = begin + Duration::from_nanos(step.elapsed.ns());
             progress.at(u64::try_from(at.as_millis()).unwrap_or(u64::MAX), &cell.key(&matrix));
         };
-        let records = measure::together(&measurements(&matrix, cell, arguments)?, &show)?.records;
+        let records = measure::together(&plans(&matrix, cell, arguments)?, &show)?.records;
         // A cell that was cut short is measured again.
         if interrupt::requested() {
             break;
@@ -101,7 +99,7 @@ fn refuse_models(matrix: &Matrix) -> Result<(), Failure> {
 /// Refuses cells whose buffers do not fit the memory, before anything is touched.
 fn fits(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<(), Failure> {
     for cell in cells {
-        measure::fits(&measurements(matrix, cell, arguments)?).map_err(|failure| {
+        measure::fits(&plans(matrix, cell, arguments)?).map_err(|failure| {
             let failure = Failure { hints: Vec::new(), ..of_cell(failure, matrix, cell) };
             failure.hint("leave the largest `bs` or `threads` out, or `together = false`")
         })?;
@@ -122,7 +120,7 @@ fn try_out(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<()
     for cell in cells.iter().filter(|cell| cell.target.is_some()) {
         let kind = (cell.target, cell.threads, &cell.bs, cell.read < 100);
         if !seen.contains(&kind) && !interrupt::requested() {
-            measure::try_out(&measurements(matrix, cell, arguments)?)
+            measure::try_out(&plans(matrix, cell, arguments)?)
                 .map_err(|failure| of_cell(failure, matrix, cell))?;
             seen.push(kind);
         }
@@ -143,26 +141,16 @@ fn try_out(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<()
     Ok(())
 }
 
-/// One measurement for each target of the cell.
-fn measurements(
-    matrix: &Matrix,
-    cell: &Cell,
-    arguments: &MatrixArgs,
-) -> Result<Vec<Measurement>, Failure> {
+/// One run for each target of the cell.
+fn plans(matrix: &Matrix, cell: &Cell, arguments: &MatrixArgs) -> Result<Vec<RunPlan>, Failure> {
     let workload = cell.workload(matrix).map_err(Failure::bad_request)?;
-    let of = |target: &String| Measurement {
-        path: target.into(),
-        workload: workload.clone(),
+    let of = |target: &String| RunPlan {
         numjobs: cell.threads,
-        conduct: Conduct::default(),
         seed: matrix.seed,
-        ioengine: None,
-        polling: Polling::default(),
-        stamp: Stamp::Io,
         direct: matrix.direct,
-        overwrite: arguments.overwrite,
+        allow_overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive.clone(),
-        verify_state: None,
+        ..RunPlan::new(target.into(), workload.clone())
     };
     Ok(matrix.targets(cell).iter().map(of).collect())
 }

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use drivelab_core::record::{RunRecord, Stamp};
-use drivelab_core::workload::WorkloadOptions;
-use drivelab_core::{Conduct, IoEngine, Polling};
-use drivelab_engine::Progress as Step;
+use drivelab_core::{IoEngine, JobSchedule, Polling};
+use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
 use self::matrix::MatrixArgs;
@@ -21,38 +20,12 @@ use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
-use crate::measure::{self, Measurement};
+use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
-/// What a job file or a matrix says itself: given beside one it would do nothing.
-const ELSEWHERE: [&str; 39] = [
-    "rw",
-    "rwmixread",
-    "bs",
-    "bssplit",
-    "iodepth",
-    "runtime",
-    "ramp_time",
-    "size",
-    "offset",
-    "rate",
-    "rate_iops",
-    "poisson",
-    "thinktime",
-    "random_distribution",
-    "percentage_random",
-    "norandommap",
-    "backwards",
-    "streams",
-    "stride",
-    "fsync",
-    "fdatasync",
-    "sync",
-    "number_ios",
-    "ss",
-    "ss_dur",
-    "ss_ramp",
+/// What a job file or a matrix says itself, besides the workload.
+const ELSEWHERE: [&str; 13] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -67,6 +40,11 @@ const ELSEWHERE: [&str; 39] = [
     "verify_state",
     "power_was_cut",
 ];
+
+/// The options that would do nothing beside a job file or a matrix.
+fn of_single_runs() -> impl Iterator<Item = &'static str> {
+    workload::flags().map(|option| option.name).chain(ELSEWHERE)
+}
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -84,11 +62,11 @@ pub(crate) struct RunArgs {
     #[arg(required_unless_present_any = ["job", "matrix"])]
     target: Option<String>,
     /// A job file as fio reads it, or fio's command line in a file; `-` for what comes in.
-    #[arg(long, value_name = "FILE.fio", conflicts_with_all = ELSEWHERE)]
+    #[arg(long, value_name = "FILE.fio", conflicts_with_all = of_single_runs())]
     job: Option<PathBuf>,
     /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
-        conflicts_with_all = ELSEWHERE)]
+        conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
     /// Where a matrix keeps its cells and its report.
     #[arg(long, value_name = "DIR", requires = "matrix")]
@@ -171,8 +149,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
-    let options = WorkloadOptions::from(arguments.workload);
-    let workload = options.check().map_err(Failure::bad_request)?;
+    let workload = arguments.workload.0.check().map_err(Failure::bad_request)?;
     let modelled = matches!(target::parse(&target)?, Target::Drive(_));
     arguments.verify.possible(&workload, modelled)?;
     let runtime = Duration::from_nanos((workload.runtime + workload.ramp_time).ns());
@@ -189,25 +166,27 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
             target::simulate(&spec, &profile, &workload, arguments.seed, &show)?
         }
         Target::Path(path) => {
-            let measurement = Measurement {
-                path,
-                workload,
+            let plan = RunPlan {
                 numjobs: arguments.numjobs,
-                conduct: Conduct { keep_cache: !arguments.invalidate, ..Conduct::default() },
+                conduct: JobSchedule {
+                    keep_cache: !arguments.invalidate,
+                    ..JobSchedule::default()
+                },
                 seed: arguments.seed,
                 ioengine: arguments.ioengine,
                 polling: arguments.polling.into(),
                 stamp: arguments.stamp,
                 direct: arguments.direct,
-                overwrite,
+                allow_overwrite: overwrite,
                 allow_destructive,
                 verify_state: arguments.verify.state(Path::new(&target)),
+                ..RunPlan::new(path, workload)
             };
-            let mut record = measure::file(&measurement, &show)?;
+            let mut record = measure::file(&plan, &show)?;
             // After an interruption there is no time to read everything back: the account is kept.
-            unverified = measurement.verify_state.is_some() && interrupt::requested();
-            if measurement.verify_state.is_some() && !unverified {
-                record.verification = Some(arguments.verify.check(&measurement.path)?);
+            unverified = plan.verify_state.is_some() && interrupt::requested();
+            if plan.verify_state.is_some() && !unverified {
+                record.verification = Some(arguments.verify.check(&plan.path)?);
             }
             record
         }
@@ -250,12 +229,13 @@ mod tests {
 
     #[test]
     fn every_option_of_a_single_run_is_refused_beside_a_job_file() {
+        let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
-            options.filter(|id| !ELSEWHERE.contains(id) && !job.contains(id)).collect();
+            options.filter(|id| !single.contains(id) && !job.contains(id)).collect();
         assert!(missing.is_empty(), "neither a job file's own nor refused beside one: {missing:?}");
     }
 }

@@ -9,6 +9,7 @@ use drivelab_engine::verify::{Promise, StateError, verify};
 use serde_json::json;
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::measure::LINUX;
 use crate::ui::Ui;
 
 /// Verification of what a run writes.
@@ -69,7 +70,7 @@ impl VerifyArgs {
     /// Reads everything back.
     pub(crate) fn check(&self, target: &Path) -> Result<Verification, Failure> {
         let promise = if self.power_was_cut { Promise::Flushed } else { Promise::Acknowledged };
-        verify(target, &self.place(target), promise).map_err(|error| match error {
+        verify(target, &self.place(target), promise, &*LINUX).map_err(|error| match error {
             StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
                 Failure::bad_request(error).hint("name the right one with `--verify-state`")
             }

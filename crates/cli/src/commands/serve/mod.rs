@@ -1,18 +1,16 @@
 //! `serve`: a drive in real time, over NBD and as a file.
 
-mod announcement;
-mod summary;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::disk::Medium;
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device, Sectors, Time};
 use drivelab_serve::backing::Backing;
 use drivelab_serve::drive::{Null, ServedDrive};
 use drivelab_serve::fault::Fault;
-use drivelab_serve::medium::{Image, Medium, Memory};
+use drivelab_serve::medium::{Image, Memory};
 use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{
     self, Backend, Endpoint, LatenessBound, ServeError, Server, Settings, Spin, TakenAway,
@@ -21,13 +19,13 @@ use drivelab_serve::store::Store;
 #[cfg(feature = "ublk")]
 use drivelab_serve::ublk;
 
+use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
 use crate::output;
 use crate::target;
 use crate::ui::Ui;
-use announcement::announce;
 
 /// Serve a modelled drive to any program on this machine, and pull the plug on it.
 ///
@@ -129,15 +127,6 @@ const AWAKE: Span = Span::from_us(15);
 /// One thread each: more tags than any drive has.
 const MOST_TAGS: usize = 256;
 
-/// Memory that a drive without an image may take: three quarters of what is free, in kB in
-/// `/proc/meminfo`.
-fn memory_limit() -> Bytes {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    number.map_or(Bytes::gib(1), |kib| Bytes::kib(kib / 4 * 3))
-}
-
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
     if arguments.ublk && cfg!(not(feature = "ublk")) {
@@ -212,7 +201,7 @@ fn with_data(
 ) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
-        None => Box::new(Memory::new(capacity, memory_limit())),
+        None => Box::new(Memory::new(capacity, Memory::limit_here())),
         Some(path) => {
             image_is_free(path)?;
             Box::new(Image::open(path, capacity).at_path("open the image", path)?)
@@ -257,12 +246,16 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
     if arguments.ublk {
         plug_in(&mut server, nature)?;
     }
-    ui.note(&announce(arguments, &server, real_time));
+    let name = match (&arguments.drive, &arguments.backing) {
+        (Some(name), None) => format!("{name}, seed {}", arguments.seed),
+        (_, path) => path.as_deref().unwrap_or(Path::new("")).display().to_string(),
+    };
+    ui.note(&server.announcement(&name));
     let report = &mut |notice| ui.note(&format!("{notice}"));
     // The kernel writes back what it has at the drive's pace, and the server bounds that itself.
     let _until_written = arguments.ublk.then(interrupt::shield);
     let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
-    ui.result(&summary::render(&summary, ui))?;
+    ui.result(&if ui.json { json_text(&summary.to_json()) } else { summary.to_string() })?;
     Ok(match &summary.taken_away {
         Some(taken) => say_taken_away(taken, ui),
         None => Exit::Done,
@@ -322,6 +315,10 @@ fn plug_in<B: Backend>(server: &mut Server<B>, nature: Nature) -> Result<(), Fai
 fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature), Failure> {
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
+        if size == Bytes::ZERO {
+            let failure = Failure::bad_words("--size 0: a drive of 0 bytes has nothing to serve");
+            return Err(failure.hint("leave --size out, or give one such as 1G"));
+        }
         return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
     }
     if arguments.size.is_some() {
@@ -363,7 +360,7 @@ fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
         Spin::Fixed(early) => early,
     };
     let wakes =
-        server::wake_up_floor(enough + early).map_err(|error| cannot_begin(error.into()))?;
+        server::wakeup_latency(enough + early).map_err(|error| cannot_begin(error.into()))?;
     Ok(match spin {
         Spin::Auto => wakes,
         Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::uring::ticks;
+use crate::sys::tsc::ticks;
 
 /// Fraction bits of the nanoseconds a tick lasts: at 1 GHz and above the factor then has 45 to 49
 /// bits, so that rounding it costs less than a nanosecond in a day.

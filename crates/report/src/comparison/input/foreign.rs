@@ -1,5 +1,8 @@
 //! Another tool's results as arms.
 
+use drivelab_core::foreign;
+use drivelab_stats::Better;
+
 use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
 use crate::foreign::{Imported, ImportedResult, Label};
 
@@ -58,8 +61,12 @@ fn input<'a>(
     let mut tools: Vec<&str> = Vec::new();
     let mut versions: Vec<&str> = Vec::new();
     for it in imported {
-        notes.extend(it.notes.iter().cloned());
-        notes.extend(it.unknown.iter().map(|unknown| format!("Not read: {unknown}.")));
+        let unknown = it.unknown.iter().map(|unknown| format!("Not read: {unknown}."));
+        for note in it.notes.iter().cloned().chain(unknown) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         tools.push(&it.tool);
         versions.push(&it.tool_version);
     }
@@ -91,7 +98,10 @@ fn figure(result: &ImportedResult, is_single: bool) -> Figure {
         metric: result.metric.clone(),
         value: result.value,
         unit: result.unit.to_owned(),
-        better: result.better,
+        better: match result.better {
+            foreign::Better::More => Better::More,
+            foreign::Better::Less => Better::Less,
+        },
         is_detail: result.is_detail,
         // Of several runs none is the only one.
         remarks: remarks.filter(|r| is_single || r.label != Label::SingleRun).cloned().collect(),

@@ -120,6 +120,18 @@ fn a_block_in_which_an_arm_completed_nothing_is_left_out_and_decides_nothing() {
 }
 
 #[test]
+fn an_answer_behind_the_end_of_the_run_does_not_make_it_a_run() {
+    let mut it = small([0, 3], 3);
+    for run in it.runs.iter_mut().filter(|run| run.arm == 1 && run.block == 4) {
+        // The latency of what was due is known, however late; no request is in the rate.
+        run.metrics.retain(|metric| metric.name.starts_with("lat_"));
+        assert!(!run.metrics.is_empty());
+    }
+    let result = analyse(&it).unwrap();
+    assert_eq!((result.used.len(), result.verdict()), (9, Verdict::Inconclusive));
+}
+
+#[test]
 fn a_block_in_which_no_arm_completed_anything_is_only_left_out() {
     let result = analyse(&stalled(stalled(small([0, 3], 3), 0, &[4]), 1, &[4])).unwrap();
     assert_eq!(result.used.len(), 9);
@@ -182,7 +194,10 @@ fn what_cannot_be_compared_is_named() {
     check(&|it| it.arms.truncate(1), "two");
     check(&|it| it.runs.clear(), "--resume");
     check(&|it| it.primary = "random-read-32.iop".into(), "did you mean `random-read-32.iops`?");
-    check(&|it| it.runs[3].metrics[0].value = 0.0, "is 0 in block 2");
+    check(
+        &|it| it.runs[3].metrics[0].value = 0.0,
+        "completed no request of `random-read-32` in block 2",
+    );
     check(&|it| it.runs[3].metrics[0].value = f64::NAN, "NaN");
     check(
         &|it| it.runs[3].metrics.truncate(3),

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
+use drivelab_core::disk::{Command, Data};
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Lba, Op, Sectors};
 
-use crate::drive::Command;
 use crate::nbd;
-use crate::store::Data;
 
 /// Whom to answer.
 #[derive(Debug)]

@@ -1,20 +1,20 @@
 //! Requests become jobs, jobs become commands, and what is done is answered.
 
-mod desk;
 mod job;
+mod queue;
 
 use std::io;
 
+use drivelab_core::disk::{Answer, Command, CommandError};
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
 
-pub(super) use desk::Desk;
 pub(crate) use job::Task;
 pub(super) use job::{Asker, Job};
+pub(super) use queue::JobQueue;
 
 use super::client::Protocol;
 use super::{Backend, Server};
-use crate::drive::{Command, Done};
 use crate::fuse::Asked;
 use crate::nbd::{self, Kind, WireError};
 
@@ -68,9 +68,9 @@ impl<B: Backend> Server<B> {
     }
 
     pub(super) fn start(&mut self, now: Time, job: Job) -> io::Result<()> {
-        self.vigil.asked(now);
-        self.wakefulness.busy(now);
-        if let Some(command) = self.desk.take(job) {
+        self.spin.asked(now);
+        self.cpu_latency.busy(now);
+        if let Some(command) = self.jobs.take(job) {
             self.submit(now, command)?;
         }
         self.in_flight_max = self.in_flight_max.max(self.drive.in_flight());
@@ -84,30 +84,30 @@ impl<B: Backend> Server<B> {
         self.drive.submit(now, command)
     }
 
-    /// A command is done: the next of its job, or the answer.
-    pub(super) fn finish(&mut self, now: Time, done: Done) -> io::Result<()> {
-        if done.result.is_ok() {
+    /// A command is answered: the next of its job, or the answer to whoever asked.
+    pub(super) fn finish(&mut self, now: Time, answer: Answer) -> io::Result<()> {
+        if answer.result.is_ok() {
             let mut sector = [0; 512];
-            let reads_edge = self.desk.reads_edge(done.token);
+            let reads_edge = self.jobs.reads_edge(answer.token);
             if reads_edge {
-                self.drive.take_read(&done, &mut sector)?;
+                self.drive.take_read(&answer, &mut sector)?;
             }
             let found = reads_edge.then_some(&sector);
-            if let Some(next) = self.desk.next(done.token, found) {
+            if let Some(next) = self.jobs.next(answer.token, found) {
                 return self.submit(now, next);
             }
         }
         self.ios += 1;
-        let Job { asker, task, offset, length, .. } = self.desk.remove(done.token);
+        let Job { asker, task, offset, length, .. } = self.jobs.remove(answer.token);
         match asker {
             Asker::Nbd { place, generation, request } => {
-                self.answer_nbd(place, generation, &request, &done)?;
+                self.answer_nbd(place, generation, &request, &answer)?;
             }
-            Asker::Fuse { unique } => self.answer_file(unique, task, (offset, length), &done)?,
+            Asker::Fuse { unique } => self.answer_file(unique, task, (offset, length), &answer)?,
             #[cfg(feature = "ublk")]
-            Asker::Ublk { tag } => self.answer_block(tag, (task, length), &done)?,
+            Asker::Ublk { tag } => self.answer_block(tag, (task, length), &answer)?,
         }
-        while let Some(command) = self.desk.admit() {
+        while let Some(command) = self.jobs.admit() {
             self.submit(now, command)?;
         }
         Ok(())
@@ -118,7 +118,7 @@ impl<B: Backend> Server<B> {
         place: usize,
         generation: u64,
         request: &nbd::Request,
-        done: &Done,
+        answer: &Answer,
     ) -> io::Result<()> {
         let place_of = self.clients.get_mut(place).and_then(Option::as_mut);
         let client = place_of.filter(|client| client.generation == generation);
@@ -127,14 +127,17 @@ impl<B: Backend> Server<B> {
             return Ok(());
         };
         let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
-        match done.result {
-            Err(error) => session.reply_error(request, wire_error(error)),
+        match answer.result {
+            Err(error) => {
+                let first_bad = error.lba.map(|lba| lba.byte_offset().get());
+                session.reply_error(request, wire_error(error), first_bad);
+            }
             Ok(()) if request.kind == Kind::Read => {
-                self.drive.take_read(done, session.reply_read(request))?;
+                self.drive.take_read(answer, session.reply_read(request))?;
             }
             Ok(()) => session.reply_done(request),
         }
-        client.due.push(done.due);
+        client.due.push(answer.due);
         self.touched.push(place);
         Ok(())
     }
@@ -166,32 +169,32 @@ impl<B: Backend> Server<B> {
         unique: u64,
         task: Task,
         (offset, length): (u64, u64),
-        done: &Done,
+        answer: &Answer,
     ) -> io::Result<()> {
         let Some(mounted) = &mut self.fuse else { return Ok(()) };
-        match (done.result, task) {
+        match (answer.result, task) {
             (Err(_), _) => mounted.reply_error(unique),
             (Ok(()), Task::Read) => {
                 let bytes = |count: u64| {
                     usize::try_from(count).expect("the kernel asks for little at once")
                 };
                 // Whole sectors were read, of which the asker wants a part.
-                let data = mounted.read_buffer(bytes(done.sectors.bytes().get()));
-                self.drive.take_read(done, data)?;
+                let data = mounted.read_buffer(bytes(answer.sectors.bytes().get()));
+                self.drive.take_read(answer, data)?;
                 mounted.reply_read(unique, bytes(offset % SECTOR_BYTES), bytes(length));
             }
             (Ok(()), Task::Write) => mounted.reply_written(unique, length),
             (Ok(()), _) => mounted.reply_done(unique),
         }
         let now = self.clock.now();
-        self.lateness.record(now.since(done.due));
-        self.vigil.answered(now);
+        self.lateness.record(now.since(answer.due));
+        self.spin.answered(now);
         Ok(())
     }
 }
 
-fn wire_error(error: IoError) -> WireError {
-    match error {
+fn wire_error(error: CommandError) -> WireError {
+    match error.kind {
         IoError::OutOfRange => WireError::Invalid,
         IoError::Medium | IoError::Short(_) | IoError::Os(_) => WireError::Io,
     }

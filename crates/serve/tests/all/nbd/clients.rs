@@ -3,26 +3,19 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
-use drivelab_core::{Bytes, Rng, Sectors, Span};
-use drivelab_serve::drive::{Null, ServedDrive};
-use drivelab_serve::medium::Memory;
-use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{Endpoint, Server, Settings, Spin, Summary};
-use drivelab_serve::store::Store;
+use drivelab_core::{Bytes, Rng, Sectors};
+use drivelab_serve::server::{Endpoint, Settings};
 
 use super::wire::*;
+use crate::serving::{Serving, settings};
 
 const CAPACITY: Bytes = Bytes::mib(64);
 
 struct Running {
     nbd: PathBuf,
     control: PathBuf,
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Summary>,
+    serving: Serving,
 }
 
 impl Running {
@@ -37,29 +30,11 @@ impl Running {
         let settings = Settings {
             nbd: Some(Endpoint::Unix(nbd.clone())),
             control: Some(Endpoint::Unix(control.clone())),
-            spin: Spin::Fixed(Span::ZERO),
             client_memory,
-            ..Settings::new(Export {
-                name: "drive".into(),
-                bytes: CAPACITY.get(),
-                rotational: false,
-                sector_bytes: 512,
-            })
+            ..settings(CAPACITY)
         };
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let (ready, is_ready) = std::sync::mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let capacity = Sectors::holding(CAPACITY);
-            let medium = Box::new(Memory::new(capacity, CAPACITY));
-            let store = Store::new(medium, Sectors::new(1));
-            let drive = ServedDrive::new(Null::new(capacity), store, 1);
-            let server = Server::new(drive, settings).unwrap();
-            ready.send(()).unwrap();
-            server.run(&stopped, &mut |_| {}).unwrap()
-        });
-        is_ready.recv().unwrap();
-        Self { nbd, control, stop, thread }
+        let serving = Serving::start(settings, Sectors::new(1)).unwrap();
+        Self { nbd, control, serving }
     }
 
     fn connect(&self) -> UnixStream {
@@ -84,11 +59,6 @@ impl Running {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer.split("\r\n\r\n").nth(1).unwrap().trim().to_owned()
-    }
-
-    fn stop(self) -> Summary {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap()
     }
 }
 
@@ -126,7 +96,7 @@ fn a_thousand_clients_that_are_killed_leave_the_server_serving() {
         }
     }
     check_serves(&mut running.client(), 1);
-    let stats = running.stop().stats;
+    let stats = running.serving.stop().stats;
     assert!(stats.ios > 1000, "{stats:?}");
 }
 
@@ -153,7 +123,7 @@ fn a_client_that_takes_no_answers_is_not_heard_and_hinders_nobody() {
     for byte in 0..50 {
         check_serves(&mut other, byte);
     }
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -178,7 +148,7 @@ fn a_control_client_that_sends_on_while_its_answer_is_pending_is_not_heard() {
         // What the kernel keeps for a socket, and no more.
         assert!(sent < 4 << 20, "the server takes bytes without end");
     }
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -190,7 +160,7 @@ fn through_a_socket_file_any_host_may_be_named() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -205,7 +175,7 @@ fn the_statistics_begin_anew_when_they_are_reset() {
     assert!(after["lateness_ns"]["max"].is_null(), "{after}");
     assert!(after["since_ns"].as_u64() > before["since_ns"].as_u64(), "{after}");
     check_serves(&mut running.client(), 6);
-    assert_eq!(running.stop().stats.ios, 2);
+    assert_eq!(running.serving.stop().stats.ios, 2);
 }
 
 #[test]
@@ -237,7 +207,7 @@ fn what_all_clients_hold_is_bounded_and_a_small_one_is_served_all_the_same() {
     let mut reply = vec![0; 16 + (4 << 20)];
     polite.read_exact(&mut reply).unwrap();
     assert_eq!(reply[8..16], 9_u64.to_be_bytes());
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -252,7 +222,7 @@ fn garbage_ends_its_own_connection_only() {
         assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "the server hangs up");
     }
     check_serves(&mut other, 3);
-    running.stop();
+    running.serving.stop();
 }
 
 #[test]
@@ -278,7 +248,7 @@ fn stats_faults_and_the_power_cut_are_those_of_the_contract() {
     assert_eq!(running.ask("DELETE", "/faults/1", ""), r#"{"id":1}"#);
     let cut = running.ask("POST", "/power-cut", r#"{"when": "now", "seed": 1}"#);
     assert_eq!(cut, r#"{"dropped_writes":0,"torn_writes":0}"#);
-    running.thread.join().unwrap();
+    running.serving.wait();
 }
 
 #[test]
@@ -308,5 +278,5 @@ fn the_power_goes_after_as_many_writes_as_were_asked_for() {
     }
     assert!(answered >= 2, "{answered}");
     assert!(asked.join().unwrap().contains("dropped_writes"));
-    running.thread.join().unwrap();
+    running.serving.wait();
 }

@@ -1,7 +1,7 @@
 //! The state machine of one connection, byte by byte.
 
-use drivelab_serve::medium::Extent;
-use drivelab_serve::nbd::{Ended, Export, Kind, Limits, Request, Session};
+use drivelab_core::disk::Extent;
+use drivelab_serve::nbd::{Ended, Export, Kind, Limits, Request, Session, WireError};
 use proptest::prelude::*;
 
 use super::wire::*;
@@ -162,6 +162,28 @@ fn requests_that_make_no_sense_are_refused_with_the_error_of_the_description() {
     check(FLUSH, 0, 0, 0, 0);
     check(BLOCK_STATUS, 0, 0, 512, 22);
     check(99, 0, 0, 0, 22);
+}
+
+#[test]
+fn an_error_of_a_structured_read_tells_the_first_bad_byte() {
+    let check = |kind: u16, byte: Option<u64>, chunk: u16, payload: &[u8]| {
+        let mut session = session();
+        session.feed(&hello(&[option(8, &[]), go(7)]));
+        assert!(session.next_request().unwrap().is_none());
+        session.sent(session.output().len());
+        let data = vec![0; if kind == 1 { 4096 } else { 0 }];
+        session.feed(&[request(kind, 0, 5, 8192, 4096), data].concat());
+        let request = session.next_request().unwrap().unwrap();
+        session.reply_error(&request, WireError::Io, byte);
+        let out = session.output();
+        assert_eq!(out[6..8], chunk.to_be_bytes(), "{kind} {byte:?}");
+        assert_eq!(&out[20..], payload, "{kind} {byte:?}");
+    };
+    check(0, Some(9216), 0x8002, &[0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 36, 0]);
+    check(0, None, 0x8001, &[0, 0, 0, 5, 0, 0]);
+    // Outside of the request, as where whole sectors were read for it: a client would hang up.
+    check(0, Some(8191), 0x8001, &[0, 0, 0, 5, 0, 0]);
+    check(1, Some(9216), 0x8001, &[0, 0, 0, 5, 0, 0]);
 }
 
 #[test]

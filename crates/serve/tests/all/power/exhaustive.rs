@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use drivelab_core::disk::Data;
 use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 use drivelab_serve::medium::Memory;
-use drivelab_serve::store::{Choose, Data, Store, TrimId, Write};
+use drivelab_serve::store::{Choose, Store, TrimId, Write};
 
 use super::oracle::{Kind, Oracle, Value};
 use super::rig::{stamp, value_of};

@@ -1,11 +1,11 @@
 //! Random histories with cuts: on a disorderly device and on modelled disks.
 
-use drivelab_core::{Device, Lba, Request, Sectors, ServedBy, Time};
-use drivelab_model::profile::{BaseText, Profile};
-use drivelab_model::spec::Options;
+use drivelab_core::{Device, Sectors};
+use drivelab_model::options::Options;
+use drivelab_model::profile::Profile;
 
 use super::jumbled::Jumbled;
-use super::rig::{MakeDevice, Rig, Right, SECTORS};
+use super::rig::{Conditions, MakeDevice, Rig, Right, SECTORS};
 
 fn check(name: &str, histories: u64, make: MakeDevice<'_>) {
     for seed in 0..histories {
@@ -25,6 +25,36 @@ fn ten_thousand_histories_on_a_disorderly_device_are_legal() {
 }
 
 #[test]
+fn histories_with_resets_and_with_a_protected_cache_are_legal() {
+    let profile = Profile::embedded("seagate-st31000333as").unwrap();
+    let modelled = |seed| -> Box<dyn Device> {
+        Box::new(drivelab_model::build(&profile, &Options::default(), seed).unwrap())
+    };
+    for (name, histories, make) in
+        [("jumbled", 4000, &jumbled as MakeDevice<'_>), ("modelled", 400, &modelled)]
+    {
+        for (resets, protected) in [(true, false), (false, true), (true, true)] {
+            let conditions = Conditions { resets, protected };
+            for seed in 0..histories {
+                let played = Rig::new(make, &Right, seed).under(conditions).play();
+                assert_eq!(played, Ok(()), "{name}, {conditions:?}, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thousand_power_cuts_start_from_one_image() {
+    let mut first = Rig::new(&jumbled, &Right, 1);
+    first.play().unwrap();
+    let image = first.into_image();
+    for seed in 0..1000 {
+        let played = Rig::from_image(&jumbled, &image, seed).play();
+        assert_eq!(played, Ok(()), "seed {seed}");
+    }
+}
+
+#[test]
 fn two_thousand_histories_on_modelled_disks_are_legal() {
     for (name, options) in [
         ("seagate-st31000333as", ""),
@@ -32,7 +62,7 @@ fn two_thousand_histories_on_modelled_disks_are_legal() {
         ("seagate-st250dm000", ",write-cache=off"),
         ("generic-10k", ""),
     ] {
-        let spec: drivelab_model::spec::DriveSpec =
+        let spec: drivelab_model::options::DriveSpec =
             format!("drive:{name}{options}").parse().unwrap();
         let profile = Profile::embedded(name).unwrap();
         let make = |seed| -> Box<dyn Device> {
@@ -54,56 +84,12 @@ fn two_thousand_histories_on_arrays_are_legal() {
         "raid=5,chunk=4k,failed=1",
     ] {
         let spec = format!("drive:seagate-st31000333as,drives=3,max-sectors-kb=4,{array}");
-        let spec: drivelab_model::spec::DriveSpec = spec.parse().unwrap();
+        let spec: drivelab_model::options::DriveSpec = spec.parse().unwrap();
         let make = |seed| -> Box<dyn Device> {
             Box::new(drivelab_model::build(&profile, &spec.options, seed).unwrap())
         };
         check(array, 400, &make);
     }
-}
-
-/// A small SCSI disk in `DiskSim`'s files, made for the tests of their reader.
-fn of_disksim() -> Profile {
-    let folder = "../model/src/disksim/tests";
-    let text = |file: &str| std::fs::read_to_string(format!("{folder}/{file}")).ok();
-    let seek = "Seek distances measured: 3\n1, 1.0\n10, 2.0\n99, 5.0\n";
-    let parv = text("small.parv").unwrap();
-    Profile::parse("small.parv", &parv, &|file| {
-        let text = if file == "small.seek" { seek.into() } else { text(file)? };
-        Some(BaseText { file: file.into(), text })
-    })
-    .unwrap()
-}
-
-#[test]
-fn five_hundred_histories_on_a_disksim_disk_are_legal() {
-    let profile = of_disksim();
-    let make = |seed| -> Box<dyn Device> {
-        Box::new(drivelab_model::build(&profile, &Options::default(), seed).unwrap())
-    };
-    check("small.parv", 500, &make);
-}
-
-#[test]
-fn a_disksim_disk_tells_what_a_flush_has_put_on_the_medium() {
-    let mut disk = drivelab_model::build(&of_disksim(), &Options::default(), 1).unwrap();
-    let (mut records, mut completed) = (Vec::new(), Vec::new());
-    disk.destaged(&mut records);
-    disk.submit(Time::ZERO, Request::write(1, Lba::new(64), Sectors::new(8))).unwrap();
-    while let Some(next) = disk.next_event() {
-        disk.advance(next, &mut completed);
-    }
-    assert_eq!(completed[0].served_by, ServedBy::DriveWriteCache);
-    disk.destaged(&mut records);
-    assert_eq!(records, [], "what was reported a moment ago is still in the buffer");
-    disk.submit(completed[0].at, Request::flush(2)).unwrap();
-    while let Some(next) = disk.next_event() {
-        disk.advance(next, &mut completed);
-    }
-    disk.destaged(&mut records);
-    let [record] = records[..] else { panic!("{records:?}") };
-    assert_eq!((record.lba, record.sectors), (Lba::new(64), Sectors::new(8)));
-    assert!(record.at <= completed[1].at, "{record:?}");
 }
 
 #[test]

@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::io;
 
+use drivelab_core::disk::{Answer, Command, Extent, Medium};
 use drivelab_core::{Completion, Destaged, Device, Lba, Op, Request, Sectors, ServedBy, Time};
-use drivelab_serve::drive::{Command, Done};
-use drivelab_serve::medium::{Extent, Medium};
 
 use super::histories::jumbled;
 use super::rig::{Kept, Rig, Served, Wiring};
@@ -258,7 +257,7 @@ fn a_trim_that_takes_a_sector_too_many_is_caught() {
 struct ReadBypassesCache;
 
 impl Wiring for ReadBypassesCache {
-    fn read(&self, _drive: &Served, medium: &Kept, done: &Done, data: &mut [u8]) {
+    fn read(&self, _drive: &Served, medium: &Kept, done: &Answer, data: &mut [u8]) {
         medium.read(done.lba, data).unwrap();
     }
 }
@@ -272,7 +271,7 @@ fn a_read_that_bypasses_the_cache_is_caught() {
 struct ReadIsMisplaced;
 
 impl Wiring for ReadIsMisplaced {
-    fn read(&self, drive: &Served, _medium: &Kept, done: &Done, data: &mut [u8]) {
+    fn read(&self, drive: &Served, _medium: &Kept, done: &Answer, data: &mut [u8]) {
         drive.read(Lba::new(done.lba.get().saturating_sub(1)), data).unwrap();
     }
 }
@@ -290,7 +289,7 @@ impl Wiring for CutKeepsCache {
         false
     }
 
-    fn read(&self, drive: &Served, medium: &Kept, done: &Done, data: &mut [u8]) {
+    fn read(&self, drive: &Served, medium: &Kept, done: &Answer, data: &mut [u8]) {
         // What is on the medium shows only once the drive has really been off.
         drive.read(done.lba, data).unwrap();
         if done.sectors.get() == super::rig::SECTORS as u64 {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use drivelab_core::{Bytes, Device, Lba, Op, Ratio, Rng, Sectors, Span, Time};
-use drivelab_serve::drive::{Command, Done, ServedDrive};
-use drivelab_serve::medium::{Extent, Medium, Memory};
-use drivelab_serve::store::{Data, Dice, Store};
+use drivelab_core::disk::{Answer, Command, Data, Extent, Medium};
+use drivelab_core::{Bytes, Device, Disk, Lba, Op, Ratio, Rng, Sectors, Span, Time};
+use drivelab_serve::drive::ServedDrive;
+use drivelab_serve::medium::{Fork, Memory};
+use drivelab_serve::store::{Dice, Store};
 
 use super::oracle::{Kind, Oracle, Value};
 
@@ -76,7 +77,7 @@ pub(crate) trait Wiring {
         right
     }
     /// What a read returns.
-    fn read(&self, drive: &Served, medium: &Kept, done: &Done, data: &mut [u8]) {
+    fn read(&self, drive: &Served, medium: &Kept, done: &Answer, data: &mut [u8]) {
         let _ = medium;
         drive.read(done.lba, data).unwrap();
     }
@@ -118,6 +119,23 @@ pub(crate) struct Rig<'a> {
     /// Kinds of the commands on their way, by token.
     sent: BTreeMap<u64, Op>,
     at_last_flush: Vec<u8>,
+    conditions: Conditions,
+}
+
+/// What happens to a drive besides commands and power cuts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Conditions {
+    /// The bus is reset now and then.
+    pub(crate) resets: bool,
+    /// The write cache survives a power cut.
+    pub(crate) protected: bool,
+}
+
+/// What a history left: many others can start from it.
+pub(crate) struct Image {
+    base: Rc<dyn Medium>,
+    oracle: Oracle,
+    next_id: u64,
 }
 
 impl<'a> Rig<'a> {
@@ -141,11 +159,36 @@ impl<'a> Rig<'a> {
             next_id: 0,
             sent: BTreeMap::new(),
             at_last_flush: vec![0; SECTORS * 512],
+            conditions: Conditions::default(),
         }
     }
 
+    /// The same with resets or a protected cache.
+    pub(crate) fn under(mut self, conditions: Conditions) -> Self {
+        self.conditions = conditions;
+        if conditions.protected {
+            self.drive = self.drive.with_protected_cache();
+        }
+        self
+    }
+
+    /// A history that starts from a fork of `image`.
+    pub(crate) fn from_image(make: MakeDevice<'a>, image: &Image, seed: u64) -> Self {
+        let mut rig = Self::new(make, &Right, seed);
+        let fork = Fork::new(Rc::clone(&image.base), Bytes::mib(64));
+        *rig.medium.0.borrow_mut() = Box::new(fork);
+        rig.oracle = image.oracle.clone();
+        rig.next_id = image.next_id;
+        rig
+    }
+
+    /// What is left on the medium after a history.
+    pub(crate) fn into_image(self) -> Image {
+        Image { base: Rc::new(self.medium), oracle: self.oracle, next_id: self.next_id }
+    }
+
     /// Plays a history with up to three cuts; what is illegal comes back as an error.
-    pub(crate) fn play(mut self) -> Result<(), String> {
+    pub(crate) fn play(&mut self) -> Result<(), String> {
         for cut in 0..self.rng.between(1, 3) {
             for _ in 0..self.rng.between(5, 40) {
                 self.act()?;
@@ -157,6 +200,11 @@ impl<'a> Rig<'a> {
     }
 
     fn act(&mut self) -> Result<(), String> {
+        if self.conditions.resets && self.rng.chance(Ratio::percent(5)) {
+            self.drive.reset().unwrap();
+            assert_eq!(self.drive.in_flight(), 0);
+            self.sent.clear();
+        }
         if self.sent.len() < 8 && self.rng.chance(Ratio::percent(70)) {
             self.send();
         }
@@ -194,7 +242,7 @@ impl<'a> Rig<'a> {
         let kind = match op {
             Op::Read => Kind::Read,
             Op::Flush => Kind::Flush,
-            Op::Write => Kind::Put { value: id, durable: fua },
+            Op::Write => Kind::Put { value: id, durable: fua || self.conditions.protected },
             Op::Trim => Kind::Put { value: 0, durable: true },
         };
         if op == Op::Flush {
@@ -217,7 +265,8 @@ impl<'a> Rig<'a> {
         let mut done = Vec::new();
         self.drive.advance(until, &mut done).unwrap();
         for done in done {
-            self.sent.remove(&done.token);
+            let asked = self.sent.remove(&done.token);
+            assert!(asked.is_some(), "an answer to nothing, or after a reset: {done:?}");
             if done.op != Op::Read {
                 self.oracle.completed(done.token);
                 if done.op == Op::Flush {
@@ -245,7 +294,9 @@ impl<'a> Rig<'a> {
             let device = self.wiring.device((self.make)(self.seed + 1 + number));
             let sector = self.wiring.physical_sector(Sectors::new(self.atomic as u64));
             let store = Store::new(self.wiring.medium(self.medium.clone()), sector);
-            self.drive = ServedDrive::new(device, store, self.seed);
+            let drive = ServedDrive::new(device, store, self.seed);
+            let protected = self.conditions.protected;
+            self.drive = if protected { drive.with_protected_cache() } else { drive };
             self.now = Time::ZERO;
             return Ok(());
         }

@@ -1,8 +1,9 @@
 //! Trims that a power cut interrupts: a physical sector is trimmed in whole or not at all.
 
+use drivelab_core::disk::Data;
 use drivelab_core::{Bytes, Lba, Sectors, Time};
 use drivelab_serve::medium::Memory;
-use drivelab_serve::store::{Choose, Data, Store};
+use drivelab_serve::store::{Choose, Store};
 
 /// Does every other piece of a trim.
 struct EveryOther(bool);

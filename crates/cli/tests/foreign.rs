@@ -1,0 +1,204 @@
+//! Results of other tools from their text to the verdict.
+
+use drivelab_core::foreign::Label;
+use drivelab_formats::results;
+use drivelab_report::comparison::{
+    CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
+};
+use drivelab_report::text::Look;
+use drivelab_stats::Verdict;
+
+use crate::common::{drivelab, file, folder};
+use crate::compare::{AHCI, IDE};
+
+const PLAIN: Look = Look { width: 100, colour: false };
+
+fn options() -> CompareOptions {
+    CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() }
+}
+
+fn published() -> CompareResult {
+    let read = |line| results::parse(line).unwrap();
+    let arms = [("piix".to_owned(), read(IDE)), ("ahci".to_owned(), read(AHCI))];
+    analyse(&from_foreign(&arms).unwrap(), &options()).unwrap()
+}
+
+#[test]
+fn one_published_run_each_has_no_verdict_in_any_metric() {
+    let result = published();
+    assert_eq!(result.series[result.primary().series].name, "seeks");
+    assert!(result.outcomes.iter().all(|o| o.verdict() == Verdict::Inconclusive));
+    assert_eq!(result.primary().adjusted.comparison.runs_needed, Some(6));
+    let check = |metric: &str, expected: f64| {
+        let mut outcomes = result.outcomes.iter();
+        let outcome = outcomes.find(|o| result.series[o.series].name == metric).unwrap();
+        let ratio = outcome.adjusted.comparison.ratio;
+        assert!((ratio - expected).abs() < 0.005, "{metric}: {ratio}");
+    };
+    // As recomputed from the article.
+    check("put_block", 0.999);
+    check("rewrite", 1.013);
+    check("get_block", 1.003);
+    check("seeks", 0.981);
+    check("seq_create", 1.63);
+    check("seq_del", 2.12);
+    check("ran_create", 1.26);
+    check("ran_del", 1.77);
+}
+
+#[test]
+fn the_published_columns_are_named_for_what_they_are() {
+    let result = published();
+    let check = |metric: &str, label, expected| {
+        let place = result.series.iter().position(|s| s.name == metric).unwrap();
+        assert_eq!(result.facts[place].is(label), expected, "{metric}");
+    };
+    check("putc", Label::CpuTest, true);
+    check("getc", Label::CpuTest, true);
+    check("seq_stat", Label::CpuTest, true);
+    check("ran_stat", Label::PageCache, true);
+    check("seq_create", Label::JournalSync, true);
+    check("ran_del", Label::JournalSync, true);
+    check("put_block", Label::NotDisk, false);
+    check("seeks", Label::SingleRun, true);
+}
+
+#[test]
+fn text_of_the_published_lines() {
+    insta::assert_snapshot!(text(&published(), PLAIN), @r"
+ahci against piix
+
+Nothing can be concluded from one run each in seeks: `ahci` against `piix` is x0.981 the seeks (one
+  run each, so no interval; more is better); at least 6 runs of each are needed.
+Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
+  create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
+Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,
+  ran_stat (looking up names in memory involves no disk).
+A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system
+  calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
+  files are looked up in memory (100 % processor load)).
+Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
+  memory).
+A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync()
+  inside the timed part: it measures how the file system writes its journal and flushes it).
+
+In each metric of this table more is better.
+metric             piix         ahci   ratio  verdict                 what it is
+putc          439 KiB/s    430 KiB/s  x0.979  inconclusive            cpu-test, not-disk
+put_block   52686 KiB/s  52639 KiB/s  x0.999  inconclusive
+rewrite     27168 KiB/s  27533 KiB/s  x1.013  inconclusive
+getc         2039 KiB/s   2066 KiB/s  x1.013  inconclusive            cpu-test, not-disk
+get_block   62782 KiB/s  62991 KiB/s  x1.003  inconclusive
+seeks         228.9 1/s    224.5 1/s  x0.981  inconclusive (primary)
+seq_create    17299 1/s    28173 1/s   x1.63  inconclusive            journal-sync
+seq_stat     379058 1/s   373407 1/s  x0.985  inconclusive            page-cache, cpu-test, not-disk
+seq_del         777 1/s     1645 1/s   x2.12  inconclusive            journal-sync
+ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sync
+ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
+ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
+
+Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: 1 of at least 6 blocks: chance
+  alone gives as clear a result more than 5 % of the time; run each arm 6 times or more
+How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, seed
+  1; the primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one
+  another: the chance that any of these wrongly says faster, slower or different is at most 5 %, and
+  so is that of wrongly saying no practical difference. 24 more metrics (processor load, longest
+  waits) are in the JSON.
+");
+}
+
+#[test]
+fn json_keeps_its_contract() {
+    let value: serde_json::Value = serde_json::from_str(&json(&published())).unwrap();
+    assert_eq!(value["schema"], "drivelab.compare/1");
+    assert_eq!((&value["primary"], &value["verdict"]), (&"seeks".into(), &"inconclusive".into()));
+    let metrics = value["metrics"].as_array().unwrap();
+    let putc = metrics.iter().find(|metric| metric["name"] == "putc").unwrap();
+    assert_eq!(putc["labels"], serde_json::json!(["cpu-test", "not-disk", "single-run"]));
+    assert_eq!(putc["arms"], serde_json::json!(["piix", "ahci"]));
+    assert_eq!(putc["n"], 1);
+    assert_eq!(putc["runs_needed"], 6);
+    assert!(putc["warnings"][0].as_str().unwrap().starts_with("few-blocks: "));
+}
+
+#[test]
+fn two_lines_in_one_file_are_two_arms() {
+    let check = |text: &str, expected: Result<&[&str], &str>| {
+        let input = from_lines(&results::parse(text).unwrap());
+        let names = input.map(|i| i.arms.into_iter().map(|arm| arm.name).collect::<Vec<_>>());
+        match (names, expected) {
+            (Ok(names), Ok(expected)) => assert_eq!(names, expected),
+            (Err(error), Err(expected)) => assert!(error.to_string().contains(expected)),
+            (names, _) => panic!("{names:?} instead of {expected:?}"),
+        }
+    };
+    check(&format!("{IDE}\n{AHCI}"), Ok(&["kvm-1", "kvm-2"]));
+    let renamed = AHCI.replace("kvm", "ahci");
+    check(&format!("{IDE}\n{renamed}\n{IDE}"), Ok(&["kvm", "ahci"]));
+    check(IDE, Err("there is one arm"));
+    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("a file of its own"));
+}
+
+#[test]
+fn several_lines_are_runs_of_their_arm() {
+    let lines = |line: &str| results::parse(&[line; 3].join("\n")).unwrap();
+    let arms = [("piix".to_owned(), lines(IDE)), ("ahci".to_owned(), lines(AHCI))];
+    let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
+    assert_eq!(result.blocks.len(), 3);
+    assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));
+    assert!(result.notes.iter().any(|note| note.contains("paired in the order given")));
+}
+
+/// The output of one call of fio: a warning, and a job that read at about `iops`.
+fn fio(iops: f64) -> String {
+    format!(
+        r#"note: both iodepth >= 1 and synchronous I/O engine are selected
+{{
+  "fio version" : "fio-3.36",
+  "global options" : {{ "direct" : "1", "rw" : "randread" }},
+  "jobs" : [ {{
+    "jobname" : "reader", "groupid" : 0, "error" : 0,
+    "read" : {{ "total_ios" : 20000, "iops" : {iops}, "bw_bytes" : {bytes},
+      "lat_ns" : {{ "mean" : {mean}, "N" : 20000 }},
+      "clat_ns" : {{ "mean" : {mean}, "N" : 20000,
+        "percentile" : {{ "50.000000" : {mean}, "99.000000" : {mean} }} }} }},
+    "write" : {{ "total_ios" : 0 }} }} ]
+}}
+"#,
+        bytes = 4096.0 * iops,
+        mean = 1e9 / iops,
+    )
+}
+
+#[test]
+fn results_of_fio_are_compared_run_by_run() {
+    let folder = folder();
+    // Noise of about 1 % that has no trend and never repeats.
+    let noise = |run: u32| 1.0 + f64::from((run * 7) % 10) / 1000.0;
+    let before: String = (0..8).map(|run| fio(1000.0 * noise(run))).collect();
+    let after: String = (0..8).map(|run| fio(1200.0 * noise(run + 3))).collect();
+    file(folder.path(), "before.json", &before);
+    file(folder.path(), "after.json", &after);
+    let said = drivelab(folder.path(), &["compare", "before.json", "after.json", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    assert_eq!((&result["primary"], &result["verdict"]), (&"iops".into(), &"faster".into()));
+    let metrics = result["metrics"].as_array().unwrap();
+    let of = |name: &str| metrics.iter().find(|metric| metric["name"] == name).unwrap();
+    assert_eq!(of("iops")["n"], 8);
+    assert_eq!(of("clat_p99_ns")["verdict"], "faster", "less is better");
+    let swapped = drivelab(folder.path(), &["compare", "after.json", "before.json", "--json"]);
+    assert_eq!((swapped.code, &swapped.json()["verdict"]), (1, &"slower".into()));
+    for name in ["before", "after"] {
+        let one = r#"{ "jobname" : "other", "read" : { "total_ios" : 9, "iops" : 9.5 } },"#;
+        let text = if name == "before" { &before } else { &after };
+        let two = text.replace("\"jobs\" : [", &format!("\"jobs\" : [ {one}"));
+        file(folder.path(), &format!("{name}-2.json"), &two);
+    }
+    drivelab(folder.path(), &["compare", "before-2.json", "after-2.json"])
+        .failed(2, &["--primary and one of other.iops, reader.iops"]);
+    file(folder.path(), "cut.json", &before[..before.len() - 9]);
+    let said = drivelab(folder.path(), &["compare", "cut.json", "after.json"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("cut.json:95: the JSON ends in the middle"), "{said:?}");
+}

@@ -1,0 +1,162 @@
+//! Reading text made by others: lines, fields, and errors that say where.
+
+/// A text that could not be read: where, what, and what would have been right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// Line, from 1; 0 for the text as a whole.
+    pub line: usize,
+    /// Field of that line, from 1; 0 for the line as a whole.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// The likely cause, or what to do.
+    pub hint: String,
+}
+
+impl std::error::Error for ParseError {}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => {}
+            (line, 0) => write!(f, "line {line}: ")?,
+            (line, column) => write!(f, "line {line}, column {column}: ")?,
+        }
+        write!(f, "{}; {}", self.what, self.hint)
+    }
+}
+
+impl ParseError {
+    /// An error in a line; line 0 is the text as a whole.
+    pub fn new(line: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { line, column: 0, what: what.into(), hint: hint.into() }
+    }
+
+    /// Names the field of the line, from 1.
+    pub fn at(self, column: usize) -> Self {
+        Self { column, ..self }
+    }
+}
+
+/// A line that holds something, with its number from 1.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// All of it, blanks included.
+    pub text: &'a str,
+}
+
+/// The lines that hold something. Refuses what is no text: bytes from a picture or an archive
+/// that happen to be read as one.
+pub fn lines(text: &str) -> Result<Vec<Line<'_>>, ParseError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.contains(|c: char| (c.is_control() && c != '\t') || c == '\u{fffd}') {
+            let hint = "give the text file itself, not an archive, a picture or a database";
+            return Err(ParseError::new(number, "this is binary data, not text", hint));
+        }
+        if !line.trim().is_empty() {
+            lines.push(Line { number, text: line });
+        }
+    }
+    Ok(lines)
+}
+
+/// The fields of a CSV line, trimmed, quotes taken off (RFC 4180, on one line).
+pub fn fields(line: Line<'_>) -> Result<Vec<String>, ParseError> {
+    let mut fields = Vec::new();
+    let mut rest = line.text;
+    loop {
+        let (field, after) = field(rest).ok_or_else(|| {
+            let hint = "close the quotation mark, or double it where it belongs to the text";
+            let column = fields.len() + 1;
+            ParseError::new(line.number, "a quotation mark is not closed", hint).at(column)
+        })?;
+        fields.push(field);
+        match after {
+            Some(after) => rest = after,
+            None => return Ok(fields),
+        }
+    }
+}
+
+/// One field, and what follows its comma.
+fn field(text: &str) -> Option<(String, Option<&str>)> {
+    let Some(quoted) = text.trim_start().strip_prefix('"') else {
+        let (field, after) = match text.split_once(',') {
+            Some((field, after)) => (field, Some(after)),
+            None => (text, None),
+        };
+        return Some((field.trim().to_owned(), after));
+    };
+    let mut field = String::new();
+    let mut rest = quoted;
+    loop {
+        let (inside, after) = rest.split_once('"')?;
+        field.push_str(inside);
+        if let Some(more) = after.strip_prefix('"') {
+            field.push('"');
+            rest = more;
+            continue;
+        }
+        let after = after.trim_start();
+        return match after.strip_prefix(',') {
+            Some(next) => Some((field, Some(next))),
+            None => after.is_empty().then_some((field, None)),
+        };
+    }
+}
+
+/// At most this many characters of somebody's file in a message.
+const QUOTE_MAX: usize = 40;
+
+/// A piece of the text for a message.
+pub fn quote(text: &str) -> String {
+    if text.chars().count() <= QUOTE_MAX {
+        return format!("`{text}`");
+    }
+    let start: String = text.chars().take(QUOTE_MAX).collect();
+    format!("`{start}...`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_split_at_commas_outside_quotes() {
+        let check = |text, expected: &[&str]| {
+            assert_eq!(fields(Line { number: 1, text }).unwrap(), expected, "{text}");
+        };
+        check("1,ide,75.1", &["1", "ide", "75.1"]);
+        check(" 1 , ide ,75.1 ", &["1", "ide", "75.1"]);
+        check("\"1\",\"ide, old\",75.1", &["1", "ide, old", "75.1"]);
+        check("\"say \"\"ide\"\"\",x", &["say \"ide\"", "x"]);
+        check("a,,", &["a", "", ""]);
+    }
+
+    #[test]
+    fn broken_text_is_named_with_its_place() {
+        let check = |text: &str, expected: &str| {
+            let split = |lines: Vec<Line>| lines.into_iter().try_for_each(|l| fields(l).map(drop));
+            let error = lines(text).and_then(split).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check("a,b\nc,\"d", "line 2, column 2: a quotation mark");
+        check("a,b\n\0\u{1}", "line 2: this is binary");
+        check("PK\u{3}\u{4}", "line 1: this is binary");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            if let Ok(lines) = lines(&text) {
+                for line in lines {
+                    let _ = fields(line);
+                }
+            }
+        }
+    }
+}

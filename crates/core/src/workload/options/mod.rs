@@ -1,0 +1,307 @@
+//! Workload options as users write them, and the check that makes a [`Workload`] of them.
+
+mod table;
+
+pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
+
+use super::{BlockSizes, Distribution, Pace, Rw, Steady, Workload};
+use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
+
+/// Why options do not make a workload.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// An option's value makes no sense by itself.
+    #[error("`{option}`: {wrong}")]
+    Value {
+        /// The option.
+        option: &'static str,
+        /// What is wrong with it.
+        wrong: String,
+    },
+    /// Two options exclude each other.
+    #[error("`{one}` and `{other}` cannot be used together: {why}")]
+    Conflict {
+        /// One of the two.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+        /// Why.
+        why: &'static str,
+    },
+    /// The region ends beyond the target.
+    #[error(
+        "the region (offset {offset}, size {size}) ends beyond the end of the target, which holds \
+         {capacity} bytes"
+    )]
+    RegionBeyondTarget {
+        /// First byte.
+        offset: Bytes,
+        /// Length.
+        size: Bytes,
+        /// What the target holds.
+        capacity: Bytes,
+    },
+    /// The region is too small.
+    #[error(
+        "a region of {size} bytes cannot hold one block of {block} for each of {streams} streams"
+    )]
+    RegionTooSmall {
+        /// Length.
+        size: Bytes,
+        /// The largest block.
+        block: Bytes,
+        /// Sequential streams; 1 for random I/O.
+        streams: u32,
+    },
+}
+
+/// More outstanding requests than any device queue, and as many as one ring reasonably holds.
+const IODEPTH_MAX: u32 = 4096;
+/// Beyond this no clock tells arrivals apart.
+const RATE_MAX: u64 = 1_000_000_000;
+
+/// The largest offset that a file has (`off_t`, 63 bits).
+const OFFSET_MAX: u64 = i64::MAX as u64;
+
+impl WorkloadOptions {
+    /// Checks everything that can be checked without touching a drive.
+    ///
+    /// # Errors
+    /// Names the option and what is wrong with it.
+    pub fn check(self) -> Result<Workload, WorkloadError> {
+        let rwmixread = self.rwmixread.unwrap_or(50);
+        if rwmixread > 100 {
+            return Err(value("rwmixread", format!("{rwmixread} is more than 100 %")));
+        }
+        let offset = self.offset.unwrap_or_default();
+        if !offset.get().is_multiple_of(SECTOR_BYTES) {
+            return Err(value("offset", format!("{offset} is no multiple of 512 bytes")));
+        }
+        let end = offset.get().checked_add(self.size.unwrap_or_default().get());
+        if end.is_none_or(|end| end > OFFSET_MAX) {
+            let wrong = format!("{offset} and the size lie beyond any drive");
+            return Err(value("offset", wrong));
+        }
+        let streams = self.streams.unwrap_or(1);
+        if !(1..=65_536).contains(&streams) {
+            return Err(value("streams", format!("{streams} is not from 1 to 65536")));
+        }
+        let runtime = self.runtime.unwrap_or(Span::from_secs(30));
+        if runtime.is_zero() && self.number_ios.is_none() {
+            return Err(value("runtime", "nothing can be measured in no time".into()));
+        }
+        if self.number_ios == Some(0) {
+            return Err(value("number_ios", "0 requests measure nothing".into()));
+        }
+        let blocks = self.blocks()?;
+        let (fsync, fdatasync) = self.flushes()?;
+        Ok(Workload {
+            rw: self.rw.unwrap_or(Rw::RandRead),
+            read_share: self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread))),
+            random_share: self.random_share()?,
+            blockalign: self.checked_blockalign()?,
+            own_cursors: self.own_cursors.unwrap_or(false),
+            backwards: self.checked_backwards()?,
+            stride: self.checked_stride(&blocks)?,
+            steady: self.steady()?,
+            offset,
+            size: self.size,
+            streams,
+            pace: self.pace(&blocks)?,
+            each_once: self.each_once(&blocks),
+            distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
+            blocks,
+            fsync,
+            fdatasync,
+            sync: self.sync.unwrap_or(false),
+            runtime,
+            ramp_time: self.ramp_time.unwrap_or(Span::ZERO),
+            number_ios: self.number_ios,
+        })
+    }
+
+    /// After how many writes there is a flush, and whether only of data.
+    fn flushes(&self) -> Result<(u32, bool), WorkloadError> {
+        match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
+            (after, 0) => Ok((after, false)),
+            (0, after) => Ok((after, true)),
+            _ => Err(WorkloadError::Conflict {
+                one: "fsync",
+                other: "fdatasync",
+                why: "each says after how many writes there is a flush, and of what",
+            }),
+        }
+    }
+
+    fn blocks(&self) -> Result<BlockSizes, WorkloadError> {
+        match (self.bs, &self.bssplit) {
+            (Some(_), Some(_)) => Err(WorkloadError::Conflict {
+                one: "bs",
+                other: "bssplit",
+                why: "each says how large blocks are",
+            }),
+            (None, Some(split)) => Ok(split.clone()),
+            (bs, None) => {
+                let size = bs.unwrap_or(Bytes::kib(4));
+                BlockSizes::one(size).map_err(|wrong| value("bs", wrong))
+            }
+        }
+    }
+
+    fn random_share(&self) -> Result<Ratio, WorkloadError> {
+        let Some(percent) = self.percentage_random else { return Ok(Ratio::ONE) };
+        if percent > 100 {
+            return Err(value("percentage_random", format!("{percent} is more than 100 %")));
+        }
+        if !self.rw.is_none_or(Rw::is_random) {
+            let why = "sequential I/O draws no addresses";
+            return Err(WorkloadError::Conflict { one: "percentage_random", other: "rw", why });
+        }
+        Ok(Ratio::percent(u64::from(percent)))
+    }
+
+    fn steady(&self) -> Result<Option<Steady>, WorkloadError> {
+        let (window, after) = (self.ss_dur, self.ss_ramp.unwrap_or_default());
+        match (self.ss, window) {
+            (Some(criterion), Some(window)) => {
+                let steady = Steady::new(criterion, window, after);
+                Ok(Some(steady.map_err(|wrong| value("ss_dur", wrong))?))
+            }
+            (Some(_), None) => {
+                Err(value("ss", "`ss` needs a window: add e.g. `ss_dur=10s`".into()))
+            }
+            (None, None) if after.is_zero() => Ok(None),
+            (None, _) => Err(value("ss_dur", "a criterion is missing: add `ss=iops:2%`".into())),
+        }
+    }
+
+    /// Whether blocks come once before any comes again. Blocks of several sizes overlap wherever
+    /// they begin, and skewed ones repeat by intent: those are drawn at random all the same.
+    fn each_once(&self, blocks: &BlockSizes) -> bool {
+        let uniform = matches!(self.random_distribution, None | Some(Distribution::Uniform));
+        let whole = self.percentage_random.is_none_or(|percent| percent == 100);
+        let random = self.rw.is_none_or(Rw::is_random);
+        let alike = blocks.largest() == blocks.smallest();
+        self.norandommap == Some(false) && random && uniform && whole && alike
+    }
+
+    fn checked_blockalign(&self) -> Result<Option<Bytes>, WorkloadError> {
+        let Some(align) = self.blockalign else { return Ok(None) };
+        if align.get() == 0 || !align.get().is_multiple_of(SECTOR_BYTES) {
+            return Err(value("blockalign", format!("{align} is no multiple of 512 bytes")));
+        }
+        Ok(Some(align))
+    }
+
+    fn checked_backwards(&self) -> Result<bool, WorkloadError> {
+        let backwards = self.backwards.unwrap_or(false);
+        if backwards && self.rw.is_none_or(Rw::is_random) {
+            let why = "random addresses have no direction";
+            return Err(WorkloadError::Conflict { one: "backwards", other: "rw", why });
+        }
+        Ok(backwards)
+    }
+
+    fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
+        let Some(stride) = self.stride else { return Ok(None) };
+        if self.rw.is_none_or(Rw::is_random) {
+            let why = "random addresses have no stride";
+            return Err(WorkloadError::Conflict { one: "stride", other: "rw", why });
+        }
+        if stride < blocks.largest() || !stride.get().is_multiple_of(SECTOR_BYTES) {
+            let wrong = format!("{stride} must be a multiple of 512 and at least one block");
+            return Err(value("stride", wrong));
+        }
+        Ok(Some(stride))
+    }
+
+    fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
+        let per_s = match (self.rate, self.rate_iops) {
+            (Some(_), Some(_)) => {
+                let why = "each says how fast requests are sent";
+                return Err(WorkloadError::Conflict { one: "rate", other: "rate_iops", why });
+            }
+            (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
+            (None, per_s) => per_s,
+        };
+        let open = per_s.is_some();
+        let iodepth = self.iodepth.unwrap_or(if open { 1024 } else { 1 });
+        if !(1..=IODEPTH_MAX).contains(&iodepth) {
+            return Err(value("iodepth", format!("{iodepth} is not from 1 to {IODEPTH_MAX}")));
+        }
+        let Some(per_s) = per_s else {
+            if self.poisson == Some(true) {
+                let wrong = "arrivals need a rate: add `rate_iops`".into();
+                return Err(value("poisson", wrong));
+            }
+            let think_time = self.thinktime.unwrap_or_default();
+            return Ok(Pace::Closed { iodepth, think_time });
+        };
+        if self.thinktime.is_some() {
+            let why = "an open loop does not wait for completions";
+            return Err(WorkloadError::Conflict { one: "thinktime", other: "rate", why });
+        }
+        if !(1..=RATE_MAX).contains(&per_s) {
+            let wrong = format!(
+                "{per_s} requests a second is not from 1 to {RATE_MAX} (`rate` counts bytes a \
+                 second, `rate_iops` requests)"
+            );
+            return Err(value("rate", wrong));
+        }
+        Ok(match self.poisson {
+            Some(true) => Pace::Poisson { per_s, iodepth },
+            _ => Pace::Fixed { per_s, iodepth },
+        })
+    }
+}
+
+fn value(option: &'static str, wrong: String) -> WorkloadError {
+    WorkloadError::Value { option, wrong }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_error(options: WorkloadOptions, expected: &str) {
+        let error = options.check().expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn no_options_make_random_4k_reads_at_depth_1() {
+        let workload = WorkloadOptions::default().check().unwrap();
+        assert_eq!(workload.rw, Rw::RandRead);
+        assert_eq!(workload.blocks.to_string(), "4k");
+        assert_eq!(workload.pace.iodepth(), 1);
+    }
+
+    #[test]
+    fn absurd_values_are_refused_by_name() {
+        let none = WorkloadOptions::default;
+        check_error(WorkloadOptions { bs: Some(Bytes::ZERO), ..none() }, "`bs`");
+        check_error(WorkloadOptions { iodepth: Some(0), ..none() }, "`iodepth`");
+        check_error(WorkloadOptions { iodepth: Some(1 << 20), ..none() }, "`iodepth`");
+        check_error(WorkloadOptions { runtime: Some(Span::ZERO), ..none() }, "`runtime`");
+        check_error(WorkloadOptions { rwmixread: Some(101), ..none() }, "`rwmixread`");
+        check_error(WorkloadOptions { rate_iops: Some(0), ..none() }, "`rate`");
+        check_error(WorkloadOptions { rate: Some(Bytes::new(1000)), ..none() }, "rate_iops");
+        check_error(WorkloadOptions { poisson: Some(true), ..none() }, "rate_iops");
+        check_error(WorkloadOptions { streams: Some(0), ..none() }, "`streams`");
+        check_error(WorkloadOptions { offset: Some(Bytes::new(1)), ..none() }, "`offset`");
+        check_error(WorkloadOptions { stride: Some(Bytes::kib(8)), ..none() }, "no stride");
+        check_error(WorkloadOptions { backwards: Some(true), ..none() }, "no direction");
+        check_error(WorkloadOptions { blockalign: Some(Bytes::ZERO), ..none() }, "`blockalign`");
+    }
+
+    #[test]
+    fn a_rate_makes_an_open_loop() {
+        let rate = WorkloadOptions { rate: Some(Bytes::mib(4)), ..Default::default() };
+        let pace = rate.check().unwrap().pace;
+        assert_eq!(pace, Pace::Fixed { per_s: 1024, iodepth: 1024 });
+        let bssplit = Some("4k/50:12k/50".parse().unwrap());
+        let mixed = WorkloadOptions { rate: Some(Bytes::mib(8)), bssplit, ..Default::default() };
+        let pace = mixed.check().unwrap().pace;
+        assert_eq!(pace, Pace::Fixed { per_s: 1024, iodepth: 1024 }, "of 8k each in the mean");
+    }
+}

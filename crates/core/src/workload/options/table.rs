@@ -1,0 +1,206 @@
+//! The one declaration of every workload option.
+//!
+//! From it come the fields of [`WorkloadOptions`], the keys of study files, the flags of the
+//! command line with their help, and those keys of fio's job files that mean the same there.
+
+use super::super::{BlockSizes, Criterion, Distribution, Rw};
+use crate::config::{ConfigError, Section, Value};
+use crate::units::{Bytes, Ratio, Span};
+
+/// What is known of an option besides its type.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadOption {
+    /// Its name in files, which is fio's where fio has the option.
+    pub name: &'static str,
+    /// One sentence, for `--help`.
+    pub help: &'static str,
+    /// Other names of flags and in job files.
+    pub aliases: &'static [&'static str],
+    /// How the value stands in help; in capitals as the name where absent.
+    pub value_name: Option<&'static str>,
+    /// The value where the flag is absent, for help.
+    pub default: Option<&'static str>,
+    /// How job files write it, where that is no more than another spelling of the same value.
+    pub fio: Option<Spelling>,
+    /// It is a flag and a key of study files, not only set by job files.
+    pub is_flag: bool,
+    /// It is on or off, and on where it stands alone.
+    pub is_switch: bool,
+}
+
+/// How a job file writes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// As everywhere.
+    Plain,
+    /// A number that may have a suffix: `64`, `4k`.
+    Count,
+    /// A time whose bare number counts this unit: `60`, `1:30`, `2m`.
+    Time {
+        /// `s` or `us`.
+        unit: &'static str,
+    },
+    /// `0` or `1`, or nothing for `1`.
+    Switch,
+}
+
+/// A flag and a key of which nothing else is to be said.
+const PLAIN: WorkloadOption = WorkloadOption {
+    name: "",
+    help: "",
+    aliases: &[],
+    value_name: None,
+    default: None,
+    fio: None,
+    is_flag: true,
+    is_switch: false,
+};
+const NUMBER: WorkloadOption = WorkloadOption { value_name: Some("N"), ..PLAIN };
+const PERCENT: WorkloadOption = WorkloadOption { value_name: Some("PERCENT"), ..PLAIN };
+const SWITCH: WorkloadOption = WorkloadOption { is_switch: true, ..PLAIN };
+const TIME: WorkloadOption =
+    WorkloadOption { value_name: Some("TIME"), fio: Some(Spelling::Time { unit: "s" }), ..PLAIN };
+/// Job files set it from options that mean something else elsewhere.
+const OF_JOB_FILES: WorkloadOption = WorkloadOption { is_flag: false, ..PLAIN };
+
+macro_rules! workload_options {
+    ($($(#[doc = $help:literal])+ $name:ident: $type:ty = $option:expr;)+) => {
+        /// Options under fio's names, each absent unless given.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct WorkloadOptions {
+            $($(#[doc = $help])+ pub $name: Option<$type>,)+
+        }
+
+        /// Every option, in the order of `--help`.
+        pub static OPTIONS: &[WorkloadOption] = &[$(WorkloadOption {
+            name: stringify!($name),
+            help: concat!($($help),+),
+            ..$option
+        }),+];
+
+        impl WorkloadOptions {
+            /// Takes the options out of a section of a study file.
+            ///
+            /// # Errors
+            /// A value is not what its option takes.
+            pub fn read(section: &mut Section) -> Result<Self, ConfigError> {
+                Ok(Self { $($name: {
+                    let option: WorkloadOption = $option;
+                    if option.is_flag { section.take(stringify!($name))? } else { None }
+                },)+ })
+            }
+
+            /// Sets the option called `name`; false where there is none.
+            ///
+            /// # Errors
+            /// The value is not what the option takes.
+            pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
+                match name {
+                    $(stringify!($name) => self.$name = Some(Value::read(value)?),)+
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+workload_options! {
+    /// Kind of I/O: read, write, randread, randwrite, rw, randrw, trim, randtrim.
+    rw: Rw = WorkloadOption { default: Some("randread"), ..PLAIN };
+    /// Percentage of reads in a mixture.
+    rwmixread: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..PERCENT };
+    /// Block size: 512, 4k, 1M.
+    bs: Bytes = WorkloadOption { aliases: &["blocksize"], ..PLAIN };
+    /// Several block sizes with percentages: 4k/60:64k/40; or all multiples of the first: 4k-64k.
+    bssplit: BlockSizes = WorkloadOption { value_name: Some("SIZE/PERCENT:..."), ..PLAIN };
+    /// Requests kept outstanding.
+    iodepth: u32 = WorkloadOption { fio: Some(Spelling::Count), ..PLAIN };
+    /// How long to measure.
+    runtime: Span = WorkloadOption {
+        default: Some("30s"),
+        value_name: None,
+        aliases: &["timeout"],
+        ..TIME
+    };
+    /// Warm-up that is run but not measured.
+    ramp_time: Span = TIME;
+    /// Size of the region; a missing file is laid out at this size.
+    size: Bytes = PLAIN;
+    /// First byte of the region.
+    offset: Bytes = PLAIN;
+    /// Open loop: bytes a second, sent whether or not earlier requests are done.
+    rate: Bytes = WorkloadOption { value_name: Some("BYTES/S"), ..PLAIN };
+    /// Open loop: requests a second.
+    rate_iops: u64 = NUMBER;
+    /// Poisson arrivals instead of evenly spaced ones.
+    poisson: bool = SWITCH;
+    /// Pause between a completion and the request that follows it.
+    thinktime: Span = WorkloadOption { fio: Some(Spelling::Time { unit: "us" }), ..TIME };
+    /// Spread of random addresses: random, zipf:1.1, pareto:0.2, zoned:60/10:40/90.
+    random_distribution: Distribution =
+        WorkloadOption { value_name: Some("D"), fio: Some(Spelling::Plain), ..PLAIN };
+    /// Percentage of random I/O whose addresses are drawn; the rest follows the request before.
+    percentage_random: u32 = PERCENT;
+    /// 0: random addresses without repetition, every block once before any comes again (fio's own
+    /// default, and that of job files).
+    norandommap: bool = WorkloadOption { fio: Some(Spelling::Switch), ..SWITCH };
+    /// Sequential blocks from the end of the region to its beginning.
+    backwards: bool = SWITCH;
+    /// Sequential streams, each in its own part of the region.
+    streams: u32 = NUMBER;
+    /// Distance between the starts of sequential blocks.
+    stride: Bytes = PLAIN;
+    /// Flush after every N writes.
+    fsync: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..NUMBER };
+    /// Like --fsync, with fdatasync(2): the file's times may lag behind.
+    fdatasync: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..NUMBER };
+    /// Every write goes through the caches to the medium.
+    sync: bool = SWITCH;
+    /// Stop after N requests.
+    number_ios: u64 = WorkloadOption { fio: Some(Spelling::Count), ..NUMBER };
+    /// Stop at steady state: iops, bw or lat within a limit, or `_slope` for their trend.
+    ss: Criterion = WorkloadOption {
+        aliases: &["steadystate"],
+        value_name: Some("iops:2%"),
+        fio: Some(Spelling::Plain),
+        ..PLAIN
+    };
+    /// Steady-state window.
+    ss_dur: Span = WorkloadOption { aliases: &["steadystate_duration"], ..TIME };
+    /// Earliest stop at steady state.
+    ss_ramp: Span = WorkloadOption { aliases: &["steadystate_ramp_time"], ..TIME };
+    /// Share of reads where it need not be whole percents; instead of `rwmixread`.
+    read_share: Ratio = OF_JOB_FILES;
+    /// Random addresses are multiples of this; of the smallest block where absent.
+    blockalign: Bytes = OF_JOB_FILES;
+    /// Sequential reads and writes each have a cursor; one for both where absent.
+    own_cursors: bool = OF_JOB_FILES;
+}
+
+impl Value for BlockSizes {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::of_percentages(text)
+    }
+}
+
+macro_rules! value_by_from_str {
+    ($($type:ty),+) => {$(
+        impl Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+    )+};
+}
+value_by_from_str!(Distribution, Criterion);
+
+impl WorkloadOption {
+    /// Whether `value` is one that the option takes.
+    ///
+    /// # Errors
+    /// Says what it takes instead.
+    pub fn check(&self, value: &str) -> Result<(), String> {
+        WorkloadOptions::default().set(self.name, value).map(|_| ())
+    }
+}

@@ -1,0 +1,87 @@
+//! From a parameter file to a drive that stands where any modelled drive stands.
+
+use std::sync::Arc;
+
+use drivelab_core::Sectors;
+use drivelab_core::dispatch::Dispatch;
+use drivelab_core::units::SECTOR_BYTES;
+use drivelab_model::options::{Options, Switch};
+use drivelab_model::profile::{BaseText, Blueprint, Profile};
+use drivelab_model::{Attached, BuildError, Controller, Drive, SCSI_NR_REQUESTS, Scheduler};
+
+use crate::disk::Disk;
+use crate::disk::params::Params;
+use crate::parameters::{self, Described, DiskSimError};
+
+/// What such a drive is, in messages.
+const NATURE: &str = "takes one command at a time over a parallel SCSI bus";
+
+/// What a drive that was read from a parameter file does not show.
+const LEFT_OUT: &str = "requests longer than a buffer segment do not wait for room in it; a \
+                        slipped sector in the middle of a transfer does not lengthen it";
+
+/// Whether `file` is named as `DiskSim` names its parameter files, which end in `.parv`.
+pub fn is_parameter_file(file: &str) -> bool {
+    file.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("parv"))
+}
+
+/// Reads the parameter file `file`, whose text is `text`, into a profile; files that it names are
+/// asked of `resolve`, first beside `file`, then as they are named.
+///
+/// # Errors
+/// What cannot be read, or is not modelled, with file, line and what would be accepted.
+pub fn profile(
+    file: &str,
+    text: &str,
+    resolve: &dyn Fn(&str) -> Option<BaseText>,
+) -> Result<Profile, DiskSimError> {
+    let Described { model, params } = parameters::read(file, text, resolve)?;
+    let source = format!("{file}, a parameter file of DiskSim 4.0");
+    Ok(Profile::of_blueprint(model, source, LEFT_OUT.to_owned(), Arc::new(ScsiDisk(params))))
+}
+
+/// A SCSI disk with everything that its parameter file says of it.
+#[derive(Debug)]
+struct ScsiDisk(Params);
+
+impl Blueprint for ScsiDisk {
+    fn capacity(&self) -> Sectors {
+        Sectors::new(self.0.mechanics.layout.capacity())
+    }
+
+    fn build(&self, model: &str, options: &Options) -> Result<Drive, BuildError> {
+        if let Some(controller) = options.controller.filter(|asked| *asked != Controller::Scsi) {
+            return Err(BuildError::WrongController { model: model.to_owned(), controller });
+        }
+        let unknown = [
+            ("link", options.link.is_some()),
+            ("ncq", options.ncq.is_some()),
+            ("dispatch", options.dispatch.is_some_and(|asked| asked != Dispatch::Single)),
+        ];
+        if let Some((key, _)) = unknown.into_iter().find(|(_, set)| *set) {
+            return Err(BuildError::NothingToSet { model: model.to_owned(), nature: NATURE, key });
+        }
+        let mut params = self.0.clone();
+        if let Some(asked) = options.write_cache {
+            params.writes.immediate_report = asked == Switch::On;
+        }
+        let segment = params.buffer.segment_size * SECTOR_BYTES;
+        let sector_ns = params.bus.read_sector.ns();
+        let attached = Attached {
+            controller: Controller::Scsi,
+            dispatch: Dispatch::Single,
+            tags: 1,
+            queued: false,
+            link: None,
+            wire_bytes_per_s: (SECTOR_BYTES * 1_000_000_000)
+                .checked_div(sector_ns)
+                .unwrap_or(u64::MAX),
+            // In order, as the host of a DiskSim file does.
+            scheduler: options.scheduler.unwrap_or(Scheduler::None),
+            nr_requests: options.nr_requests.map_or(SCSI_NR_REQUESTS, |asked| asked as usize),
+            write_cache_bytes: params.writes.immediate_report.then_some(segment),
+            guard_ns: None,
+        };
+        Ok(Drive::of_mechanism(model.to_owned(), attached, Disk::new(params)))
+    }
+}

@@ -1,0 +1,128 @@
+//! The data of a read on its way over the bus.
+
+use drivelab_core::{Span, Time};
+use drivelab_model::mechanics::{Angle, Spindle};
+
+use super::params::{Residual, later};
+
+/// Sectors that come off the medium one after another.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// How many sectors of the request come before it.
+    before: u64,
+    count: u64,
+    /// The beginning of its first sector.
+    begin: Time,
+    sector: Angle,
+}
+
+/// When the sectors of one read are in the buffer, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    /// Sectors of the request that have arrived, or will have with the runs.
+    total: u64,
+    /// The first so many are there from the beginning.
+    buffered: u64,
+    runs: Vec<Run>,
+}
+
+/// What the bus costs besides the data.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Protocol {
+    pub(super) sector: Span,
+    /// The bus is kept while the next sector is awaited.
+    pub(super) held: bool,
+    pub(super) disconnect: Residual,
+    /// Winning the bus again and getting ready for data.
+    pub(super) reconnect: Residual,
+    /// How many sectors have to wait before the bus is asked for again.
+    pub(super) mark: u64,
+}
+
+impl Arrivals {
+    /// Begins a request of which `buffered` sectors are there.
+    pub(super) fn start(&mut self, buffered: u64) {
+        self.runs.clear();
+        self.buffered = buffered;
+        self.total = buffered;
+    }
+
+    /// `count` sectors follow that begin to pass at `begin`, then `at_once` that are there as soon
+    /// as these are.
+    pub(super) fn push(&mut self, begin: Time, sector: Angle, (count, at_once): (u64, u64)) {
+        self.runs.push(Run { before: self.total, count, begin, sector });
+        self.total += count + at_once;
+    }
+
+    /// When the first `count` sectors are there; `None` if they were from the beginning.
+    pub(super) fn when(&self, count: u64, spindle: &Spindle) -> Option<Time> {
+        if count <= self.buffered {
+            return None;
+        }
+        let index = self.runs.partition_point(|run| run.before < count) - 1;
+        let run = &self.runs[index];
+        Some(
+            run.begin
+                + spindle.time_for(
+                    u128::from((count - run.before).min(run.count)) * u128::from(run.sector),
+                ),
+        )
+    }
+
+    /// How many sectors are there at `now`.
+    fn there(&self, now: Time, spindle: &Spindle) -> u64 {
+        let mut there = self.buffered;
+        for (index, run) in self.runs.iter().enumerate() {
+            if now < run.begin {
+                break;
+            }
+            let elapsed = now.since(run.begin);
+            let whole = spindle.time_for(u128::from(run.count) * u128::from(run.sector));
+            if elapsed < whole {
+                return run.before + spindle.turned_in(elapsed) / run.sector;
+            }
+            there = self.runs.get(index + 1).map_or(self.total, |next| next.before);
+        }
+        there
+    }
+
+    /// When the last of them has crossed the bus, which is ready for data at `ready`.
+    pub(super) fn delivered(&self, ready: Time, protocol: Protocol, spindle: &Spindle) -> Time {
+        let costless = protocol.disconnect == 0 && protocol.reconnect == 0 && protocol.mark <= 1;
+        if protocol.held || costless {
+            return self.delivered_without_pause(ready, protocol.sector, spindle);
+        }
+        let (mut now, mut moved) = (ready, 0);
+        loop {
+            let there = self.there(now, spindle);
+            if there > moved {
+                now += protocol.sector * (there - moved);
+                moved = there;
+                if moved >= self.total {
+                    return now;
+                }
+                continue;
+            }
+            let since = now;
+            let wanted = (moved + protocol.mark.max(1)).min(self.total);
+            let trigger = self.when(wanted, spindle).unwrap_or(now);
+            now = later(later(now, protocol.disconnect).max(trigger), protocol.reconnect);
+            // A negative residual must not bring the bus back before its data.
+            now = now.max(trigger).max(since + Span::from_ns(1));
+        }
+    }
+
+    /// A bus that takes each sector as soon as it is there and the one before is through is done
+    /// when the slowest beginning, followed by all sectors after it, is: within a run sectors come
+    /// evenly, so only its first and its last can be slowest.
+    fn delivered_without_pause(&self, ready: Time, sector: Span, spindle: &Spindle) -> Time {
+        let mut done = ready + sector * self.total;
+        for run in &self.runs {
+            let first = run.begin + spindle.time_for(u128::from(run.sector));
+            let last = run.begin + spindle.time_for(u128::from(run.count) * u128::from(run.sector));
+            done = done.max(first + sector * (self.total - run.before));
+            done = done.max(last + sector * (self.total - run.before - run.count + 1));
+        }
+        done
+    }
+}

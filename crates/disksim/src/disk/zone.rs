@@ -1,0 +1,251 @@
+//! One zone of a drive: its tracks, its spare sectors and the defects it steps over.
+
+use drivelab_model::mechanics::Angle;
+
+/// Which part of a zone keeps its own spares, and where what is slipped goes.
+///
+/// The schemes are those that `DiskSim` 4.0 knows (reference manual CMU-PDL-08-101, disk model
+/// parameters).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sparing {
+    /// No spares at all.
+    None,
+    /// Whole tracks at the end of the zone.
+    Tracks,
+    /// Sectors at the end of every track.
+    PerTrack,
+    /// Sectors at the end of every cylinder.
+    PerCylinder,
+    /// The same, where a slip moves everything up to the end of the zone.
+    PerCylinderSlipToEnd,
+    /// Sectors at the front of every cylinder.
+    PerCylinderAtFront,
+    /// The same, where a slip moves everything up to the end of the zone.
+    PerCylinderAtFrontSlipToEnd,
+    /// Sectors at the end of the drive.
+    AtEnd,
+    /// Sectors at the end of every so many cylinders.
+    PerRange(u32),
+    /// Sectors at the end of the zone.
+    PerZone,
+}
+
+impl Sparing {
+    fn slips_to_end(self) -> bool {
+        matches!(
+            self,
+            Self::PerCylinderSlipToEnd
+                | Self::PerCylinderAtFrontSlipToEnd
+                | Self::AtEnd
+                | Self::PerZone
+                | Self::Tracks
+                | Self::None
+        )
+    }
+
+    fn at_front(self) -> bool {
+        matches!(self, Self::PerCylinderAtFront | Self::PerCylinderAtFrontSlipToEnd)
+    }
+
+    /// Whether what is slipped also moves the beginning of the tracks that follow.
+    fn moves_skew(self) -> bool {
+        matches!(
+            self,
+            Self::PerTrack
+                | Self::PerCylinder
+                | Self::PerCylinderSlipToEnd
+                | Self::PerCylinderAtFront
+                | Self::PerCylinderAtFrontSlipToEnd
+        )
+    }
+}
+
+/// What a zone is made from; lengths in sectors, defects counted from the front of the zone.
+#[derive(Debug, Clone)]
+pub(crate) struct ZoneShape {
+    pub(crate) first_cylinder: u32,
+    pub(crate) cylinders: u32,
+    pub(crate) per_track: u32,
+    /// Where the first sector of the first track lies.
+    pub(crate) origin: Angle,
+    pub(crate) track_skew: Angle,
+    pub(crate) cylinder_skew: Angle,
+    /// Sectors at the front that hold no data of the user.
+    pub(crate) reserved: u64,
+    pub(crate) spares: u64,
+    pub(crate) sparing: Sparing,
+    /// Defective places that are stepped over: sectors, or tracks where tracks are spared.
+    pub(crate) slips: Vec<u64>,
+    /// Defective places and the spare that stands in for each.
+    pub(crate) remapped: Vec<(u64, u64)>,
+}
+
+/// A zone that has its addresses.
+#[derive(Debug, Clone)]
+pub(crate) struct Zone {
+    /// Its first address.
+    pub(crate) first: u64,
+    /// The address after its last.
+    pub(crate) end: u64,
+    pub(crate) first_cylinder: u32,
+    pub(crate) per_track: u64,
+    /// The width of one sector.
+    pub(crate) sector: Angle,
+    shape: ZoneShape,
+    /// Physical sectors of a part that keeps its own spares.
+    part: u64,
+    /// Those of them that hold data.
+    usable: u64,
+    /// The zone is one such part.
+    whole: bool,
+    /// The last physical sector: what does not fit, because a file lists more defects than spares,
+    /// lies there.
+    last: u64,
+    /// For slips to the end: the usable index of each slip, less the number of slips before it.
+    thresholds: Vec<u64>,
+}
+
+impl Zone {
+    /// Gives `shape` the addresses from `first` on; `None` where it has fewer sectors than its
+    /// spares, reserves and slips need.
+    pub(crate) fn new(first: u64, heads: u32, mut shape: ZoneShape) -> Option<Self> {
+        let per_track = u64::from(shape.per_track);
+        let per_cylinder = per_track * u64::from(heads);
+        let cylinders = u64::from(shape.cylinders);
+        let all = per_cylinder * cylinders;
+        let part = match shape.sparing {
+            Sparing::None | Sparing::PerZone | Sparing::Tracks => all,
+            Sparing::PerTrack => per_track,
+            Sparing::PerRange(range) => per_cylinder * u64::from(range),
+            _ => per_cylinder,
+        };
+        let spares = match shape.sparing {
+            Sparing::None => 0,
+            Sparing::Tracks => shape.spares.checked_mul(per_track)?,
+            _ => shape.spares,
+        };
+        let usable = part.checked_sub(spares).filter(|usable| *usable > 0)?;
+        let lost_to_slips = match shape.sparing {
+            Sparing::PerCylinderSlipToEnd
+            | Sparing::PerCylinderAtFrontSlipToEnd
+            | Sparing::AtEnd => shape.slips.len() as u64,
+            _ => 0,
+        };
+        // A range that is cut short by the end of the zone keeps no spares of its own.
+        let data = all.checked_sub((all / part) * spares)?;
+        let data = data.checked_sub(shape.reserved + lost_to_slips).filter(|data| *data > 0)?;
+        shape.slips.sort_unstable();
+        let units = if shape.sparing == Sparing::Tracks { per_track } else { 1 };
+        let whole = matches!(shape.sparing, Sparing::None | Sparing::PerZone | Sparing::Tracks);
+        let usable_index = |place: u64| {
+            if whole { place } else { (place / part) * usable + (place % part).min(usable) }
+        };
+        let thresholds = (0..).zip(&shape.slips);
+        let thresholds = thresholds
+            .map(|(before, slip)| {
+                usable_index(slip.saturating_mul(units)).saturating_sub(before * units)
+            })
+            .collect();
+        Some(Self {
+            first,
+            end: first + data,
+            first_cylinder: shape.first_cylinder,
+            per_track,
+            // Rounding down by less than 2^-64 of a revolution per sector moves nothing by a
+            // nanosecond.
+            sector: u64::MAX / per_track,
+            part,
+            usable,
+            whole,
+            last: all - 1,
+            thresholds,
+            shape,
+        })
+    }
+
+    /// Its last cylinder.
+    pub(crate) fn last_cylinder(&self) -> u32 {
+        self.first_cylinder + self.shape.cylinders - 1
+    }
+
+    /// The physical sector, counted from the front of the zone, that holds its `index`th address.
+    pub(crate) fn physical(&self, index: u64) -> u64 {
+        let place = self.slipped(index + self.shape.reserved).min(self.last);
+        if self.shape.remapped.is_empty() {
+            return place;
+        }
+        let unit = if self.shape.sparing == Sparing::Tracks { self.per_track } else { 1 };
+        match self.shape.remapped.iter().find(|(bad, _)| *bad == place / unit) {
+            Some((_, spare)) => (spare.saturating_mul(unit) + place % unit).min(self.last),
+            None => place,
+        }
+    }
+
+    /// The physical sector after all slips, before remapping.
+    fn slipped(&self, index: u64) -> u64 {
+        let front = if self.shape.sparing.at_front() { self.part - self.usable } else { 0 };
+        if self.shape.sparing.slips_to_end() {
+            let slips = self.thresholds.partition_point(|threshold| *threshold <= index) as u64;
+            let unit = if self.shape.sparing == Sparing::Tracks { self.per_track } else { 1 };
+            let moved = index + slips * unit;
+            if self.whole {
+                return moved;
+            }
+            return (moved / self.usable) * self.part + moved % self.usable + front;
+        }
+        let (part, mut within) = (index / self.usable, index % self.usable);
+        let begin = part * self.part;
+        let from = self.shape.slips.partition_point(|slip| *slip < begin);
+        for slip in &self.shape.slips[from..] {
+            if *slip > begin + within + front {
+                break;
+            }
+            within += 1;
+        }
+        begin + within + front
+    }
+
+    /// The first address on the track that holds the `index`th address at `sector`, and the one
+    /// after the last; what was remapped to elsewhere counts where it belongs.
+    pub(crate) fn track_bounds(&self, index: u64, track: u64, sector: u64) -> (u64, u64) {
+        let on_track = |index: u64| {
+            let place = self.slipped(index + self.shape.reserved);
+            place / self.per_track == track
+        };
+        if !on_track(index) {
+            return (index, index + 1);
+        }
+        let mut first = index.saturating_sub(sector);
+        let mut end = (index + self.per_track - sector).min(self.end - self.first);
+        if !self.shape.sparing.slips_to_end() {
+            // No track reaches beyond the part that keeps its own spares.
+            let part = (index + self.shape.reserved) / self.usable;
+            first = first.max((part * self.usable).saturating_sub(self.shape.reserved));
+            end = end.min((part + 1) * self.usable - self.shape.reserved);
+        }
+        while first < index && !on_track(first) {
+            first += 1;
+        }
+        while end > index + 1 && !on_track(end - 1) {
+            end -= 1;
+        }
+        (first, end)
+    }
+
+    /// Where the first physical sector of a track lies.
+    pub(crate) fn track_start(&self, cylinder: u64, head: u64, heads: u64) -> Angle {
+        let switches = cylinder * (heads - 1) + head;
+        let mut angle = self
+            .shape
+            .origin
+            .wrapping_add(switches.wrapping_mul(self.shape.track_skew))
+            .wrapping_add(cylinder.wrapping_mul(self.shape.cylinder_skew));
+        if self.shape.sparing.moves_skew() && !self.shape.slips.is_empty() {
+            let per_head = if self.shape.sparing == Sparing::PerTrack { head } else { 0 };
+            let sectors_before = (cylinder * heads + per_head) * self.per_track;
+            let slips = self.shape.slips.partition_point(|slip| *slip < sectors_before) as u64;
+            angle = angle.wrapping_add(slips.wrapping_mul(self.sector));
+        }
+        angle
+    }
+}

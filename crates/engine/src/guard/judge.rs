@@ -1,0 +1,132 @@
+//! Whether a device or a file may be written: a judgement over what Linux tells, and nothing else.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::units::Bytes;
+use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener, Process, Usage};
+
+use super::error::{GuardError, Use};
+use super::tree;
+
+/// What is to be written, and what the user said of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) path: &'a Path,
+    pub(super) device: DeviceNumber,
+    /// Block devices that may be written, by the names the user repeated.
+    pub(super) allowed: &'a [PathBuf],
+}
+
+impl Wish<'_> {
+    pub(super) fn in_use(self, device: &BlockDevice, by: Use) -> GuardError {
+        GuardError::InUse { path: self.path.into(), device: device.node(), by }
+    }
+
+    pub(super) fn unknown(self, source: io::Error) -> GuardError {
+        GuardError::Unknown { path: self.path.into(), source }
+    }
+}
+
+/// Every device that writing the wished one would change, where none of them is in use.
+///
+/// # Errors
+/// Its name was not repeated, something uses one of them, or it is unknown.
+pub(super) fn judge<'u>(
+    usage: &'u Usage,
+    wish: Wish<'_>,
+) -> Result<Vec<&'u BlockDevice>, GuardError> {
+    let device = usage.device(wish.device);
+    if !wish.allowed.iter().any(|name| name == wish.path) {
+        let what = device.and_then(|device| tree::described(usage, wish.path, device));
+        let named = wish.allowed.to_vec();
+        return Err(GuardError::BlockDevice { path: wish.path.into(), what, named });
+    }
+    let unlisted = || wish.unknown(io::Error::other("sysfs lists no such block device"));
+    let device = device.ok_or_else(unlisted)?;
+    let touched = tree::touched(usage, device);
+    if let Some((used, by)) = user(usage, &touched) {
+        return Err(wish.in_use(used, by));
+    }
+    if let Some(device) = touched.iter().find(|device| device.read_only) {
+        return Err(GuardError::ReadOnly { path: wish.path.into(), device: device.node() });
+    }
+    Ok(touched)
+}
+
+/// Who uses one of the devices `touched`, processes that have one open apart.
+fn user<'u>(usage: &'u Usage, touched: &[&'u BlockDevice]) -> Option<(&'u BlockDevice, Use)> {
+    let one_of = |number: DeviceNumber| touched.iter().find(|it| it.number == number).copied();
+    let mounted = usage.mounts.iter().find_map(|mount| Some((mount, mounts_one(mount, one_of)?)));
+    if let Some((mount, device)) = mounted {
+        return Some((device, mounted_at(mount)));
+    }
+    if let Some(device) = usage.swaps.iter().find_map(|swap| one_of(swap.device()?)) {
+        return Some((device, Use::Swap));
+    }
+    touched.iter().find_map(|device| {
+        let by = part_of_mounted(usage, device)
+            .or_else(|| Some(Use::Holder { name: usage.holders(device).pop()? }))
+            .or_else(|| {
+                let name = tree::loop_on_device(usage, device, touched)?.name.clone();
+                Some(Use::Loop { name })
+            });
+        Some((*device, by?))
+    })
+}
+
+fn mounted_at(mount: &Mounted) -> Use {
+    Use::Mounted { at: mount.at.clone(), seen_by: mount.seen_by.clone() }
+}
+
+/// Btrfs mounts show a number of their own, and the device only by name; so do the logs of other
+/// file systems.
+fn mounts_one<T>(mount: &Mounted, one_of: impl Fn(DeviceNumber) -> Option<T>) -> Option<T> {
+    let named = mount.source.iter().chain(&mount.others).filter_map(|source| source.device());
+    std::iter::once(mount.device).chain(named).find_map(one_of)
+}
+
+/// Where the btrfs file system that `device` is a part of is mounted, by whichever of its devices.
+fn part_of_mounted(usage: &Usage, device: &BlockDevice) -> Option<Use> {
+    let all = usage.btrfs.iter().find(|devices| devices.contains(&device.number))?;
+    let one_of = |number| all.contains(&number).then_some(());
+    usage.mounts.iter().find(|mount| mounts_one(mount, one_of).is_some()).map(mounted_at)
+}
+
+/// The first of `openers` that is not us; the first `own` times that we have a device open do not
+/// count.
+pub(super) fn other_opener(openers: Vec<Opener>, own: usize) -> Option<Opener> {
+    let ours = |process: &Process| process.id == std::process::id();
+    let mut spared = 0;
+    openers.into_iter().find(|opener| {
+        let spare = ours(&opener.process) && spared < own;
+        spared += usize::from(spare);
+        !spare
+    })
+}
+
+/// Who uses the regular file `file`: swap, a loop device, or a file system in it.
+pub(super) fn judge_file(usage: &Usage, file: Identity) -> Option<Use> {
+    if usage.swaps.contains(&file) {
+        return Some(Use::Swap);
+    }
+    let loops = usage.devices.iter().find(|device| tree::behind(device) == Some(file));
+    if let Some(device) = loops {
+        return Some(Use::Loop { name: device.name.clone() });
+    }
+    // Without a loop device: EROFS since Linux 6.12, and file systems in user space.
+    let inside = |mount: &&Mounted| mount.source == Some(file) || mount.others.contains(&file);
+    usage.mounts.iter().find(inside).map(mounted_at)
+}
+
+/// Whether the driver of a loop device must be asked what file is behind it, to judge `file` of
+/// `length` bytes: under the path that sysfs gives may lie another file, or none. A loop device
+/// that reaches beyond the end of the file is not asked: asking is opening it.
+pub(super) fn must_ask(device: &BlockDevice, file: Identity, length: Bytes) -> bool {
+    let Some(backing) = &device.backing else { return false };
+    backing.identity != Some(file) && backing.reach.is_none_or(|reach| reach <= length)
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

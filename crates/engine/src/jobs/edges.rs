@@ -1,0 +1,105 @@
+//! What a job does around its requests: a delay before, a flush behind.
+
+use std::fs::File;
+
+use drivelab_core::target::TargetError;
+use drivelab_core::units::Span;
+use drivelab_core::{JobSchedule, Op, Target};
+
+use super::watch::JobWatch;
+use crate::load::{Loaded, Watch as _};
+
+/// How often a job that waits for its turn looks whether the run is over.
+const LOOK_UP: Span = Span::from_ms(100);
+
+/// What a job does before its first request and after its last.
+#[derive(Clone, Copy)]
+pub(super) struct JobEdges<'a> {
+    pub(super) schedule: JobSchedule,
+    pub(super) file: &'a File,
+}
+
+impl JobEdges<'_> {
+    /// Waits until it is this job's turn, or nobody's any more.
+    pub(super) fn delay<T: Target>(
+        self,
+        target: &mut T,
+        watch: &mut JobWatch<'_>,
+    ) -> Result<(), TargetError> {
+        let due = target.now() + self.schedule.start_delay;
+        // There is nothing that could complete.
+        let mut completed = Vec::new();
+        while target.now() < due && !watch.stop() {
+            let soon = target.now() + LOOK_UP;
+            target.wait(due.min(soon), &mut completed)?;
+        }
+        Ok(())
+    }
+
+    /// Brings what was written to the medium. The bytes then took so much longer; a flush that
+    /// fails is one request that did.
+    pub(super) fn flush<T: Target>(self, target: &mut T, loaded: &mut Loaded) {
+        let before = target.now();
+        let failed = self.file.sync_all().is_err();
+        let took = target.now().since(before);
+        loaded.tally.elapsed += took;
+        if failed {
+            loaded.tally.errors += 1;
+            return;
+        }
+        let flushes = loaded.tally.of_mut(Op::Flush);
+        flushes.ios += 1;
+        flushes.lat.record(took);
+        flushes.service.record(took);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::Tally;
+    use drivelab_core::target::Rejected;
+    use drivelab_core::units::{Bytes, Time};
+    use drivelab_core::{Completion, Request};
+    use rustix::fs::{Mode, OFlags};
+
+    use super::*;
+    use crate::load::End;
+    use crate::testing::Scratch;
+
+    /// A clock that is a millisecond later each time it is read.
+    struct Hurried(u64);
+
+    impl Target for Hurried {
+        fn now(&mut self) -> Time {
+            self.0 += 1_000_000;
+            Time::from_ns(self.0)
+        }
+
+        fn capacity(&self) -> Bytes {
+            Bytes::mib(1)
+        }
+
+        fn submit(&mut self, _: Request) -> Result<(), Rejected> {
+            unreachable!("nothing is asked of it")
+        }
+
+        fn wait(&mut self, _: Time, _: &mut Vec<Completion>) -> Result<(), TargetError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flush_after_the_end_takes_its_time_and_may_fail() {
+        let scratch = Scratch::new("jobs");
+        let good = File::open(scratch.file("data", b"data")).unwrap();
+        // A file that is open by name only cannot be flushed.
+        let bad = rustix::fs::open("/", OFlags::PATH, Mode::empty()).unwrap();
+        for (file, errors) in [(good, 0), (bad.into(), 1)] {
+            let edges = JobEdges { schedule: JobSchedule::default(), file: &file };
+            let tally = Tally { elapsed: Span::from_ms(5), ..Tally::default() };
+            let mut loaded = Loaded { tally, end: End::Runtime };
+            edges.flush(&mut Hurried(0), &mut loaded);
+            assert_eq!((loaded.tally.elapsed, loaded.tally.errors), (Span::from_ms(6), errors));
+        }
+    }
+}

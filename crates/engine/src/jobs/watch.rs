@@ -1,0 +1,108 @@
+//! What the jobs of a run share while they run.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use drivelab_core::units::Span;
+use drivelab_core::usage::{Census, DeviceNumber};
+
+use super::gate::Gate;
+use crate::conditions::Noted;
+use crate::file::Clock;
+use crate::load::{Control, Phase, Progress, Watch};
+use crate::process::{process_cpu, waited};
+
+/// The state of a run that every job sees.
+pub(super) struct Shared<'a> {
+    pub(super) control: &'a Control<'a>,
+    pub(super) census: &'a dyn Census,
+    pub(super) clock: Clock,
+    pub(super) gate: Gate,
+    /// A job has failed, and the others may as well stop.
+    pub(super) failed: AtomicBool,
+    /// A job is done that ends the others with it.
+    pub(super) over: AtomicBool,
+    /// Requests, bytes and errors of all jobs, as far as they told.
+    pub(super) counts: [AtomicU64; 3],
+    /// Processor time when the first job began to measure and when the last one ended.
+    pub(super) cpu: Mutex<(Span, Span)>,
+    /// Nanoseconds that jobs waited for a processor while they measured.
+    pub(super) waited: AtomicU64,
+    /// What the machine counted at a group's first beginning to measure and at its last end.
+    pub(super) counters: Mutex<Noted>,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(
+        control: &'a Control<'a>,
+        census: &'a dyn Census,
+        jobs: u32,
+        groups: usize,
+    ) -> Self {
+        Self {
+            control,
+            census,
+            clock: Clock::start(),
+            gate: Gate::new(jobs),
+            failed: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            counts: [const { AtomicU64::new(0) }; 3],
+            cpu: Mutex::new((Span::MAX, Span::ZERO)),
+            waited: AtomicU64::new(0),
+            counters: Mutex::new(Noted::new(groups)),
+        }
+    }
+}
+
+/// One job's part in what all jobs tell.
+pub(super) struct JobWatch<'a> {
+    pub(super) shared: &'a Shared<'a>,
+    pub(super) thread: u32,
+    pub(super) group: usize,
+    pub(super) device: Option<DeviceNumber>,
+    pub(super) told: [u64; 3],
+    /// What it had waited for a processor when it began to measure.
+    pub(super) waited: Span,
+}
+
+impl Watch for JobWatch<'_> {
+    #[inline]
+    fn stop(&mut self) -> bool {
+        let flag = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        self.shared.control.stopped() || flag(&self.shared.failed) || flag(&self.shared.over)
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        let so_far = waited();
+        if phase == Phase::Drain {
+            let waited = so_far.saturating_sub(self.waited).ns();
+            self.shared.waited.fetch_add(waited, Ordering::Relaxed);
+        }
+        self.waited = so_far;
+        let now = process_cpu();
+        let mut cpu = self.shared.cpu.lock().expect("no job panics while it holds the lock");
+        match phase {
+            Phase::Measure => cpu.0 = cpu.0.min(now),
+            Phase::Drain => cpu.1 = cpu.1.max(now),
+            Phase::LayOut | Phase::Ramp => return,
+        }
+        drop(cpu);
+        let mut counters = self.shared.counters.lock();
+        let counters = counters.as_mut().expect("no job panics while it holds the lock");
+        counters.note(self.shared.census, self.group, self.device, phase == Phase::Measure);
+    }
+
+    fn tick(&mut self, progress: &Progress) {
+        let counts = [progress.ios, progress.bytes, progress.errors];
+        for ((count, told), all) in counts.iter().zip(&mut self.told).zip(&self.shared.counts) {
+            all.fetch_add(count - *told, Ordering::Relaxed);
+            *told = *count;
+        }
+        if self.thread == 0 {
+            let [ios, bytes, errors] = &self.shared.counts;
+            let (ios, bytes) = (ios.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+            let errors = errors.load(Ordering::Relaxed);
+            (self.shared.control.progress)(&Progress { ios, bytes, errors, ..*progress });
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! A file through `io_uring`: many requests outstanding, one system call to send and to reap.
+//!
+//! Everything that makes it sound is in one place: a buffer that the kernel may touch belongs to an
+//! entry of the in-flight table, and [`Ring`] neither reads, writes nor frees it before the
+//! completion of that entry was reaped.
+
+mod enter;
+mod entry;
+pub(super) mod setup;
+
+pub(crate) use setup::probe;
+
+use std::io;
+
+use drivelab_core::record::Stamp;
+use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
+use drivelab_core::target::{Rejected, Target, TargetError};
+use drivelab_core::units::{Bytes, Span, Time};
+use io_uring::types::{SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring};
+
+use crate::file::buffers::Buffers;
+use crate::file::clock::SPIN;
+use crate::file::contents::Contents;
+use crate::file::{FileJob, check_moved, check_range, to_move};
+use enter::{Counts, RingEnter};
+
+/// A file behind a ring. Belongs to the thread that made it.
+pub struct Ring {
+    uring: IoUring,
+    enter: RingEnter,
+    job: FileJob,
+    buffers: Buffers,
+    /// The start of the buffers' memory, through which alone it is touched from now on.
+    base: *mut u8,
+    /// Whether the kernel has the buffers pinned, which spares it doing so for each request.
+    registered: bool,
+    /// Buffers in a registered piece of memory, as a power of two.
+    piece: u32,
+    contents: Contents,
+    in_flight: Vec<Flight>,
+    free: Vec<u32>,
+    /// Entries in the submission queue that the kernel has not taken yet.
+    queued: u32,
+    /// Answers that needed no kernel.
+    refused: Vec<Completion>,
+    /// The clock as it was last read.
+    read: Time,
+}
+
+/// A slot, and what must be known of the request that has it.
+///
+/// No more than that: a whole request would be copied in one piece before its parts have reached
+/// the cache, which stalls the processor.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flight {
+    id: RequestId,
+    to_move: Bytes,
+    /// The kernel has it, and may touch its buffers.
+    out: bool,
+}
+
+/// The most that the kernel takes as one registered buffer (`io_uring_register(2)`).
+const PIECE_MAX: usize = 1 << 30;
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { job, registered, .. } = self;
+        f.debug_struct("Ring").field("job", job).field("registered", registered).finish()
+    }
+}
+
+impl Ring {
+    /// A ring for `job`, to be used on this thread only.
+    ///
+    /// # Errors
+    /// The system has no `io_uring` for us, or cannot register the file.
+    pub fn new(job: FileJob) -> io::Result<Self> {
+        let uring = setup::ring(job.iodepth.next_power_of_two(), job.polling)?;
+        let enter = RingEnter::new(&uring);
+        let mut buffers = Buffers::new(&job);
+        let base = buffers.memory().as_mut_ptr();
+        let depth = job.iodepth;
+        let mut ring = Self {
+            uring,
+            enter,
+            contents: Contents::new(&job),
+            job,
+            buffers,
+            base,
+            registered: false,
+            piece: 0,
+            in_flight: vec![Flight::default(); depth as usize],
+            free: (0..depth).rev().collect(),
+            queued: 0,
+            refused: Vec::with_capacity(depth as usize),
+            read: Time::ZERO,
+        };
+        ring.register()?;
+        Ok(ring)
+    }
+
+    fn register(&mut self) -> io::Result<()> {
+        use std::os::fd::AsRawFd as _;
+        self.uring.submitter().register_files(&[self.job.file.as_raw_fd()])?;
+        // As few pieces as can be: the kernel looks the piece up for every request.
+        self.piece = (PIECE_MAX / self.buffers.stride()).max(1).ilog2();
+        let vectors: Vec<libc::iovec> = self
+            .buffers
+            .pieces(self.piece)
+            .map(|(at, iov_len)| libc::iovec {
+                iov_base: self.base.wrapping_add(at).cast(),
+                iov_len,
+            })
+            .collect();
+        // SAFETY: every vector lies within the memory of `self.buffers`, which is never moved or
+        // freed while `self.uring` lives: `Drop` waits for the kernel and the ring closes first.
+        let registered = unsafe { self.uring.submitter().register_buffers(&vectors) };
+        // Beyond the limit for locked memory (ENOMEM) the kernel takes none; requests then carry
+        // plain addresses.
+        self.registered = registered.is_ok();
+        Ok(())
+    }
+
+    fn outstanding(&self) -> usize {
+        self.in_flight.len() - self.free.len()
+    }
+
+    /// Hands over what is queued; waits for a completion until `until`, if one is given.
+    fn enter(&mut self, until: Option<Time>) -> io::Result<()> {
+        let mut flags = EnterFlags::GETEVENTS;
+        if self.job.polling.submissions {
+            if self.uring.submission().need_wakeup() {
+                flags |= EnterFlags::SQ_WAKEUP;
+            } else if until.is_none() {
+                // The kernel's thread is looking, and takes what lies there.
+                self.queued = 0;
+                return Ok(());
+            }
+        }
+        let ns = until.map_or(0, |until| until.since(self.read).ns());
+        let nanos = u32::try_from(ns % 1_000_000_000).expect("below a second");
+        let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
+        let arguments = until.map(|_| SubmitArgs::new().timespec(&timeout));
+        flags.set(EnterFlags::EXT_ARG, arguments.is_some());
+        let wait_for = u32::from(arguments.is_some());
+        let counts = Counts { submit: self.queued, wait_for };
+        // SAFETY: `queued` entries lie in the submission queue, each with a buffer that the
+        // in-flight table owns.
+        match unsafe { self.enter.enter(counts, flags, arguments.as_ref()) } {
+            Ok(taken) => {
+                self.queued = self.queued.saturating_sub(taken);
+                Ok(())
+            }
+            Err(error) => match error.raw_os_error() {
+                // The time is up, a signal came, or completions must be reaped first: go on.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {
+                    self.queued = u32::try_from(self.uring.submission().len())
+                        .expect("at most the depth of the queue");
+                    Ok(())
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Takes over everything the kernel has completed.
+    ///
+    /// # Errors
+    /// The account of a verified run cannot be kept.
+    fn reap(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
+        let mut batch = None;
+        let mut account = Ok(());
+        for entry in self.uring.completion() {
+            let at = match (self.job.stamp, batch) {
+                (Stamp::Batch, Some(at)) => at,
+                _ => self.job.clock.now(),
+            };
+            batch = Some(at);
+            let slot = u32::try_from(entry.user_data()).expect("we numbered the slots");
+            let flight = &mut self.in_flight[slot as usize];
+            assert!(flight.out, "the kernel completes a request once");
+            flight.out = false;
+            let Flight { id, to_move, .. } = *flight;
+            self.free.push(slot);
+            let result = match u64::try_from(entry.result()) {
+                Ok(moved) => check_moved(to_move, moved),
+                Err(_) => Err(IoError::Os(-entry.result())),
+            };
+            if let Err(error) = self.contents.done(id, result.is_ok()) {
+                account = Err(error);
+            }
+            let served_by = ServedBy::Unknown;
+            // Apart, because what is put together on the stack and copied at once stalls the
+            // processor: here the usual answer is written where it stays.
+            completed.push(match result {
+                Ok(()) => Completion { id, at, result: Ok(()), served_by },
+                Err(_) => Completion { id, at, result, served_by },
+            });
+        }
+        if let Some(at) = batch {
+            self.read = at;
+        }
+        account
+    }
+
+    fn now(&mut self) -> Time {
+        self.read = self.job.clock.now();
+        self.read
+    }
+}
+
+impl Target for Ring {
+    #[inline]
+    fn now(&mut self) -> Time {
+        Ring::now(self)
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.job.capacity
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would hand the request over through memory, in parts that are read as one"
+    )]
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        if let Err(error) = check_range(&request, self.job.capacity) {
+            if self.refused.len() == self.in_flight.len() {
+                return Err(Rejected::Full(request));
+            }
+            let (id, at, served_by) = (request.id, self.now(), ServedBy::Unknown);
+            self.refused.push(Completion { id, at, result: Err(error), served_by });
+            return Ok(());
+        }
+        if !self.contents.ready(&request) {
+            return Err(Rejected::Full(request));
+        }
+        let Some(slot) = self.free.pop() else { return Err(Rejected::Full(request)) };
+        // What keeps every transfer inside its slot's own buffer.
+        assert!(request.sectors.bytes() <= self.job.largest, "a request fits its buffer");
+        assert!(request.op != Op::Read || self.job.reads, "a job that reads has said so");
+        assert!(request.op != Op::Write || self.job.writes, "a job that writes has said so");
+        let to_move = to_move(&request);
+        self.in_flight[slot as usize] = Flight { id: request.id, to_move, out: true };
+        self.queue(slot, &request);
+        Ok(())
+    }
+
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        let before = completed.len();
+        let broken = |source| TargetError { operation: "io_uring_enter", source };
+        completed.append(&mut self.refused);
+        loop {
+            if self.outstanding() == 0 {
+                if completed.len() == before {
+                    self.job.clock.sleep_until(until);
+                }
+                return Ok(());
+            }
+            let left = until.since(self.now());
+            // What is there already is taken; shortly before `until` the kernel's timer would
+            // wake us too late, so the last stretch is polled.
+            // Where completions raise no interrupt nobody would wake us at all.
+            let interrupts = !self.job.polling.completions;
+            let sleep = completed.len() == before && left > SPIN && interrupts;
+            let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
+            self.enter(sleep.then_some(wake)).map_err(broken)?;
+            let unkept = |source| TargetError { operation: "write the verify state", source };
+            self.reap(completed).map_err(unkept)?;
+            if completed.len() > before || self.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// How long the kernel may keep silent about what is outstanding when a ring is closed. The load
+/// loop has waited before: what is outstanding now was given up, or the run has failed.
+const PATIENCE: Span = Span::from_ms(200);
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        let mut completed = Vec::with_capacity(self.in_flight.len());
+        let mut last = self.now();
+        while self.outstanding() > 0 {
+            let later = last + PATIENCE;
+            // Where completions raise no interrupt a wait would end with the next one only.
+            let until = (!self.job.polling.completions).then_some(later);
+            if self.now() >= later || self.enter(until).is_err() {
+                // The kernel may still write into the buffers, so they can never be freed; and the
+                // file is its own until then.
+                self.buffers.leak();
+                self.enter.close();
+                return;
+            }
+            let before = completed.len();
+            // An account that cannot be kept has ended the run already.
+            let _ = self.reap(&mut completed);
+            if completed.len() > before {
+                last = self.read;
+            }
+        }
+        self.enter.close();
+        // Closing the ring would let go of the file some time later, and a device that nobody else
+        // may open meanwhile would stay closed to the next run. What fails here the ring does then.
+        let _ = self.uring.submitter().unregister_files();
+    }
+}

@@ -1,0 +1,205 @@
+//! Lines that bonnie++ really wrote, and lines broken on purpose.
+
+use super::*;
+use drivelab_core::foreign::Label;
+
+/// The two lines published in 2009: 1.96, piix then ahci, `bonnie++ -n 384`.
+const PIIX: &str = "1.96,1.96,kvm,1,1252886317,4G,,439,99,52686,15,27168,5,2039,99,\
+    62782,4,228.9,3,384,,,,,17299,43,379058,99,777,1,24781,49,522877,100,579,1,48125us,1645ms,\
+    1545ms,16144us,137ms,863ms,1773ms,169us,18519ms,1403ms,14us,14935ms";
+const AHCI: &str = "1.96,1.96,kvm,1,1252887577,4G,,430,98,52639,14,27533,5,2066,99,\
+    62991,4,224.5,1,384,,,,,28173,56,373407,98,1645,2,31110,61,522376,99,1026,1,50870us,1532ms,\
+    1655ms,10203us,21423us,953ms,1363ms,157us,12877ms,1216ms,61us,11397ms";
+/// `bonnie++ -s 64 -r 0 -n 1:4096:1024:4 -q`, 2.00a.
+const V198: &str = "1.98,2.00a,vm,1,1795319432,64M,,8192,5,2366,92,+++++,+++,+++++,+++,2833,82,\
+    +++++,+++,+++++,+++,1,4096,1024,,4,+++++,+++,+++++,+++,411,1,+++++,+++,+++++,+++,348,1,8179us,\
+    4047us,4135us,7062us,4093us,4797us,4144us,51us,5449us,4140us,4071us,5861us";
+/// `bonnie++ -s 0 -n 1 -q`, 2.00a.
+const V198_FILES_ONLY: &str = "1.98,2.00a,vm,1,1795319443,,,,,,,,,,,,,,,,,1,,,,,+++++,+++,+++++,\
+    +++,+++++,+++,+++++,+++,+++++,+++,+++++,+++,,,,,,,8141us,53us,245us,4103us,69us,112us";
+/// `bonnie++ -s 64:64k -r 0 -n 0 -c 4 -q`, 2.00a.
+const V198_CONCURRENT: &str = "1.98,2.00a,vm,4,1795319441,64M,,8192,5,2037,88,+++++,+++,+++++,+++,\
+    3542,89,+++++,+++,+++++,+++,,,,,,,,,,,,,,,,,,58121us,4067us,4060us,31500us,2067us,16110us,,,,\
+    ,,";
+/// 1.03 in its documented order; the figures are the published ones.
+const V103: &str = "kvm,4G:64k,439,99,52686,15,27168,5,2039,99,62782,4,228.9,3,16:4096:1024/4,\
+    17299,43,379058,99,777,1,24781,49,522877,100,579,1";
+
+fn value(imported: &Imported, metric: &str) -> Option<f64> {
+    imported.results.iter().find(|r| r.metric == metric).map(|r| r.value)
+}
+
+fn labels(imported: &Imported, metric: &str) -> Vec<Label> {
+    let result = imported.results.iter().find(|r| r.metric == metric).unwrap();
+    result.remarks.iter().map(|remark| remark.label).collect()
+}
+
+#[test]
+fn the_published_lines_are_read_whole() {
+    let imported = parse(&format!("{PIIX}\n{AHCI}\n")).unwrap();
+    assert_eq!((imported.tool.as_str(), imported.tool_version.as_str()), ("bonnie++", "1.96"));
+    assert_eq!(imported.results.len(), 2 * 36);
+    assert_eq!((&imported.unknown, &imported.notes), (&vec![], &vec![]));
+    let second: Vec<_> = imported.results.iter().filter(|r| r.line == 2).collect();
+    let check = |metric: &str, expected: f64| {
+        let found = second.iter().find(|r| r.metric == metric).unwrap();
+        assert_eq!(found.value.to_bits(), expected.to_bits(), "{metric}");
+    };
+    check("put_block", 52639.0);
+    check("seeks", 224.5);
+    check("seeks_cpu", 1.0);
+    check("seq_create", 28173.0);
+    check("ran_del", 1026.0);
+    check("putc_latency", 50870.0);
+    check("ran_del_latency", 11_397_000.0);
+}
+
+#[test]
+fn columns_are_named_for_what_they_are() {
+    let imported = parse(PIIX).unwrap();
+    let check =
+        |metric, expected: &[Label]| assert_eq!(labels(&imported, metric), expected, "{metric}");
+    check("putc", &[Label::CpuTest, Label::NotDisk, Label::SingleRun]);
+    check("getc", &[Label::CpuTest, Label::NotDisk, Label::SingleRun]);
+    check("put_block", &[Label::SingleRun]);
+    check("seeks", &[Label::SingleRun]);
+    check("seq_create", &[Label::JournalSync, Label::SingleRun]);
+    check("ran_del", &[Label::JournalSync, Label::SingleRun]);
+    let stat = [Label::PageCache, Label::CpuTest, Label::NotDisk, Label::SingleRun];
+    check("seq_stat", &stat);
+    check("ran_stat", &stat);
+}
+
+#[test]
+fn columns_of_1_98_are_shifted_by_two() {
+    let imported = parse(V198).unwrap();
+    assert_eq!(imported.tool_version, "2.00a");
+    assert_eq!(value(&imported, "putc"), Some(2366.0));
+    assert_eq!(value(&imported, "putc_cpu"), Some(92.0));
+    assert_eq!(value(&imported, "put_block"), None);
+    assert_eq!(value(&imported, "seq_del"), Some(411.0));
+    assert_eq!(value(&imported, "seq_stat_latency"), Some(51.0));
+    assert_eq!(value(&imported, "ran_del_latency"), Some(5861.0));
+    assert!(
+        imported.unknown.iter().any(|u| u.contains("`+++++` for put_block, rewrite, get_block"))
+    );
+    assert!(imported.notes[0].contains("number of directories"), "{:?}", imported.notes);
+    // The files hold data, so looking them up reads it.
+    assert_eq!(labels(&imported, "seq_stat_latency"), [Label::PageCache, Label::SingleRun]);
+}
+
+#[test]
+fn skipped_phases_are_no_results() {
+    let files_only = parse(V198_FILES_ONLY).unwrap();
+    assert_eq!(value(&files_only, "putc_latency"), None);
+    assert_eq!(value(&files_only, "seq_create_latency"), Some(8141.0));
+    let concurrent = parse(V198_CONCURRENT).unwrap();
+    assert_eq!(value(&concurrent, "seq_create_latency"), None);
+    assert!(labels(&concurrent, "getc").contains(&Label::ToolDefect));
+}
+
+#[test]
+fn seek_load_of_2_00_is_a_defect() {
+    let line = V198.replace("+++++,+++,1,4096", "300.1,55,1,4096");
+    assert!(labels(&parse(&line).unwrap(), "seeks_cpu").contains(&Label::ToolDefect));
+    assert!(!labels(&parse(&line).unwrap(), "seeks").contains(&Label::ToolDefect));
+    assert!(!labels(&parse(PIIX).unwrap(), "seeks_cpu").contains(&Label::ToolDefect));
+}
+
+#[test]
+fn version_1_96_miscounts_commas_of_a_skipped_file() {
+    // The file phases as published, all before them empty, with one comma too few.
+    let files = PIIX.split(',').skip(19).collect::<Vec<_>>().join(",");
+    let files = files.replace("48125us,1645ms,1545ms,16144us,137ms,863ms", ",,,,,");
+    let line = format!("1.96,1.96,kvm,1,1252886317{}{files}", ",".repeat(14));
+    let imported = parse(&line).unwrap();
+    assert_eq!(value(&imported, "seq_create"), Some(17299.0));
+    assert_eq!(value(&imported, "ran_del"), Some(579.0));
+    assert_eq!(value(&imported, "putc"), None);
+    assert!(imported.notes[0].contains("left out 1 comma"), "{:?}", imported.notes);
+}
+
+#[test]
+fn the_old_format_is_read_too() {
+    let imported = parse(V103).unwrap();
+    assert_eq!(imported.tool_version, "1.03");
+    assert_eq!(value(&imported, "seeks"), Some(228.9));
+    assert_eq!(value(&imported, "seq_create"), Some(17299.0));
+    assert_eq!(value(&imported, "ran_del_cpu"), Some(1.0));
+    assert_eq!(labels(&imported, "seq_stat"), [Label::PageCache, Label::SingleRun]);
+}
+
+#[test]
+fn tables_and_headers_around_it_are_passed_over() {
+    let header = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,putc";
+    let table = "Version  1.96       ------Sequential Output------ --Sequential Input-";
+    let imported = parse(&format!("{table}\n{header}\n{PIIX}\n")).unwrap();
+    assert_eq!(imported.results.len(), 36);
+    assert_eq!(imported.unknown, ["line 1: text, not CSV"]);
+}
+
+#[test]
+fn impossible_rates_are_the_page_cache() {
+    let line = PIIX.replace(",62782,4,", ",20000000,4,");
+    let expected = [Label::PageCache, Label::NotDisk, Label::SingleRun];
+    assert_eq!(labels(&parse(&line).unwrap(), "get_block"), expected);
+    let line = PIIX.replace(",62782,4,", ",62782,97,");
+    assert_eq!(labels(&parse(&line).unwrap(), "get_block"), [Label::CpuTest, Label::SingleRun]);
+}
+
+#[test]
+fn broken_lines_are_named_with_their_place() {
+    let check = |line: &str, expected: &str| {
+        assert_eq!(parse(line).unwrap_err().to_string(), expected);
+    };
+    check(
+        &PIIX[..60],
+        "line 1: there are 15 fields, but format 1.96 has 48; is the line cut off, or broken over \
+         two lines?",
+    );
+    check(
+        &PIIX.replace("228.9", "fast"),
+        "line 1, column 18: `fast` is not a number (seeks); bonnie++ writes a rate such as \
+         `52686`, `228.9` or `+++++` here",
+    );
+    check(
+        &PIIX.replace("169us", "169"),
+        "line 1, column 44: `169` is not a time (seq_stat_latency); bonnie++ writes a time such \
+         as `169us`, `1403ms` or `12s` here",
+    );
+    check(
+        &PIIX.replacen("1.96", "1.99", 1),
+        "line 1, column 1: `1.99` is no known version of the format; known are 1.96, 1.97 and \
+         1.98, and 1.03, which starts with the machine",
+    );
+    check(
+        "nothing of it",
+        "there is no bonnie++ CSV line in it; the CSV line is the last that bonnie++ prints, or \
+         all it prints with `-q`",
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(text: String) {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn no_damage_panics(
+        at in 0..250_usize,
+        cut in 0..20_usize,
+        put in "[0-9,.+a-z:-]{0,8}",
+        which in 0..4_usize,
+    ) {
+        let mut line = [PIIX, V198, V198_FILES_ONLY, V103][which].to_owned();
+        let at = at.min(line.len());
+        let end = (at + cut).min(line.len());
+        line.replace_range(at..end, &put);
+        if let Ok(imported) = parse(&line) {
+            for result in imported.results {
+                proptest::prop_assert!(result.value.is_finite() && result.value >= 0.0);
+            }
+        }
+    }
+}

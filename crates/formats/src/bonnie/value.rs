@@ -1,0 +1,77 @@
+//! The values of bonnie++ with their special spellings.
+
+use super::column::Kind;
+use drivelab_core::csv::quote;
+
+/// What stands in a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value {
+    /// Empty: the phase was not run.
+    NotRun,
+    /// `+++++`: the phase took less than half a second.
+    TooFast,
+    /// A number, in the unit of the column.
+    Number(f64),
+}
+
+/// More than any machine of this world: a slip or a broken file.
+const RATE_MAX: f64 = 1e12;
+/// Five threads may each be charged for the whole process, and a core more than once.
+const CPU_MAX: f64 = 1e6;
+/// Ten thousand days in microseconds.
+const LATENCY_MAX: f64 = 1e15;
+
+/// Reads a column, or says what is wrong with it.
+pub(super) fn read(text: &str, kind: Kind) -> Result<Value, String> {
+    if text.is_empty() {
+        return Ok(Value::NotRun);
+    }
+    if text.chars().all(|c| c == '+') {
+        return Ok(Value::TooFast);
+    }
+    let (number, scale, max) = match kind {
+        Kind::Rate => (text, 1.0, RATE_MAX),
+        Kind::Cpu => (text, 1.0, CPU_MAX),
+        Kind::Latency => {
+            let (number, scale) =
+                microseconds(text).ok_or_else(|| format!("{} is not a time", quote(text)))?;
+            (number, scale, LATENCY_MAX)
+        }
+    };
+    // Rust's parser also takes `inf`, `nan` and `1e5`, which bonnie++ never writes.
+    let is_decimal = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let value = number.parse::<f64>().ok().filter(|_| is_decimal);
+    let value = value.ok_or_else(|| format!("{} is not a number", quote(text)))? * scale;
+    if value > max {
+        return Err(format!("{} is absurd", quote(text)));
+    }
+    Ok(Value::Number(value))
+}
+
+/// A time split into its number and what makes it microseconds.
+fn microseconds(text: &str) -> Option<(&str, f64)> {
+    let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
+    units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_with_their_units() {
+        let check = |text, kind, expected| assert_eq!(read(text, kind), expected, "{text}");
+        check("", Kind::Rate, Ok(Value::NotRun));
+        check("+++++", Kind::Rate, Ok(Value::TooFast));
+        check("+++", Kind::Cpu, Ok(Value::TooFast));
+        check("228.9", Kind::Rate, Ok(Value::Number(228.9)));
+        check("48125us", Kind::Latency, Ok(Value::Number(48_125.0)));
+        check("1645ms", Kind::Latency, Ok(Value::Number(1_645_000.0)));
+        check("12s", Kind::Latency, Ok(Value::Number(12_000_000.0)));
+        check("-5", Kind::Rate, Err("`-5` is not a number".to_owned()));
+        check("inf", Kind::Rate, Err("`inf` is not a number".to_owned()));
+        check("1e9", Kind::Rate, Err("`1e9` is not a number".to_owned()));
+        check("9999999999999999", Kind::Rate, Err("`9999999999999999` is absurd".to_owned()));
+        check("17", Kind::Latency, Err("`17` is not a time".to_owned()));
+    }
+}

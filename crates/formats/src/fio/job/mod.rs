@@ -1,0 +1,245 @@
+//! Job files as fio reads them: what to run, without a line changed.
+//!
+//! Every option either does here what it does there, or is accepted because it cannot change a
+//! figure, or is refused by name with what to write instead. None is silently ignored. Where an
+//! option is absent its default is fio's, not drivelab's.
+
+mod command;
+mod extent;
+mod noted;
+mod number;
+mod option;
+mod problem;
+mod section;
+
+pub use extent::{Extent, ExtentError};
+pub use option::names;
+
+use drivelab_core::config::ConfigError;
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::WorkloadOptions;
+use drivelab_core::{JOBS_MAX, JobSchedule, Polling, Refusal};
+use problem::Problem;
+use section::Section;
+
+/// Most sections of a file; each is a run of its own, or begins with others.
+const SECTIONS_MAX: usize = 4096;
+/// Longest line, before and after variables are put in.
+const LINE_BYTES_MAX: usize = 16 << 10;
+
+/// One job section, defaults of fio and of `[global]` filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileJob {
+    /// The section's name.
+    pub name: String,
+    /// Jobs of one group run together; each `stonewall` begins another.
+    pub group: u32,
+    /// The file or device that all copies of the job share, or one for each copy.
+    pub targets: Vec<String>,
+    /// What is asked of it, apart from where and how long.
+    pub workload: WorkloadOptions,
+    /// Where, and when it is through.
+    pub extent: Extent,
+    /// How I/O is done, under drivelab's names.
+    pub ioengine: &'static str,
+    /// What is polled: `hipri` and `sqthread_poll`.
+    pub polling: Polling,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Copies of the job that run together.
+    pub numjobs: u32,
+    /// How they begin, share the target, and end.
+    pub conduct: JobSchedule,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Accepted options that change nothing here, each with the reason.
+    pub notes: Vec<String>,
+}
+
+impl FileJob {
+    /// What is asked of a target of `length`, or of one that is to be made.
+    ///
+    /// # Errors
+    /// Nothing says how large the target is, or the options contradict each other.
+    pub fn workload(&self, length: Option<Bytes>) -> Result<WorkloadOptions, ExtentError> {
+        self.extent.apply(self.workload.clone(), length)
+    }
+}
+
+/// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of
+/// `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
+///
+/// # Errors
+/// Names the line and the option that cannot be done, and what to write instead.
+pub fn parse(
+    file: &str,
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<FileJob>, ConfigError> {
+    jobs(text, variable).map_err(|problem| problem.of(file))
+}
+
+fn jobs(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<FileJob>, Problem> {
+    let mut jobs = Vec::new();
+    if let Some(commands) = command::commands(text)? {
+        for lines in commands {
+            // One command follows the other.
+            Reader::new(&mut jobs, true).read(lines, variable)?;
+        }
+    } else {
+        let lines = (1..).zip(text.lines().map(str::to_owned)).collect();
+        Reader::new(&mut jobs, false).read(lines, variable)?;
+    }
+    if jobs.is_empty() {
+        let refusal = Refusal::request("the file has no job section");
+        return Err(Problem::at(1)(refusal.hint("add one: `[job]` and below it `rw=randread`")));
+    }
+    Ok(jobs)
+}
+
+/// Makes jobs of lines.
+struct Reader<'a> {
+    jobs: &'a mut Vec<FileJob>,
+    global: Section,
+    /// The job section that is being read.
+    current: Option<Section>,
+    in_global: bool,
+    /// The next job begins a group.
+    apart: bool,
+}
+
+/// Values that fio knows by themselves.
+const KEYWORDS: &[&str] = &["$ncpus", "$pagesize", "$mb_memory"];
+
+impl<'a> Reader<'a> {
+    fn new(jobs: &'a mut Vec<FileJob>, apart: bool) -> Self {
+        Self { jobs, global: Section::global(), current: None, in_global: false, apart }
+    }
+
+    fn read(
+        mut self,
+        lines: Vec<(usize, String)>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), Problem> {
+        for (number, line) in lines {
+            // A comment may stand behind anything, as it may in fio.
+            let line = line.split([';', '#']).next().unwrap_or("").trim();
+            if line.is_empty() {
+                continue;
+            }
+            let line = expand(line, variable).map_err(Problem::at(number))?;
+            if line.len() > LINE_BYTES_MAX {
+                return Err(Problem::at(number)(too_long()));
+            }
+            self.line(number, &line)?;
+        }
+        self.close()
+    }
+
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            self.close()?;
+            self.in_global = name == "global";
+            self.current = (!self.in_global).then(|| self.global.begin(name, number));
+            return Ok(());
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        let section = match &mut self.current {
+            Some(section) => section,
+            None if self.in_global => &mut self.global,
+            None => {
+                let refusal = Refusal::request(format!("`{line}` stands before the first section"));
+                return Err(Problem::at(number)(refusal.hint("begin with `[global]`")));
+            }
+        };
+        option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))
+    }
+
+    /// Ends the job section that was being read.
+    fn close(&mut self) -> Result<(), Problem> {
+        let Some(section) = self.current.take() else { return Ok(()) };
+        let at = Problem::at(section.line);
+        let group = self.group(&section).map_err(&at)?;
+        self.count(&section, group).map_err(&at)?;
+        self.jobs.push(section.job(group).map_err(at)?);
+        self.apart = false;
+        Ok(())
+    }
+
+    /// Refuses more sections than are read, and more jobs than are started together.
+    fn count(&self, section: &Section, group: u32) -> Result<(), Refusal> {
+        if self.jobs.len() >= SECTIONS_MAX {
+            let wrong = format!("the file has more than {SECTIONS_MAX} sections");
+            return Err(Refusal::request(wrong));
+        }
+        let with = self.jobs.iter().rev().take_while(|job| job.group == group);
+        let jobs: u32 = section.numjobs.unwrap_or(1) + with.map(|job| job.numjobs).sum::<u32>();
+        if jobs <= JOBS_MAX {
+            return Ok(());
+        }
+        let message = format!("{jobs} jobs would run together; at most {JOBS_MAX} do");
+        let hint = "lower `numjobs`, or put `stonewall` between sections";
+        Err(Refusal::request(message).hint(hint))
+    }
+
+    /// With which jobs this one runs.
+    fn group(&self, section: &Section) -> Result<u32, Refusal> {
+        let before = match &section.wait_for {
+            None => None,
+            Some(name) => {
+                let found = self.jobs.iter().find(|job| job.name == *name);
+                let message = || format!("no job before this one is called `{name}`");
+                Some(found.ok_or_else(|| Refusal::request(message()))?)
+            }
+        };
+        let Some(last) = self.jobs.last() else { return Ok(0) };
+        if section.stonewall || self.apart {
+            return Ok(last.group + 1);
+        }
+        let Some(before) = before.filter(|before| before.group == last.group) else {
+            return Ok(last.group);
+        };
+        let name = &before.name;
+        if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
+            let message = format!("`wait_for={name}` would not wait for those that run with it");
+            return Err(Refusal::request(message).hint("`stonewall` waits for all of them"));
+        }
+        Ok(last.group + 1)
+    }
+}
+
+fn too_long() -> Refusal {
+    Refusal::request(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
+}
+
+/// Puts the values of `${NAME}` and of keywords in.
+fn expand(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Refusal> {
+    if line.len() > LINE_BYTES_MAX {
+        return Err(too_long());
+    }
+    let mut expanded = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, behind)) = after.split_once('}') else {
+            return Err(Refusal::request("`${` has no `}`"));
+        };
+        let unset = || format!("`${{{name}}}` is not set in the environment");
+        let value = variable(name).ok_or_else(|| Refusal::request(unset()))?;
+        expanded += before;
+        expanded += &value;
+        if expanded.len() > LINE_BYTES_MAX {
+            return Err(too_long());
+        }
+        rest = behind;
+    }
+    expanded += rest;
+    for keyword in KEYWORDS.iter().filter(|keyword| line.contains(**keyword)) {
+        if let Some(value) = variable(keyword) {
+            expanded = expanded.replace(keyword, &value);
+        }
+    }
+    Ok(expanded)
+}
+
+#[cfg(test)]
+mod tests;

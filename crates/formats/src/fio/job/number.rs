@@ -1,0 +1,194 @@
+//! Values as fio writes them.
+
+use drivelab_core::Refusal;
+use drivelab_core::config::Value;
+use drivelab_core::units::{Bytes, Span};
+
+/// What `k`, `m`, `g` and `t` count in (fio's `kb_base`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Base {
+    /// `k` is 1024 and `ki` is 1000: fio's default, the wrong way round for the sake of old files.
+    #[default]
+    Swapped,
+    /// `k` is 1000 and `ki` is 1024, as the standard has it.
+    Standard,
+}
+
+impl Base {
+    pub(super) fn read(value: &str) -> Result<Self, Refusal> {
+        match value {
+            "1024" => Ok(Self::Swapped),
+            "1000" => Ok(Self::Standard),
+            _ => Err(Refusal::request("`kb_base` is `1024` or `1000`")),
+        }
+    }
+
+    /// A number with fio's suffix; whether it was one of thousands.
+    pub(super) fn number(self, key: &str, value: &str) -> Result<(u64, bool), Refusal> {
+        let wrong =
+            || Refusal::request(format!("`{key}`: `{value}` is no number such as `64` or `4k`"));
+        let lower = value.to_ascii_lowercase();
+        let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
+        let (digits, unit) = lower.split_at(end);
+        let unit = unit.strip_suffix('b').unwrap_or(unit);
+        let (unit, marked) = unit.strip_suffix('i').map_or((unit, false), |unit| (unit, true));
+        let power = match unit {
+            "" if !marked => 0,
+            "k" => 1,
+            "m" => 2,
+            "g" => 3,
+            "t" => 4,
+            "p" => 5,
+            _ => return Err(wrong()),
+        };
+        let thousands = marked == (self == Self::Swapped) && power > 0;
+        let kilo: u64 = if thousands { 1000 } else { 1024 };
+        let number: u64 = digits.trim().parse().map_err(|_| wrong())?;
+        let number = number.checked_mul(kilo.pow(power)).ok_or_else(wrong)?;
+        Ok((number, thousands))
+    }
+}
+
+/// The largest offset that a file has (`off_t`, 63 bits): two of them still have a sum.
+pub(super) const OFFSET_MAX: u64 = i64::MAX as u64;
+
+/// A value each for reads, writes and trims: `4k`, `4k,64k`, `,64k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sided<T> {
+    pub(super) read: Option<T>,
+    pub(super) write: Option<T>,
+    pub(super) trim: Option<T>,
+}
+
+impl<T: Copy> Sided<T> {
+    /// What stands last holds for the rest, too.
+    pub(super) fn parse(
+        value: &str,
+        mut read: impl FnMut(&str) -> Result<T, Refusal>,
+    ) -> Result<Self, Refusal> {
+        let mut sides = value.split(',').map(str::trim);
+        let mut side = |before: Option<T>| match sides.next() {
+            Some("") => Ok(None),
+            Some(text) => read(text).map(Some),
+            None => Ok(before),
+        };
+        let first = side(None)?;
+        let second = side(first)?;
+        Ok(Self { read: first, write: second, trim: side(second)? })
+    }
+}
+
+impl<T: Copy + PartialEq> Sided<T> {
+    /// The value, which must be the same for reads, writes and trims.
+    pub(super) fn alike(self, key: &str) -> Result<T, Refusal> {
+        let Self { read, write, trim } = self;
+        read.filter(|_| read == write && write == trim).ok_or_else(|| differs(key))
+    }
+}
+
+/// Reads and writes that cannot be one job.
+pub(super) fn differs(key: &str) -> Refusal {
+    Refusal::request(format!("`{key}` differs between reads and writes"))
+        .hint("give reads and writes a section each: they start together")
+}
+
+/// A part of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Bytes(Bytes),
+    /// Percent of the whole.
+    Percent(u64),
+}
+
+impl Part {
+    /// How many bytes of a target of `length`; nothing where that is needed and not known.
+    pub(super) fn of(self, length: Option<Bytes>) -> Option<Bytes> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Percent(percent) => {
+                let part = u128::from(length?.get()) * u128::from(percent) / 100;
+                u64::try_from(part).ok().map(Bytes::new)
+            }
+        }
+    }
+}
+
+pub(super) fn read<T: Value>(key: &str, value: &str) -> Result<T, Refusal> {
+    T::read(value).map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}")))
+}
+
+/// A flag alone is set, as in fio.
+pub(super) fn switch(key: &str, value: &str) -> Result<bool, Refusal> {
+    if value.is_empty() { Ok(true) } else { read(key, value) }
+}
+
+/// A number alone is in `unit`. Hours, minutes and seconds may stand between colons, a day is 24
+/// hours.
+pub(super) fn time(key: &str, value: &str, unit: &str) -> Result<Span, Refusal> {
+    let lower = value.to_ascii_lowercase();
+    let wrong = |what: &str| Refusal::request(format!("`{key}`: `{value}` is {what}"));
+    let too_long = || wrong("longer than the 584 years that fit");
+    if lower.contains(':') {
+        let parts: Result<Vec<u64>, _> = lower.split(':').map(str::parse).collect();
+        let factors = [1_u64, 60, 3_600, 86_400];
+        let parts = parts.ok().filter(|parts| parts.len() <= factors.len());
+        let parts = parts.ok_or_else(|| wrong("no time such as `1:30:00`"))?;
+        let seconds = parts
+            .iter()
+            .rev()
+            .zip(factors)
+            .try_fold(0_u64, |sum, (part, factor)| sum.checked_add(part.checked_mul(factor)?));
+        return seconds.and_then(Span::checked_from_secs).ok_or_else(too_long);
+    }
+    let bare = lower.bytes().all(|byte| byte.is_ascii_digit());
+    let days = lower.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
+    match days {
+        Some(days) => {
+            let seconds = days.checked_mul(86_400);
+            seconds.and_then(Span::checked_from_secs).ok_or_else(too_long)
+        }
+        None if bare => read(key, &format!("{lower}{unit}")),
+        None => read(key, &lower),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_are_those_of_fio() {
+        let check = |base: Base, text: &str, expected: Option<u64>| {
+            let number = base.number("bs", text).ok().map(|(number, _)| number);
+            assert_eq!(number, expected, "{text}");
+        };
+        for (text, swapped, standard) in
+            [("4k", 4096, 4000), ("4KiB", 4000, 4096), ("1gb", 1 << 30, 1_000_000_000)]
+        {
+            check(Base::Swapped, text, Some(swapped));
+            check(Base::Standard, text, Some(standard));
+        }
+        check(Base::Swapped, "512", Some(512));
+        check(Base::Swapped, "512b", Some(512));
+        check(Base::Swapped, "4x", None);
+        check(Base::Swapped, "k", None);
+        check(Base::Swapped, "5*1024", None);
+        check(Base::Swapped, "99999999p", None);
+    }
+
+    #[test]
+    fn times_have_units_of_their_own() {
+        let check = |text: &str, seconds| {
+            assert_eq!(time("runtime", text, "s").ok(), Some(Span::from_secs(seconds)), "{text}");
+        };
+        check("60", 60);
+        check("2m", 120);
+        check("1H", 3600);
+        check("1d", 86_400);
+        check("1:30", 90);
+        check("1:00:05", 3605);
+        for wrong in ["1:x", "soon", "1:1:1:1:1"] {
+            assert_eq!(time("runtime", wrong, "s").ok(), None, "{wrong}");
+        }
+    }
+}

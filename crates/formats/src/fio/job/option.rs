@@ -1,0 +1,327 @@
+//! Each of fio's options, and what becomes of it.
+//!
+//! An option is either one of drivelab's in another spelling ([`OPTIONS`] of core says in which),
+//! or stands in [`OWN`] with the function that sets it, or changes nothing, or is refused.
+//! Suggestions come from these four lists, so they know every name that is read.
+
+use drivelab_core::config::{Choice as _, nearest};
+use drivelab_core::units::{Bytes, SECTOR_BYTES};
+use drivelab_core::workload::{BlockSizes, OPTIONS, Rw, Spelling, WorkloadOption};
+use drivelab_core::{JOBS_MAX, Refusal};
+
+use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
+use super::number::{Base, OFFSET_MAX, Part, Sided, differs, read, switch, time};
+use super::section::Section;
+
+/// Sets one option from its key and value.
+type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;
+
+/// Options that job files alone have, or whose values mean more in them than elsewhere.
+const OWN: &[(&[&str], Setter)] = &[
+    (&["rw", "readwrite"], |job, _, value| set_rw(job, value)),
+    (&["bs", "blocksize"], |job, key, value| {
+        job.workload.bssplit = None;
+        job.bs = Some(Sided::parse(value, |one| job.bytes(key, one))?);
+        Ok(())
+    }),
+    (&["bssplit"], |job, _, value| set_split(job, value)),
+    (&["bsrange", "blocksize_range"], set_range),
+    (&["ba", "blockalign"], |job, key, value| {
+        let align = Sided::parse(value, |one| job.bytes(key, one))?.alike(key)?;
+        put(&mut job.workload.blockalign, align)
+    }),
+    (&["thinktime_blocks"], |_, _, value| match value {
+        "1" => Ok(()),
+        _ => Err(Refusal::request(
+            "drivelab pauses after every request; `thinktime_blocks` above 1 is not supported",
+        )
+        .hint("`thinktime` alone pauses after each request")),
+    }),
+    (&["rate"], |job, key, value| {
+        let rate = Sided::parse(value, |one| job.bytes(key, one))?;
+        put(&mut job.rate, rate)
+    }),
+    (&["rate_iops"], |job, key, value| {
+        put(&mut job.rate_iops, Sided::parse(value, |one| count(job.base, key, one))?)
+    }),
+    (&["rate_process"], |job, _, value| match value {
+        "poisson" => put(&mut job.workload.poisson, true),
+        "linear" => put(&mut job.workload.poisson, false),
+        _ => Err(Refusal::request("`rate_process` is `linear` or `poisson`")),
+    }),
+    (&["rwmixwrite"], |job, key, value| {
+        put(&mut job.workload.rwmixread, 100_u32.saturating_sub(read(key, value)?))
+    }),
+    (&["percentage_random"], |job, key, value| {
+        let sides = Sided::parse(value, |one| read(key, one.trim_end_matches('%')))?;
+        put(&mut job.workload.percentage_random, sides.alike(key)?)
+    }),
+    (&["sync"], |job, _, value| set_sync(job, value)),
+    (&["size"], |job, key, value| store(job.part(key, value)?, &mut job.extent.size)),
+    (&["filesize"], |job, key, value| {
+        let size = job.bytes(key, value)?;
+        put(&mut job.extent.filesize, size)
+    }),
+    (&["nrfiles", "nr_files"], |job, key, value| {
+        store(count(job.base, key, value)?, &mut job.extent.files)
+    }),
+    (&["io_size", "io_limit"], |job, key, value| {
+        store(job.part(key, value)?, &mut job.extent.io_size)
+    }),
+    (&["offset", "fileoffset"], |job, key, value| {
+        store(job.part(key, value)?, &mut job.extent.offset)
+    }),
+    (&["offset_increment"], |job, key, value| match job.part(key, value)? {
+        Some(Part::Bytes(bytes)) => put(&mut job.conduct.offset_increment, bytes),
+        _ => Err(Refusal::request(format!("`{key}`: give bytes, not a percentage"))),
+    }),
+    (&["loops"], |job, key, value| store(count(job.base, key, value)?, &mut job.extent.loops)),
+    (&["startdelay", "start_delay"], |job, key, value| {
+        store(time(key, value, "s")?, &mut job.conduct.start_delay)
+    }),
+    (&["time_based"], |job, key, value| store(switch(key, value)?, &mut job.extent.time_based)),
+    (&["end_fsync"], |job, key, value| store(switch(key, value)?, &mut job.conduct.end_fsync)),
+    (&["exitall"], |job, key, value| store(switch(key, value)?, &mut job.conduct.exit_all)),
+    (&["stonewall", "wait_for_previous"], |job, key, value| {
+        store(switch(key, value)?, &mut job.stonewall)
+    }),
+    (&["wait_for"], |job, _, value| put(&mut job.wait_for, value.to_owned())),
+    (&["filename"], |job, _, value| {
+        if value.contains(':') {
+            let hint = "give each of them a section of its own: they start together";
+            return Err(Refusal::request(format!("`{value}` are several files")).hint(hint));
+        }
+        put(&mut job.filename, value.to_owned())
+    }),
+    (&["filename_format"], |job, _, value| put(&mut job.filename_format, value.to_owned())),
+    (&["directory"], |job, _, value| put(&mut job.directory, value.to_owned())),
+    (&["direct"], |job, key, value| store(switch(key, value)?, &mut job.direct)),
+    (&["buffered"], |job, key, value| store(!switch(key, value)?, &mut job.direct)),
+    (&["invalidate"], |job, key, value| store(!switch(key, value)?, &mut job.conduct.keep_cache)),
+    (&["hipri"], |job, key, value| store(switch(key, value)?, &mut job.polling.completions)),
+    (&["sqthread_poll"], |job, key, value| {
+        store(switch(key, value)?, &mut job.polling.submissions)
+    }),
+    (&["ioengine"], |job, _, value| put_ioengine(job, value)),
+    (&["numjobs"], |job, key, value| {
+        let jobs = count(job.base, key, value)?;
+        if !(1..=JOBS_MAX).contains(&jobs) {
+            let wrong = format!("`numjobs`: {value} is not from 1 to {JOBS_MAX}");
+            return Err(Refusal::request(wrong));
+        }
+        put(&mut job.numjobs, jobs)
+    }),
+    (&["randseed"], |job, key, value| put(&mut job.seed, read(key, value)?)),
+    (&["kb_base"], |job, _, value| store(Base::read(value)?, &mut job.base)),
+    (&["name"], |job, key, value| {
+        if job.name.is_empty() {
+            job.note(key, "sections have names");
+            return Ok(());
+        }
+        store(value.to_owned(), &mut job.name)
+    }),
+];
+
+fn put<T>(place: &mut Option<T>, value: T) -> Result<(), Refusal> {
+    store(Some(value), place)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the last step of setters, which may fail before")]
+fn store<T>(value: T, place: &mut T) -> Result<(), Refusal> {
+    *place = value;
+    Ok(())
+}
+
+/// Every name that sets an option.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let spelled = OPTIONS.iter().filter(|option| option.fio.is_some());
+    let spelled = spelled.flat_map(|option| std::iter::once(&option.name).chain(option.aliases));
+    spelled.chain(OWN.iter().flat_map(|(names, _)| *names)).copied()
+}
+
+/// Sets one option.
+pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), Refusal> {
+    let is_named = |option: &&WorkloadOption| option.name == key || option.aliases.contains(&key);
+    let spelled = OPTIONS.iter().find(is_named);
+    if let Some((option, spelling)) = spelled.and_then(|option| Some((option, option.fio?))) {
+        return set_spelled(section, option.name, spelling, (key, value));
+    }
+    if let Some((_, setter)) = OWN.iter().find(|(names, _)| names.contains(&key)) {
+        return setter(section, key, value);
+    }
+    if let Some(why) = reason(WITHOUT_EFFECT, key) {
+        section.note(key, why);
+        return Ok(());
+    }
+    // `include FILE` has no equals sign.
+    let key = key.split_whitespace().next().unwrap_or(key);
+    if let Some(instead) = reason(REFUSED, key) {
+        let off = matches!(value, "0" | "none");
+        let refusal = Refusal::request(format!("`{key}` is an option that drivelab does not have"));
+        return if off { Ok(()) } else { Err(refusal.hint(instead)) };
+    }
+    // Each of fio's engines has options of its own besides those that all share.
+    let known = names().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
+    let hint = match nearest(key, known) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "leave it out, if the job makes sense without".to_owned(),
+    };
+    let message =
+        format!("unknown option `{key}`: neither drivelab's nor one of all fio's engines");
+    Err(Refusal::request(message).hint(hint))
+}
+
+/// Sets an option that differs from drivelab's in its spelling only.
+fn set_spelled(
+    section: &mut Section,
+    name: &str,
+    spelling: Spelling,
+    (key, value): (&str, &str),
+) -> Result<(), Refusal> {
+    let value = match spelling {
+        Spelling::Plain => value.to_owned(),
+        Spelling::Count => section.base.number(key, value)?.0.to_string(),
+        Spelling::Time { unit } => time(key, value, unit)?.to_string(),
+        Spelling::Switch => switch(key, value)?.to_string(),
+    };
+    let set = section.workload.set(name, &value);
+    set.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}"))).map(|_| ())
+}
+
+/// The kind of I/O; behind the colon stands how many bytes sequential I/O skips after each block,
+/// backwards where that is negative.
+fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
+    let (kind, skip) = value.split_once(':').unwrap_or((value, ""));
+    if matches!(kind, "trimwrite" | "randtrimwrite") {
+        return Err(Refusal::request(format!("`{kind}` trims each block before it writes it"))
+            .hint("give `trim` and `write` a section each, with `stonewall` between"));
+    }
+    let rw = Rw::from_name(kind).map_err(Refusal::request)?;
+    section.workload.rw = Some(rw);
+    section.skip = None;
+    if skip.is_empty() {
+        return Ok(());
+    }
+    if rw.is_random() {
+        let message = format!("`{value}` draws an address for every {skip} requests only");
+        return Err(Refusal::request(message)
+            .hint("`percentage_random=12` lets seven of eight requests follow the one before"));
+    }
+    let (bytes, backwards) = skip.strip_prefix('-').map_or((skip, false), |bytes| (bytes, true));
+    section.skip = Some((section.bytes("rw", bytes)?, backwards));
+    Ok(())
+}
+
+fn set_sync(section: &mut Section, value: &str) -> Result<(), Refusal> {
+    section.workload.sync = Some(match value {
+        "0" | "none" => false,
+        "dsync" => true,
+        "1" | "sync" => {
+            section
+                .note("sync", "writes go through as with `dsync`; the file's times may lag behind");
+            true
+        }
+        _ => return Err(Refusal::request("`sync` is `none`, `dsync` or `sync`")),
+    });
+    Ok(())
+}
+
+fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
+    section.ioengine = Some(match value {
+        "io_uring" => "io_uring",
+        "libaio" | "posixaio" | "io_uring_cmd" => {
+            section.note("ioengine", "io_uring does what asynchronous engines do, for less");
+            "io_uring"
+        }
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => "psync",
+        "null" => "null",
+        _ => {
+            return Err(Refusal::request(format!("unsupported ioengine `{value}`"))
+                .hint("write `io_uring`, `psync` or `null`"));
+        }
+    });
+    Ok(())
+}
+
+/// `4k/60:64k/40`; sizes without a percentage share what the others leave.
+fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
+    if value.contains(',') {
+        return Err(Refusal::request("`bssplit` with a part each for reads and writes")
+            .hint("one split for reads and writes: `4k/60:64k/40`"));
+    }
+    let mut sizes = Vec::new();
+    for part in value.split(':') {
+        let (size, percent) = part.split_once('/').unwrap_or((part, ""));
+        let percent = percent.trim_end_matches('%');
+        let percent = if percent.is_empty() { None } else { Some(read("bssplit", percent)?) };
+        sizes.push((section.bytes("bssplit", size)?, percent));
+    }
+    let shares = sizes.iter().filter_map(|(_, percent)| *percent);
+    let given = shares.fold(0_u32, u32::saturating_add);
+    let wrong = |what: String| Refusal::request(format!("`bssplit`: {what}"));
+    if sizes.iter().all(|(_, percent)| percent.is_some()) && given != 100 {
+        return Err(wrong(format!("the percentages are {given} together, not 100")));
+    }
+    section.workload.bssplit = Some(BlockSizes::sharing(&sizes).map_err(wrong)?);
+    section.bs = None;
+    Ok(())
+}
+
+/// `1k-64k`: every multiple of the smallest size equally often.
+fn set_range(section: &mut Section, key: &str, value: &str) -> Result<(), Refusal> {
+    let mut sides = value.split(',').filter(|side| !side.is_empty());
+    let side = sides.next().unwrap_or("");
+    if sides.any(|other| other != side) {
+        return Err(differs(key));
+    }
+    let (least, most) = side.split_once('-').unwrap_or((side, side));
+    let (least, most) = (section.bytes(key, least)?, section.bytes(key, most)?);
+    let range = BlockSizes::range(least, most);
+    let range = range.map_err(|wrong| Refusal::request(format!("`{key}`: {wrong}")))?;
+    section.workload.bssplit = Some(range);
+    section.bs = None;
+    Ok(())
+}
+
+/// A number that may have a suffix, as all of fio's may.
+fn count<T: TryFrom<u64>>(base: Base, key: &str, value: &str) -> Result<T, Refusal> {
+    let (number, _) = base.number(key, value)?;
+    T::try_from(number).map_err(|_| Refusal::request(format!("`{key}`: {value} is too large")))
+}
+
+impl Section {
+    /// A number of bytes; where thousands were counted a note says so.
+    fn bytes(&mut self, key: &str, value: &str) -> Result<Bytes, Refusal> {
+        let (number, thousands) = self.base.number(key, value)?;
+        if number > OFFSET_MAX {
+            let wrong = format!("`{key}`: {value} is more than any file or device holds");
+            return Err(Refusal::request(wrong));
+        }
+        if thousands && self.base == Base::Swapped {
+            let why = format!("in fio `{value}` counts in thousands, unless `kb_base` is 1000");
+            self.note(key, &why);
+        }
+        Ok(Bytes::new(number))
+    }
+
+    /// Bytes or a percentage; all of it is as good as nothing said.
+    fn part(&mut self, key: &str, value: &str) -> Result<Option<Part>, Refusal> {
+        let Some(percent) = value.strip_suffix('%') else {
+            return Ok(Some(Part::Bytes(self.bytes(key, value)?)));
+        };
+        let percent: u64 = read(key, percent)?;
+        if percent > 100 && key != "io_size" {
+            return Err(Refusal::request(format!("`{key}`: {value} is more than there is")));
+        }
+        Ok(if percent == 100 && key == "size" { None } else { Some(Part::Percent(percent)) })
+    }
+
+    /// A block size as whole sectors; where it is rounded up a note says so.
+    pub(super) fn whole_sectors(&mut self, asked: Bytes) -> Bytes {
+        let whole = Bytes::new(asked.get().next_multiple_of(SECTOR_BYTES));
+        if whole != asked {
+            self.note("bs", &format!("{asked} bytes are rounded up to whole sectors, {whole}"));
+        }
+        whole
+    }
+}

@@ -1,0 +1,25 @@
+//! What is wrong with a line of a job file.
+
+use drivelab_core::Refusal;
+use drivelab_core::config::ConfigError;
+
+/// A refusal and the line that it is about.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) line: usize,
+    pub(super) refusal: Refusal,
+}
+
+impl Problem {
+    /// Says which line refusals are about.
+    pub(super) fn at(line: usize) -> impl Fn(Refusal) -> Self {
+        move |refusal| Self { line, refusal }
+    }
+
+    /// The same about `file`.
+    pub(super) fn of(self, file: &str) -> ConfigError {
+        let Refusal { message, hints, .. } = self.refusal;
+        let hint = hints.into_iter().next();
+        ConfigError { file: file.to_owned(), line: self.line, column: 1, message, hint }
+    }
+}

@@ -1,0 +1,273 @@
+//! A section while it is read.
+
+use super::FileJob;
+use super::extent::Extent;
+use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
+use drivelab_core::units::{Bytes, Ratio, Span};
+use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
+use drivelab_core::{JobSchedule, Polling, Refusal};
+
+/// The longest path that the kernel takes (`PATH_MAX`).
+const NAME_BYTES_MAX: usize = 4096;
+/// Most notes of a job; there are fewer keys, and nobody reads more.
+const NOTES_MAX: usize = 100;
+
+/// A section's options so far; a job's begins as a copy of the global one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Section {
+    pub(super) line: usize,
+    pub(super) name: String,
+    pub(super) stonewall: bool,
+    pub(super) wait_for: Option<String>,
+    pub(super) filename: Option<String>,
+    pub(super) filename_format: Option<String>,
+    pub(super) directory: Option<String>,
+    pub(super) workload: WorkloadOptions,
+    pub(super) extent: Extent,
+    pub(super) bs: Option<Sided<Bytes>>,
+    /// What sequential I/O leaves out after each block, and whether it goes backwards.
+    pub(super) skip: Option<(Bytes, bool)>,
+    pub(super) rate: Option<Sided<Bytes>>,
+    pub(super) rate_iops: Option<Sided<u64>>,
+    pub(super) ioengine: Option<&'static str>,
+    pub(super) polling: Polling,
+    pub(super) direct: bool,
+    pub(super) numjobs: Option<u32>,
+    pub(super) conduct: JobSchedule,
+    pub(super) seed: Option<u64>,
+    pub(super) base: Base,
+    pub(super) notes: Vec<String>,
+}
+
+impl Section {
+    /// The one that others inherit from.
+    pub(super) fn global() -> Self {
+        Self::default()
+    }
+
+    /// A job section that inherits what was said so far.
+    pub(super) fn begin(&self, name: &str, line: usize) -> Self {
+        Self { name: name.to_owned(), line, ..self.clone() }
+    }
+
+    pub(super) fn note(&mut self, key: &str, why: &str) {
+        let note = format!("`{key}`: {why}");
+        if self.notes.len() < NOTES_MAX && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The finished job.
+    pub(super) fn job(mut self, group: u32) -> Result<FileJob, Refusal> {
+        let rw = self.workload.rw.unwrap_or(Rw::Read);
+        self.workload.rw = Some(rw);
+        self.workload.own_cursors = Some(rw == Rw::ReadWrite);
+        self.workload.norandommap.get_or_insert(false);
+        self.block(rw)?;
+        self.order(rw)?;
+        self.pace(rw)?;
+        self.depth();
+        self.sharing(rw);
+        if self.extent.time_based && self.workload.runtime.is_none() {
+            self.note("time_based", "without `runtime` the job ends when its size is through");
+            self.extent.time_based = false;
+        }
+        // What cannot be is said before anything runs.
+        let unlimited = WorkloadOptions { runtime: None, ..self.workload.clone() };
+        unlimited.check().map_err(Refusal::request)?;
+        self.fits()?;
+        let targets = self.targets()?;
+        Ok(FileJob {
+            targets,
+            name: self.name,
+            group,
+            workload: self.workload,
+            extent: self.extent,
+            ioengine: self.ioengine.unwrap_or("psync"),
+            polling: self.polling,
+            direct: self.direct,
+            numjobs: self.numjobs.unwrap_or(1),
+            conduct: self.conduct,
+            seed: self.seed.unwrap_or(1),
+            notes: self.notes,
+        })
+    }
+
+    /// Refuses sums and products that no target holds.
+    fn fits(&self) -> Result<(), Refusal> {
+        let beyond =
+            |what: &str| Refusal::request(format!("{what} is more than any file or device holds"));
+        let held = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes <= OFFSET_MAX);
+        let bytes = |part: Option<Part>| match part {
+            Some(Part::Bytes(bytes)) => bytes.get(),
+            Some(Part::Percent(_)) | None => 0,
+        };
+        let filesize = self.extent.filesize.unwrap_or_default().get();
+        let files = filesize.checked_mul(u64::from(self.extent.files.max(1)));
+        if !held(files) {
+            return Err(beyond("`filesize` times `nrfiles`"));
+        }
+        let (offset, size) = (bytes(self.extent.offset), bytes(self.extent.size));
+        let end = offset.checked_add(size.max(files.unwrap_or(0)));
+        if !held(end) {
+            return Err(beyond("the sum of `offset` and `size`"));
+        }
+        let step = self.conduct.offset_increment.unwrap_or_default().get();
+        let behind = step.checked_mul(u64::from(self.numjobs.unwrap_or(1).saturating_sub(1)));
+        if !held(behind.zip(end).and_then(|(behind, end)| behind.checked_add(end))) {
+            return Err(beyond("`offset_increment` times `numjobs`"));
+        }
+        Ok(())
+    }
+
+    /// The block size of the requests that there are.
+    fn block(&mut self, rw: Rw) -> Result<(), Refusal> {
+        let Some(sides) = self.bs else { return Ok(()) };
+        let of = |side: Option<Bytes>| side.unwrap_or(Bytes::kib(4));
+        let (read, write, trim) = (of(sides.read), of(sides.write), of(sides.trim));
+        let size = match (rw.reads(), rw.sends()) {
+            (true, true) if read != write => return Err(differs("bs")),
+            (true, _) => read,
+            (false, true) => write,
+            (false, false) => trim,
+        };
+        self.workload.bs = Some(self.whole_sectors(size));
+        Ok(())
+    }
+
+    /// Gaps and direction of sequential blocks.
+    fn order(&mut self, rw: Rw) -> Result<(), Refusal> {
+        let Some((skip, backwards)) = self.skip else { return Ok(()) };
+        let sizes = self.workload.bssplit.as_ref().map(BlockSizes::largest);
+        let block = self.workload.bs.or(sizes).unwrap_or(Bytes::kib(4)).get();
+        // From where a block ends, `skip` is left out, or gone back.
+        let step =
+            if backwards { skip.get().checked_sub(block) } else { skip.get().checked_add(block) };
+        let Some(step) = step.filter(|step| *step >= block) else {
+            let message = format!("`rw={rw}:-{skip}` would touch some bytes twice");
+            let twice = block.saturating_mul(2);
+            let hint = format!("go back two blocks, `{rw}:-{twice}`");
+            return Err(Refusal::request(message).hint(hint));
+        };
+        self.workload.stride = Some(Bytes::new(step)).filter(|step| step.get() > block);
+        self.workload.backwards = Some(backwards);
+        Ok(())
+    }
+
+    /// How fast requests are sent. In fio a rate is one for reads and one for writes, each kept
+    /// whatever the mixture says.
+    fn pace(&mut self, rw: Rw) -> Result<(), Refusal> {
+        let (bytes, requests) = (self.rate, self.rate_iops);
+        if bytes.is_none() && requests.is_none() {
+            return Ok(());
+        }
+        let bytes = self.one_rate(rw, bytes.map(|sides| sides.map(Bytes::get)))?;
+        self.workload.rate = bytes.map(Bytes::new);
+        self.workload.rate_iops = self.one_rate(rw, requests)?;
+        let Some(bytes) = bytes else { return Ok(()) };
+        let checked = self.workload.clone();
+        let runtime = None;
+        let checked = WorkloadOptions { runtime, ..checked }.check();
+        let mean = checked.map_err(Refusal::request)?.blocks.mean().get();
+        // A hundredth is what an open loop is held to.
+        if bytes % mean > bytes / 100 {
+            let per_s = bytes / mean;
+            self.note("rate", &format!("rounded down to {per_s} requests a second"));
+        }
+        Ok(())
+    }
+
+    /// The rate of the requests that there are, reads and writes together.
+    fn one_rate(&mut self, rw: Rw, sides: Option<Sided<u64>>) -> Result<Option<u64>, Refusal> {
+        let Some(sides) = sides else { return Ok(None) };
+        if !(rw.reads() && rw.sends()) {
+            let side = if rw.reads() { sides.read } else { sides.write };
+            return Ok(if rw.trims() { sides.trim } else { side });
+        }
+        let (Some(read), Some(write)) = (sides.read, sides.write) else {
+            return Err(Refusal::request("only one of reads and writes has a rate")
+                .hint("give reads and writes a section each: they start together"));
+        };
+        let sum = read.saturating_add(write);
+        let share = u128::from(read) * u128::from(Ratio::ONE.billionths()) / u128::from(sum.max(1));
+        let share = Ratio::from_billionths(u64::try_from(share).unwrap_or(0));
+        self.workload.read_share = Some(share);
+        self.note("rate", &format!("reads and writes each have theirs: {share} are reads"));
+        Ok(Some(sum))
+    }
+
+    /// How many requests are outstanding.
+    fn depth(&mut self) {
+        let depth = *self.workload.iodepth.get_or_insert(1);
+        let one = if matches!(self.ioengine, None | Some("psync")) {
+            "a synchronous engine keeps one request outstanding, in fio too"
+        } else if self.workload.thinktime.is_some_and(|time| time > Span::ZERO) {
+            "with `thinktime` a job has one request outstanding, in fio too"
+        } else {
+            return;
+        };
+        if depth > 1 {
+            self.workload.iodepth = Some(1);
+            self.note("iodepth", one);
+        }
+    }
+
+    /// How jobs and files share what they use.
+    fn sharing(&mut self, rw: Rw) {
+        if self.extent.files > 1 && self.filename.is_none() {
+            let files = self.extent.files;
+            if rw.is_random() {
+                self.note("nrfiles", "one file as large as all of them together");
+            } else {
+                self.workload.streams = Some(files);
+                self.note("nrfiles", &format!("one file in {files} parts, which take turns"));
+            }
+        } else {
+            self.extent.files = 1;
+        }
+        let several = self.numjobs.is_some_and(|jobs| jobs > 1) && self.filename.is_some();
+        if several && !rw.is_random() && self.conduct.offset_increment.is_none() {
+            let why = "sequential jobs each have a part of the region; in fio all go over the same \
+                       blocks, which `offset_increment=0` asks for";
+            self.note("numjobs", why);
+        }
+    }
+
+    /// As fio names files: the job's name, which copy of it, and which file; in the directory, one
+    /// after the other where there are several.
+    fn targets(&self) -> Result<Vec<String>, Refusal> {
+        let directories: Vec<&str> =
+            self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());
+        let place = |name: &str, copy: u32| match directories.len() {
+            0 => name.to_owned(),
+            _ if name.starts_with('/') => name.to_owned(),
+            many => format!("{}/{name}", directories[copy as usize % many]),
+        };
+        if let Some(name) = &self.filename {
+            return Ok(vec![place(name, 0)]);
+        }
+        let format = self.filename_format.as_deref().unwrap_or("$jobname.$jobnum.$filenum");
+        let of = |copy: u32| {
+            let name = format.replace("$jobname", &self.name);
+            let name = name.replace("$jobnum", &copy.to_string()).replace("$filenum", "0");
+            let name = place(&name, copy);
+            if name.len() <= NAME_BYTES_MAX {
+                return Ok(name);
+            }
+            let wrong = format!("a file name here is longer than {NAME_BYTES_MAX} bytes");
+            Err(Refusal::request(wrong))
+        };
+        let targets: Result<Vec<String>, Refusal> =
+            (0..self.numjobs.unwrap_or(1)).map(of).collect();
+        let mut targets = targets?;
+        targets.dedup();
+        Ok(targets)
+    }
+}
+
+impl<T: Copy> Sided<T> {
+    fn map<U>(self, change: impl Fn(T) -> U) -> Sided<U> {
+        let Self { read, write, trim } = self;
+        Sided { read: read.map(&change), write: write.map(&change), trim: trim.map(&change) }
+    }
+}

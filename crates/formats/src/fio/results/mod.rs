@@ -1,0 +1,303 @@
+//! fio's results: the JSON of version 3 (`--output-format=json` and `json+`).
+//!
+//! A file holds one document or several, each of one call of fio and so one run; what fio prints
+//! between documents (warnings, `note: both iodepth >= 1 ...`) is passed over. fio counts `iops`
+//! and `bw_bytes` over the run time of each job, and `lat` from the moment at which the request was
+//! made to its completion. Percentiles are those of `clat`, from submission on, unless the job has
+//! `lat_percentiles=1`.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::csv::{ParseError, quote};
+use drivelab_core::foreign::{Better, Imported, ImportedResult, Label, Remark};
+use serde::Deserialize;
+
+/// One call of fio.
+#[derive(Deserialize)]
+struct Output {
+    #[serde(rename = "fio version")]
+    version: String,
+    #[serde(rename = "global options", default)]
+    global: BTreeMap<String, String>,
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    jobname: String,
+    #[serde(default)]
+    error: i64,
+    #[serde(rename = "job options", default)]
+    options: BTreeMap<String, String>,
+    #[serde(default)]
+    read: Side,
+    #[serde(default)]
+    write: Side,
+    #[serde(default)]
+    trim: Side,
+    /// All together, in place of the others (`unified_rw_reporting=mixed`) or beside them.
+    #[serde(default)]
+    mixed: Side,
+}
+
+/// The requests of one kind.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Side {
+    total_ios: u64,
+    iops: f64,
+    bw_bytes: f64,
+    lat_ns: Latency,
+    clat_ns: Latency,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Latency {
+    mean: f64,
+    #[serde(rename = "N")]
+    count: f64,
+    percentile: BTreeMap<String, f64>,
+}
+
+/// The percentiles that are compared, by fio's key, and how many requests each needs: a hundred
+/// beyond it, as for runs of drivelab.
+const PERCENTILES: [(&str, &str, f64); 3] = [
+    ("50.000000", "p50", 200.0),
+    ("99.000000", "p99", 10_000.0),
+    ("99.900000", "p99_9", 100_000.0),
+];
+
+/// Whether a text holds a JSON document of fio.
+pub fn is_fio(text: &str) -> bool {
+    text.contains("\"fio version\"")
+}
+
+/// Reads every document of a text, each as a run.
+///
+/// # Errors
+/// Names the line that is no JSON, or the version or mode of fio that is not read.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut imported = Imported::of("fio");
+    let mut versions = Vec::new();
+    let (mut at, mut line, mut last) = (0, 1, 0);
+    while let Some(skipped) = start(&text[at..]) {
+        line += text[at..at + skipped].matches('\n').count();
+        at += skipped;
+        let mut documents = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+        let output: Output = match documents.next() {
+            Some(Ok(output)) => output,
+            Some(Err(error)) => return Err(broken(line, &error)),
+            None => break,
+        };
+        let length = documents.byte_offset();
+        // Two documents in one line are two runs all the same.
+        last = line.max(last + 1);
+        once(&mut versions, version(&output, line)?.to_owned());
+        read(&output, last, &mut imported);
+        line += text[at..at + length].matches('\n').count();
+        at += length;
+    }
+    imported.tool_version = versions.join(", ");
+    if imported.results.is_empty() {
+        let hint = "run fio with `--output-format=json`, and give all of its output";
+        return Err(ParseError::new(0, "there are no requests of fio in it", hint));
+    }
+    Ok(imported)
+}
+
+/// Where the next document begins: at the brace that a line, or the rest of one, begins with.
+fn start(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let rest = line.trim_start_matches(['\u{feff}', ' ', '\t', ',']);
+        if rest.starts_with('{') {
+            return Some(at + line.len() - rest.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn broken(line: usize, error: &serde_json::Error) -> ParseError {
+    let line = line + error.line().saturating_sub(1);
+    let (what, hint) = if error.is_eof() {
+        ("the JSON ends in the middle".to_owned(), "did fio end, and is the file complete?")
+    } else {
+        let said = error.to_string();
+        let said = said.split(" at line ").next().unwrap_or_default();
+        (format!("this is no result of fio: {said}"), "give the output of `--output-format=json`")
+    };
+    ParseError::new(line, what, hint)
+}
+
+fn version(output: &Output, line: usize) -> Result<&str, ParseError> {
+    let version = output.version.trim_start_matches("fio-");
+    if version.split('.').next() == Some("3") {
+        return Ok(version);
+    }
+    let what = format!("version {} of fio's results", quote(version));
+    Err(ParseError::new(line, what, "version 3 is read: older ones have other units"))
+}
+
+/// Adds the figures of one call.
+fn read(output: &Output, line: usize, imported: &mut Imported) {
+    let mut sections: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
+    for job in &output.jobs {
+        sections.entry(&job.jobname).or_default().push(job);
+    }
+    let arm = match (output.jobs.first(), sections.len()) {
+        (Some(job), 1) => job.jobname.clone(),
+        (Some(job), others) => format!("{} and {} more", job.jobname, others - 1),
+        (None, _) => return,
+    };
+    for (name, jobs) in &sections {
+        let prefix = if sections.len() > 1 { format!("{name}.") } else { String::new() };
+        let mut run = Run { line, arm: &arm, prefix, remarks: remarks(jobs, output), imported };
+        run.section(name, jobs);
+    }
+    for job in &output.jobs {
+        for note in doubts(job, output) {
+            once(&mut imported.notes, note);
+        }
+    }
+}
+
+/// Notes of a file; nobody reads more.
+const NOTES_MAX: usize = 100;
+
+fn once(notes: &mut Vec<String>, note: String) {
+    if notes.len() < NOTES_MAX && !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
+/// What every figure of a section is.
+fn remarks(jobs: &[&Job], output: &Output) -> Vec<Remark> {
+    let why = "one run: its variation is unknown, so nothing can be concluded from it alone";
+    let mut remarks = vec![Remark::new(Label::SingleRun, why)];
+    if jobs.iter().any(|job| option(job, output, "ioengine") == Some("null")) {
+        remarks.insert(0, Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
+    }
+    remarks
+}
+
+fn option<'a>(job: &'a Job, output: &'a Output, name: &str) -> Option<&'a str> {
+    job.options.get(name).or_else(|| output.global.get(name)).map(String::as_str)
+}
+
+/// What a reader must know of a job.
+fn doubts(job: &Job, output: &Output) -> Vec<String> {
+    let mut notes = Vec::new();
+    let name = quote(&job.jobname);
+    if job.error != 0 {
+        notes.push(format!("Job {name} ended with the system's error {}.", job.error));
+    }
+    let buffered = option(job, output, "direct").is_none_or(|value| value == "0");
+    let reads = job.read.total_ios.max(job.mixed.total_ios) > 0;
+    if buffered && reads && option(job, output, "ioengine") != Some("null") {
+        notes.push(format!("Job {name} ran without `direct=1`: the page cache may have answered."));
+    }
+    notes
+}
+
+/// The figures of one section of one call.
+struct Run<'a> {
+    line: usize,
+    arm: &'a str,
+    /// The section's name where the call has several.
+    prefix: String,
+    remarks: Vec<Remark>,
+    imported: &'a mut Imported,
+}
+
+impl Run<'_> {
+    fn section(&mut self, name: &str, jobs: &[&Job]) {
+        let of = |side: fn(&Job) -> &Side| -> Vec<&Side> {
+            jobs.iter().map(|job| side(job)).filter(|side| side.total_ios > 0).collect()
+        };
+        let kinds = [
+            ("read_", of(|job| &job.read)),
+            ("write_", of(|job| &job.write)),
+            ("trim_", of(|job| &job.trim)),
+        ];
+        let mixed = of(|job| &job.mixed);
+        let kinds: Vec<_> = kinds.into_iter().filter(|(_, sides)| !sides.is_empty()).collect();
+        let apart: Vec<&Side> = kinds.iter().flat_map(|(_, sides)| sides).copied().collect();
+        let all = if apart.is_empty() { &mixed } else { &apart };
+        if all.is_empty() {
+            self.unknown(name, "made no requests");
+            return;
+        }
+        self.rates("", all);
+        let alone = kinds.len() < 2;
+        if alone {
+            self.latencies("", all, name);
+        }
+        for (kind, sides) in kinds.iter().filter(|_| !alone) {
+            self.rates(kind, sides);
+            self.latencies(kind, sides, name);
+        }
+    }
+
+    /// Copies of a job run together, and so do reads and writes: their rates add up.
+    fn rates(&mut self, kind: &str, sides: &[&Side]) {
+        let iops = sides.iter().map(|side| side.iops).sum();
+        self.figure(&format!("{kind}iops"), iops, Better::More, false);
+        let bytes = sides.iter().map(|side| side.bw_bytes).sum();
+        self.figure(&format!("{kind}bytes_per_s"), bytes, Better::More, false);
+    }
+
+    fn latencies(&mut self, kind: &str, sides: &[&Side], name: &str) {
+        let mean = |latency: fn(&Side) -> &Latency| {
+            let sum = |of: fn(&Latency) -> f64| -> f64 {
+                sides.iter().map(|side| of(latency(side))).sum()
+            };
+            sum(|latency| latency.mean * latency.count) / sum(|latency| latency.count)
+        };
+        self.figure(&format!("{kind}lat_mean_ns"), mean(|side| &side.lat_ns), Better::Less, false);
+        let clat = mean(|side| &side.clat_ns);
+        self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
+        let [side] = sides else {
+            let why = "percentiles of several jobs cannot be combined: add `group_reporting`";
+            return self.unknown(name, why);
+        };
+        let in_all = !side.lat_ns.percentile.is_empty();
+        let (which, latency) = if in_all { ("lat", &side.lat_ns) } else { ("clat", &side.clat_ns) };
+        for (key, quantile, needed) in PERCENTILES {
+            let Some(value) = latency.percentile.get(key) else { continue };
+            if latency.count >= needed {
+                let metric = format!("{kind}{which}_{quantile}_ns");
+                self.figure(&metric, *value, Better::Less, false);
+            } else {
+                let quantile = quantile.replace('_', ".");
+                let few = format!("fewer than {needed} requests, too few for {quantile}");
+                self.unknown(name, &few);
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &str, why: &str) {
+        once(&mut self.imported.unknown, format!("job {}: {why}", quote(name)));
+    }
+
+    /// Adds a figure; fio writes 0 for what it did not measure (`gtod_reduce`, `disable_lat`).
+    fn figure(&mut self, metric: &str, value: f64, better: Better, is_detail: bool) {
+        if !(value.is_finite() && value > 0.0) {
+            return;
+        }
+        self.imported.results.push(ImportedResult {
+            line: self.line,
+            arm: self.arm.to_owned(),
+            metric: format!("{}{metric}", self.prefix),
+            value,
+            unit: "",
+            better,
+            is_detail,
+            remarks: self.remarks.clone(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

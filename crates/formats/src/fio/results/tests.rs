@@ -1,0 +1,221 @@
+//! Documents as fio 3 writes them, with the keys that are read and some that are not.
+
+use drivelab_core::foreign::{Better, Imported, Label};
+
+use super::parse;
+
+/// One kind of requests: a thousand IOPS of 4 KiB for each `iops`, a mean of 1 ms over `count`.
+fn side(iops: u64, count: u64) -> String {
+    format!(
+        r#"{{"io_bytes": 1, "bw": 4, "bw_bytes": {bw}, "iops": {iops}.5, "runtime": 1000,
+        "total_ios": {count}, "slat_ns": {{"min": 1, "mean": 1.5, "N": {count}}},
+        "clat_ns": {{"min": 1, "max": 9, "mean": 900000.25, "stddev": 0.0, "N": {count},
+        "percentile": {{"1.000000": 5, "50.000000": 800000, "99.000000": 2000000,
+        "99.900000": 3000000}}, "bins": {{"12608": 3, "800000": 4}}}},
+        "lat_ns": {{"min": 1, "max": 10, "mean": 1000000.0, "stddev": 0.0, "N": {count}}}}}"#,
+        bw = iops * 4096,
+    )
+}
+
+fn job(name: &str, options: &str, sides: &[(&str, &str)]) -> String {
+    let sides: Vec<String> =
+        sides.iter().map(|(kind, side)| format!("\"{kind}\": {side}")).collect();
+    format!(
+        r#"{{"jobname": "{name}", "groupid": 0, "error": 0, "elapsed": 2,
+        "job options": {{{options}}}, {}, "usr_cpu": 1.5}}"#,
+        sides.join(", ")
+    )
+}
+
+fn document(jobs: &[String]) -> String {
+    format!(
+        "{{\n\"fio version\" : \"fio-3.33\",\n\"timestamp\": 1, \"global options\": {{\"direct\": \
+         \"1\"}},\n\"jobs\": [{}],\n\"disk_util\": []\n}}\n",
+        jobs.join(",\n")
+    )
+}
+
+const NONE: &str =
+    r#"{"total_ios": 0, "iops": 0.0, "bw_bytes": 0, "lat_ns": {"mean": 0.0, "N": 0}}"#;
+
+fn reads(iops: u64, count: u64) -> String {
+    document(&[job("a", "", &[("read", &side(iops, count)), ("write", NONE), ("trim", NONE)])])
+}
+
+fn names(imported: &Imported) -> Vec<&str> {
+    imported.results.iter().map(|result| result.metric.as_str()).collect()
+}
+
+fn value(imported: &Imported, metric: &str) -> f64 {
+    let found = imported.results.iter().find(|result| result.metric == metric);
+    found.unwrap_or_else(|| panic!("no {metric}: {:?}", names(imported))).value
+}
+
+#[track_caller]
+fn check(imported: &Imported, metric: &str, expected: f64) {
+    let value = value(imported, metric);
+    assert!((value - expected).abs() < 1e-6 * expected, "{metric}: {value}");
+}
+
+#[test]
+fn one_kind_of_request_has_the_names_that_runs_of_drivelab_have() {
+    let imported = parse(&reads(10, 200_000)).unwrap();
+    assert_eq!((imported.tool.as_str(), imported.tool_version.as_str()), ("fio", "3.33"));
+    let expected = [
+        "iops",
+        "bytes_per_s",
+        "lat_mean_ns",
+        "clat_mean_ns",
+        "clat_p50_ns",
+        "clat_p99_ns",
+        "clat_p99_9_ns",
+    ];
+    assert_eq!(names(&imported), expected);
+    check(&imported, "iops", 10.5);
+    check(&imported, "bytes_per_s", 40_960.0);
+    check(&imported, "lat_mean_ns", 1e6);
+    check(&imported, "clat_mean_ns", 900_000.25);
+    check(&imported, "clat_p50_ns", 8e5);
+    check(&imported, "clat_p99_9_ns", 3e6);
+    assert_eq!((&imported.notes, &imported.unknown), (&vec![], &vec![]));
+    for result in &imported.results {
+        let more = ["iops", "bytes_per_s"].contains(&result.metric.as_str());
+        let better = if more { Better::More } else { Better::Less };
+        assert_eq!((result.arm.as_str(), result.line, result.better), ("a", 1, better));
+        let labels: Vec<Label> = result.remarks.iter().map(|remark| remark.label).collect();
+        assert_eq!(labels, [Label::SingleRun]);
+    }
+}
+
+#[test]
+fn percentiles_of_all_latency_have_its_name() {
+    let text = reads(10, 20_000).replace("clat_ns", "other_ns");
+    let text = text.replace(
+        "\"max\": 10,",
+        "\"max\": 10, \"percentile\": {\"50.000000\": 70, \"99.000000\": 90},",
+    );
+    let imported = parse(&text).unwrap();
+    assert_eq!(names(&imported)[2..], ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns"]);
+}
+
+#[test]
+fn percentiles_of_few_requests_are_left_out_and_named() {
+    let imported = parse(&reads(10, 9_999)).unwrap();
+    assert_eq!(names(&imported)[4..], ["clat_p50_ns"]);
+    let expected = [
+        "job `a`: fewer than 10000 requests, too few for p99",
+        "job `a`: fewer than 100000 requests, too few for p99.9",
+    ];
+    assert_eq!(imported.unknown, expected);
+}
+
+#[test]
+fn reads_and_writes_are_told_apart_and_added_up() {
+    let text = document(&[job("a", "", &[("read", &side(10, 300)), ("write", &side(30, 300))])]);
+    let imported = parse(&text).unwrap();
+    check(&imported, "iops", 41.0);
+    check(&imported, "bytes_per_s", 40.0 * 4096.0);
+    check(&imported, "read_iops", 10.5);
+    check(&imported, "write_bytes_per_s", 30.0 * 4096.0);
+    check(&imported, "write_lat_mean_ns", 1e6);
+    assert!(!names(&imported).contains(&"lat_mean_ns"));
+}
+
+#[test]
+fn copies_of_a_job_add_up_and_their_percentiles_do_not() {
+    let copy = job("a", "", &[("read", &side(10, 300))]);
+    let slow = copy.replace("1000000.0", "4000000.0").replace("\"N\": 300", "\"N\": 600");
+    let imported = parse(&document(&[copy, slow])).unwrap();
+    assert_eq!(names(&imported), ["iops", "bytes_per_s", "lat_mean_ns", "clat_mean_ns"]);
+    check(&imported, "iops", 21.0);
+    // Every request counts once: (300 * 1 + 600 * 4) / 900 ms.
+    check(&imported, "lat_mean_ns", 3e6);
+    assert!(imported.unknown[0].contains("add `group_reporting`"), "{:?}", imported.unknown);
+}
+
+#[test]
+fn jobs_of_different_names_have_figures_of_their_own() {
+    let text = document(&[
+        job("read", "", &[("read", &side(10, 300))]),
+        job("write", "", &[("write", &side(30, 300))]),
+    ]);
+    let imported = parse(&text).unwrap();
+    check(&imported, "read.iops", 10.5);
+    check(&imported, "write.iops", 30.5);
+    assert_eq!(imported.results[0].arm, "read and 1 more");
+}
+
+#[test]
+fn unified_reports_are_read() {
+    let mixed = document(&[job("a", "", &[("mixed", &side(10, 300))])]);
+    assert_eq!(names(&parse(&mixed).unwrap())[..3], ["iops", "bytes_per_s", "lat_mean_ns"]);
+    let sides = side(10, 300);
+    let both = document(&[job("a", "", &[("read", &sides), ("mixed", &sides)])]);
+    check(&parse(&both).unwrap(), "iops", 10.5);
+}
+
+#[test]
+fn every_document_is_a_run_whatever_is_printed_between_them() {
+    let one = reads(10, 300);
+    let text = format!("note: both iodepth >= 1\n{one}fio: warning\n\n{one}{one}");
+    let imported = parse(&text).unwrap();
+    let mut lines: Vec<usize> = imported.results.iter().map(|result| result.line).collect();
+    lines.dedup();
+    let length = one.lines().count();
+    assert_eq!(lines, [2, 2 + length + 2, 2 + 2 * length + 2]);
+    let joined = one.replace('\n', " ");
+    let imported = parse(&format!("{joined}{joined}\n{joined}")).unwrap();
+    let mut lines: Vec<usize> = imported.results.iter().map(|result| result.line).collect();
+    lines.dedup();
+    assert_eq!(lines, [1, 2, 3], "one line may hold two runs");
+}
+
+#[test]
+fn what_makes_a_figure_doubtful_is_said() {
+    let null = job("a", "\"ioengine\": \"null\"", &[("read", &side(10, 300))]);
+    let imported = parse(&document(&[null])).unwrap();
+    assert_eq!(imported.results[0].remarks[0].label, Label::NotDisk);
+    let buffered = document(&[job("a", "\"direct\": \"0\"", &[("read", &side(10, 300))])]);
+    let text = buffered.replace("\"error\": 0", "\"error\": 5");
+    let expected = [
+        "Job `a` ended with the system's error 5.",
+        "Job `a` ran without `direct=1`: the page cache may have answered.",
+    ];
+    assert_eq!(parse(&[text.clone(), text].concat()).unwrap().notes, expected, "once each");
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_its_line() {
+    let check = |text: &str, expected: &str| {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    };
+    let one = reads(10, 300);
+    check(&one[..one.len() - 20], "line 10: the JSON ends in the middle; did fio end");
+    check(
+        &one.replace("\"iops\": 10.5", "\"iops\": x"),
+        "line 5: this is no result of fio: expected",
+    );
+    check(&one.replace("fio-3.33", "fio-2.21"), "line 1: version `2.21` of fio's results");
+    check(
+        "{\"fio version\": \"fio-3.1\"}",
+        "line 1: this is no result of fio: missing field `jobs`",
+    );
+    check(&document(&[]), "there are no requests of fio in it");
+    check(&document(&[job("a", "", &[("read", NONE)])]), "there are no requests of fio in it");
+    check("\"fio version\"", "there are no requests of fio in it");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_damage_panics(at in 0..1400_usize, cut in 0..40_usize, put in "[0-9,.+eE{}\":a-z-]{0,8}") {
+        let mut text = reads(10, 20_000).repeat(2);
+        let end = (at + cut).min(text.len());
+        text.replace_range(at.min(end)..end, &put);
+        if let Ok(imported) = parse(&text) {
+            for result in imported.results {
+                proptest::prop_assert!(result.value.is_finite() && result.value > 0.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What `blkparse` prints: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
+
+use super::fields::{time, transfer, whole};
+use super::{Entry, Parsed, is_device};
+use drivelab_core::{Op, Request};
+
+/// What was seen of the trace.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The device whose requests these are, `major,minor`.
+    device: Option<String>,
+}
+
+impl State {
+    pub(super) fn read(&mut self, text: &str) -> Result<Option<Parsed>, String> {
+        let parsed = read(text)?;
+        if parsed.is_some() {
+            self.same_device(text.split_whitespace().next().unwrap_or_default())?;
+        }
+        Ok(parsed)
+    }
+
+    /// Addresses of two devices are no addresses of one drive.
+    fn same_device(&mut self, device: &str) -> Result<(), String> {
+        let known = self.device.get_or_insert_with(|| device.to_owned());
+        if known == device {
+            return Ok(());
+        }
+        Err(format!(
+            "the trace holds requests of {known} and {device}; a drive has those of one: print \
+             one device with `blkparse`, or keep its lines with `grep`"
+        ))
+    }
+}
+
+fn read(text: &str) -> Result<Option<Parsed>, String> {
+    let mut words = text.split_whitespace();
+    if !words.next().is_some_and(is_device) {
+        // The summary at the end, which counts per processor.
+        return Ok(None);
+    }
+    let (_cpu, _sequence) = (words.next(), words.next());
+    let arrival = time(words.next(), 1_000_000_000, "time in seconds")?;
+    let (_process, action) = (words.next(), words.next());
+    if action != Some("Q") {
+        return Ok(None);
+    }
+    let kind = words.next().ok_or("the line ends before the kind of request")?;
+    let op = match kind.trim_start_matches('F').chars().next() {
+        Some('R') => Op::Read,
+        Some('W') => Op::Write,
+        Some('D') => Op::Trim,
+        Some('N') | None if kind.contains('F') => Op::Flush,
+        _ => return Ok(None),
+    };
+    let request = if op == Op::Flush {
+        Request::flush(0)
+    } else {
+        let lba = whole(words.next(), "first sector")?;
+        if words.next() != Some("+") {
+            return Err("expected `+` between first sector and length".into());
+        }
+        let request = transfer(op, lba, whole(words.next(), "number of sectors")?)?;
+        // A second F, after the direction, is force unit access.
+        let fua =
+            op == Op::Write && kind.rsplit_once('W').is_some_and(|(_, after)| after.contains('F'));
+        Request { fua, ..request }
+    };
+    let entry = Entry { request, at: None, think: None, measured: None };
+    // An F before the direction: the cache is emptied first (`REQ_PREFLUSH`).
+    let flushes_before = op != Op::Flush && kind.starts_with('F');
+    Ok(Some(Parsed { entry, flushes_before, arrival_ns: Some(arrival.ns()) }))
+}

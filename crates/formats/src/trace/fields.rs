@@ -1,0 +1,50 @@
+//! Numbers as traces write them.
+
+use drivelab_core::{Lba, Op, Request, RequestId, Sectors, Span};
+
+/// The longest request that is taken for one: 1 GiB.
+const LONGEST: u64 = 1 << 21;
+
+/// A transfer of `sectors` from `lba` on.
+pub(super) fn transfer(op: Op, lba: u64, sectors: u64) -> Result<Request, String> {
+    if !(1..=LONGEST).contains(&sectors) {
+        return Err(format!("a request of {sectors} sectors; expected 1 to {LONGEST}"));
+    }
+    if lba > u64::MAX / 1024 {
+        return Err(format!("sector {lba} lies beyond any drive"));
+    }
+    let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
+    Ok(Request { id: RequestId(0), op, lba, sectors, fua: false })
+}
+
+/// A transfer of whole or part sectors, in bytes.
+pub(super) fn transfer_of_bytes(op: Op, offset: u64, bytes: u64) -> Result<Request, String> {
+    let first = offset / 512;
+    let end = offset.saturating_add(bytes).div_ceil(512);
+    transfer(op, first, end.saturating_sub(first))
+}
+
+/// A whole number; `what` says of what.
+pub(super) fn whole(word: Option<&str>, what: &str) -> Result<u64, String> {
+    let word = word.ok_or_else(|| format!("the line ends before the {what}"))?;
+    word.parse().map_err(|_| format!("`{word}` is not a whole number for the {what}"))
+}
+
+/// A time in `unit_ns` units, in nanoseconds: digits, exactly, without floats on the way.
+pub(super) fn time(word: Option<&str>, unit_ns: u64, what: &str) -> Result<Span, String> {
+    let word = word.ok_or_else(|| format!("the line ends before the {what}"))?;
+    let refuse = || format!("`{word}` is not a time for the {what}");
+    let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
+    let whole: u64 = whole.parse().map_err(|_| refuse())?;
+    let digits = &fraction.as_bytes()[..fraction.len().min(9)];
+    if !fraction.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Err(refuse());
+    }
+    let value = digits.iter().fold(0_u64, |value, digit| value * 10 + u64::from(digit - b'0'));
+    let scale = digits.iter().fold(1_u64, |scale, _| scale * 10);
+    let part =
+        (u128::from(value) * u128::from(unit_ns) + u128::from(scale / 2)) / u128::from(scale);
+    let part = u64::try_from(part).map_err(|_| refuse())?;
+    let ns = whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part)).ok_or_else(refuse)?;
+    Ok(Span::from_ns(ns))
+}

@@ -1,0 +1,25 @@
+//! `ASU,LBA,bytes,opcode,seconds` (Storage Performance Council, trace file format revision 1.0.1).
+
+use super::fields::{time, transfer, whole};
+use super::{Entry, Parsed};
+use drivelab_core::Op;
+
+pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
+    let mut parts = text.split(',').map(str::trim);
+    let unit = whole(parts.next(), "application storage unit")?;
+    if unit != 0 {
+        // One unit is one drive; the others belong to other drives.
+        return Ok(None);
+    }
+    let lba = whole(parts.next(), "first sector")?;
+    let bytes = whole(parts.next(), "length in bytes")?;
+    let op = match parts.next() {
+        Some("R" | "r") => Op::Read,
+        Some("W" | "w") => Op::Write,
+        other => return Err(format!("expected `R` or `W`, found `{}`", other.unwrap_or_default())),
+    };
+    let arrival = time(parts.next(), 1_000_000_000, "time in seconds")?;
+    let request = transfer(op, lba, bytes.div_ceil(512))?;
+    let entry = Entry { request, at: None, think: None, measured: None };
+    Ok(Some(Parsed { entry, flushes_before: false, arrival_ns: Some(arrival.ns()) }))
+}

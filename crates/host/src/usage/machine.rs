@@ -1,0 +1,78 @@
+//! What identifies a machine, and its memory and processors.
+
+use drivelab_core::record::Host;
+use drivelab_core::units::Bytes;
+
+use crate::root::{Root, TABLE_BYTES_MAX};
+
+/// What identifies the machine, below any root; `unknown` where it does not tell.
+pub(super) fn host(root: &Root) -> Host {
+    let text = |path: &str| root.text(path, TABLE_BYTES_MAX).unwrap_or_default();
+    let kernel = [text("proc/sys/kernel/ostype"), text("proc/sys/kernel/osrelease")];
+    Host {
+        kernel: known(kernel.map(|part| part.trim().to_owned()).join(" ").trim()),
+        cpu: cpu_model(&text("proc/cpuinfo")),
+        cpus: usable_cpus(),
+        memory_bytes: memory(root, "MemTotal:").unwrap_or_default().get(),
+        id: fingerprint(&text("etc/machine-id")),
+    }
+}
+
+fn known(text: &str) -> String {
+    (if text.is_empty() { "unknown" } else { text }).to_owned()
+}
+
+/// How many processors this process may run on.
+fn usable_cpus() -> u32 {
+    rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count())
+}
+
+/// How the processors choose their frequency.
+pub(crate) fn cpu_governor(root: &Root) -> Option<String> {
+    root.node("sys/devices/system/cpu/cpu0/cpufreq")?.text("scaling_governor")
+}
+
+/// The line of `/proc/meminfo` that begins with `key`.
+pub(super) fn memory(root: &Root, key: &str) -> Option<Bytes> {
+    let table = root.text("proc/meminfo", TABLE_BYTES_MAX)?;
+    let line = table.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(Bytes::kib(line.trim().strip_suffix("kB")?.trim().parse().ok()?))
+}
+
+/// `model name` of x86; other processors name themselves elsewhere or not at all.
+fn cpu_model(cpuinfo: &str) -> String {
+    let line = cpuinfo.lines().find(|line| {
+        line.starts_with("model name") || line.starts_with("Model") || line.starts_with("cpu model")
+    });
+    line.and_then(|line| line.split_once(':')).map_or_else(|| known(""), |(_, n)| n.trim().into())
+}
+
+/// Sixteen digits that tell machines apart and do not give the machine's identity away.
+///
+/// FNV-1a, 64 bits (Fowler, Noll and Vo). Of 128 random bits it keeps 64, so 2^64 identities share
+/// a fingerprint and none can be told from it; the prefix keeps it apart from other programs'
+/// hashes of the same identity.
+fn fingerprint(machine_id: &str) -> String {
+    let machine_id = machine_id.trim();
+    if machine_id.is_empty() {
+        return known("");
+    }
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for byte in b"drivelab".iter().chain(machine_id.as_bytes()) {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+    }
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_tells_machines_apart_and_is_always_the_same() {
+        let one = fingerprint("0123456789abcdef0123456789abcdef\n");
+        assert_eq!(one, fingerprint("0123456789abcdef0123456789abcdef"));
+        assert_ne!(one, fingerprint("0123456789abcdef0123456789abcdee"));
+        assert_eq!(one.len(), 16);
+    }
+}

@@ -1,0 +1,105 @@
+//! Who uses the disks below a root, and what the machine around them counts: what a run needs to
+//! know before it writes, and what its figures are judged by.
+
+mod block;
+mod counters;
+mod machine;
+mod users;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use drivelab_core::record::Host;
+use drivelab_core::units::Bytes;
+use drivelab_core::usage::{
+    Census, Counters, DeviceNumber, Identity, Machine, Opener, Process, Usage,
+};
+
+use crate::root::{Reader, Root};
+
+pub(crate) use machine::cpu_governor;
+
+/// Linux below a root path, asked anew at each call.
+#[derive(Debug)]
+pub struct Linux {
+    base: PathBuf,
+    /// For facts of which none decides whether data is destroyed: what did not answer once is not
+    /// waited for again.
+    reader: Mutex<Reader>,
+}
+
+impl Linux {
+    /// The machine whose `/` is `base`.
+    pub fn below(base: impl Into<PathBuf>) -> Self {
+        let base = base.into();
+        Self { reader: Mutex::new(Reader::new(&base)), base }
+    }
+
+    /// What identifies the machine. What cannot be read is `unknown`: no reason not to measure.
+    pub fn host(&self) -> Host {
+        self.read(machine::host).unwrap_or_else(|| machine::host(&Root::new("/nowhere")))
+    }
+
+    /// Memory that is free or can be freed; absent where the kernel does not tell.
+    pub fn memory_available(&self) -> Option<Bytes> {
+        self.read(|root| machine::memory(root, "MemAvailable:")).flatten()
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        look: impl Fn(&Root) -> T + Send + Sync + 'static,
+    ) -> Option<T> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.read(move |root| look(&root)).ok()
+    }
+
+    /// Reads what must be complete: a file that does not answer, or of which a part is left out,
+    /// may name the very user of a disk that is to be written.
+    fn read_whole<T: Send + 'static>(
+        &self,
+        look: impl Fn(&Root) -> io::Result<T> + Send + Sync + 'static,
+    ) -> io::Result<T> {
+        let whole = move |root: Root| {
+            let found = look(&root)?;
+            let problems = root.problems().into_iter();
+            match { problems }.find(|problem| problem.is_silence() || problem.is_cut()) {
+                Some(gap) => Err(io::Error::other(format!("{} {}", gap.path, gap.message))),
+                None => Ok(found),
+            }
+        };
+        Reader::new(&self.base).read(whole).map_err(io::Error::other)?
+    }
+}
+
+impl Census for Linux {
+    fn usage(&self) -> io::Result<Usage> {
+        self.read_whole(|root| {
+            let devices = block::devices(root);
+            let mounts = users::mounts(root, &devices)?;
+            let swaps = users::swaps(root, &devices);
+            Ok(Usage { btrfs: users::btrfs(root), devices, mounts, swaps })
+        })
+    }
+
+    fn openers(&self, devices: &[DeviceNumber]) -> io::Result<Vec<Opener>> {
+        let devices = devices.to_vec();
+        self.read_whole(move |root| Ok(users::openers(root, &devices)))
+    }
+
+    fn lock_holder(&self, file: Identity) -> Option<Process> {
+        self.read(move |root| users::lock_holder(root, file)).flatten()
+    }
+
+    fn counters(&self, device: Option<DeviceNumber>) -> Counters {
+        self.read(move |root| counters::read(root, device)).unwrap_or_default()
+    }
+
+    fn machine(&self) -> Machine {
+        self.read(|root| Machine {
+            memory: machine::memory(root, "MemTotal:").unwrap_or_default(),
+            cpu_governor: cpu_governor(root),
+        })
+        .unwrap_or_default()
+    }
+}

@@ -1,0 +1,144 @@
+//! What uses a disk or a file: mounts in every namespace that can be seen, swap, processes, locks.
+
+use std::io;
+
+use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener, Process};
+
+use crate::device::{mount_line, unescaped};
+use crate::root::{LOG_BYTES_MAX, Root, TABLE_BYTES_MAX};
+
+/// What a path stands for. Where nothing lies there, as in a capture or in a namespace without that
+/// device file, the kernel's name of a device is enough.
+fn identity(root: &Root, devices: &[BlockDevice], below: &str, path: &str) -> Option<Identity> {
+    let name = path.strip_prefix('/')?;
+    let found = root.identity(&format!("{below}{name}"));
+    let named = || devices.iter().find(|device| device.node() == path);
+    found.or_else(|| named().map(|device| Identity::Device(device.number)))
+}
+
+/// The numbers of the running processes.
+fn processes(root: &Root) -> Vec<u32> {
+    let names = root.node("proc").map(|proc| proc.folders()).unwrap_or_default();
+    names.iter().filter_map(|name| name.parse().ok()).collect()
+}
+
+fn process(root: &Root, id: u32) -> Process {
+    let name = root.node(&format!("proc/{id}")).and_then(|node| node.text("comm"));
+    Process { id, name: name.unwrap_or_default() }
+}
+
+/// All mounts that can be seen: those of our own namespace first, then of every other one that a
+/// process which we see is in.
+///
+/// # Errors
+/// Not even our own can be read.
+pub(super) fn mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec<Mounted>> {
+    let table = |folder: &str| root.text(&format!("{folder}/mountinfo"), LOG_BYTES_MAX);
+    let namespace = |folder: &str| root.node(&format!("{folder}/ns"))?.link_name("mnt");
+    let own = table("proc/self");
+    let own = own.ok_or_else(|| io::Error::other("/proc/self/mountinfo cannot be read"))?;
+    let mut mounts = mounts_in(root, devices, "proc/self", &own);
+    let mut seen: Vec<String> = namespace("proc/self").into_iter().collect();
+    for id in processes(root) {
+        let folder = format!("proc/{id}");
+        // Processes end while we look, and without rights we do not see into those of others.
+        let Some(name) = namespace(&folder).filter(|name| !seen.contains(name)) else { continue };
+        seen.push(name);
+        let Some(table) = table(&folder) else { continue };
+        let process = process(root, id);
+        let others = mounts_in(root, devices, &folder, &table).into_iter();
+        mounts.extend(others.map(|mount| Mounted { seen_by: Some(process.clone()), ..mount }));
+    }
+    Ok(mounts)
+}
+
+/// The mounts of a table, whose paths begin at the root of the process in `folder`.
+fn mounts_in(root: &Root, devices: &[BlockDevice], folder: &str, table: &str) -> Vec<Mounted> {
+    let below = format!("{folder}/root/");
+    let found = |path: &str| identity(root, devices, &below, path);
+    let mounted = |line: &str| {
+        let line = mount_line(line)?;
+        let values = line.mount.options.iter().filter_map(|option| option.split_once('='));
+        Some(Mounted {
+            device: DeviceNumber::parse(line.number.as_deref()?)?,
+            seen_by: None,
+            source: found(&line.source),
+            others: values.filter_map(|(_, value)| found(&unescaped(value))).collect(),
+            at: line.mount.point,
+        })
+    };
+    table.lines().filter_map(mounted).collect()
+}
+
+/// What memory is swapped to; nothing on a kernel without swap.
+pub(super) fn swaps(root: &Root, devices: &[BlockDevice]) -> Vec<Identity> {
+    let table = root.text("proc/swaps", TABLE_BYTES_MAX).unwrap_or_default();
+    let paths = table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next());
+    paths.filter_map(|path| identity(root, devices, "", &unescaped(path))).collect()
+}
+
+/// The devices of each mounted btrfs file system.
+pub(super) fn btrfs(root: &Root) -> Vec<Vec<DeviceNumber>> {
+    let Some(systems) = root.node("sys/fs/btrfs") else { return Vec::new() };
+    let devices = systems.folders().into_iter().filter_map(|name| systems.child(&name));
+    let devices = devices.filter_map(|system| system.child("devices"));
+    let numbers = devices.map(|folder| -> Vec<DeviceNumber> {
+        let nodes = folder.folders().into_iter().filter_map(|name| folder.child(&name));
+        nodes.filter_map(|node| DeviceNumber::parse(&node.text("dev")?)).collect()
+    });
+    numbers.collect()
+}
+
+/// Who has one of `wanted` open.
+pub(super) fn openers(root: &Root, wanted: &[DeviceNumber]) -> Vec<Opener> {
+    let open = |id: u32| -> Vec<Opener> {
+        let folder = format!("proc/{id}/fd");
+        let names = root.node(&folder).map(|node| node.folders()).unwrap_or_default();
+        let found = names.iter().filter_map(|name| root.identity(&format!("{folder}/{name}")));
+        let numbers = found.filter_map(Identity::device).filter(|number| wanted.contains(number));
+        numbers.map(|device| Opener { device, process: process(root, id) }).collect()
+    };
+    processes(root).into_iter().flat_map(open).collect()
+}
+
+/// The running process that holds a `flock(2)` lock on `file`: the kernel lets go of the files of a
+/// killed one's ring some milliseconds after it is gone.
+pub(super) fn lock_holder(root: &Root, file: Identity) -> Option<Process> {
+    let table = root.text("proc/locks", TABLE_BYTES_MAX)?;
+    let id = table.lines().find_map(|line| lock(line, file))?;
+    let stat = root.node(&format!("proc/{id}"))?.lines("stat")?;
+    // The state stands behind the name, which may hold anything.
+    let (_, state) = stat.rsplit_once(") ")?;
+    (!state.starts_with(['Z', 'X'])).then(|| process(root, id))
+}
+
+/// The process in a line of `/proc/locks` (`man 5 proc_locks`), where it is about this file.
+fn lock(line: &str, file: Identity) -> Option<u32> {
+    let Identity::File { device, inode } = file else { return None };
+    let mut words = line.split_ascii_whitespace().skip(1);
+    // `->` in this place is one who waits.
+    if words.next()? != "FLOCK" {
+        return None;
+    }
+    let process = words.nth(2)?.parse().ok()?;
+    let place = format!("{:02x}:{:02x}:{inode}", device.major, device.minor);
+    (words.next()? == place && process != 0).then_some(process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_table_of_locks_are_read() {
+        let file = Identity::File { device: DeviceNumber { major: 0xfe, minor: 1 }, inode: 4711 };
+        let check = |line: &str, expected| assert_eq!(lock(line, file), expected, "{line}");
+        check("1: FLOCK  ADVISORY  WRITE 708 fe:01:4711 0 EOF", Some(708));
+        check("1: FLOCK  ADVISORY  WRITE 708 fe:02:4711 0 EOF", None);
+        check("1: FLOCK  ADVISORY  WRITE 708 fe:01:471 0 EOF", None);
+        check("1: -> FLOCK  ADVISORY  WRITE 709 fe:01:4711 0 EOF", None);
+        check("2: POSIX  ADVISORY  WRITE 708 fe:01:4711 0 EOF", None);
+        check("1: FLOCK  ADVISORY  WRITE 0 fe:01:4711 0 EOF", None);
+        check("nonsense", None);
+    }
+}

@@ -1,0 +1,68 @@
+//! What a drive is, for reports.
+
+use drivelab_core::dispatch::Dispatch;
+
+use crate::controller::{Controller, Link};
+use crate::elevator::Scheduler;
+use crate::raid::Level;
+
+/// What a drive is, for reports.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct About {
+    /// The model, as its maker calls it.
+    pub model: String,
+    /// Addressable bytes.
+    pub capacity_bytes: u64,
+    /// How it is attached; `None` for a drive that is nothing but a service time.
+    pub attached: Option<Attached>,
+    /// How several of it are put together; `None` for one of its own.
+    pub arrangement: Option<Arrangement>,
+}
+
+/// How a drive is attached and set, as it came out of profile, options and negotiation.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Attached {
+    /// The controller.
+    pub controller: Controller,
+    /// How tags are given out.
+    pub dispatch: Dispatch,
+    /// Commands that may be on the wire at once.
+    pub tags: usize,
+    /// Native (or SCSI) command queuing in use.
+    pub queued: bool,
+    /// The SATA link speed negotiated; `None` on SCSI.
+    pub link: Option<Link>,
+    /// What the wire carries at most, in bytes of data per second.
+    pub wire_bytes_per_s: u64,
+    /// The host's elevator.
+    pub scheduler: Scheduler,
+    /// Requests the elevator sees, those on the wire included.
+    pub nr_requests: usize,
+    /// What the drive's volatile write cache holds; `None` while it is off.
+    pub write_cache_bytes: Option<u64>,
+    /// The rotational guard band of the firmware, in ns; `None` where it serves by arrival.
+    pub guard_ns: Option<u64>,
+}
+
+/// How several drives are put together.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Arrangement {
+    /// Drives.
+    pub drives: usize,
+    /// How the array keeps its data; `None` where one drive follows another.
+    pub raid: Option<Level>,
+    /// Data of one stripe on one drive; `None` without stripes.
+    pub chunk_bytes: Option<u64>,
+    /// The drive that has failed.
+    pub failed: Option<usize>,
+    /// The name of the bus that all share; `None` where each has its own way.
+    pub bus: Option<String>,
+    /// What the bus carries to and from the host, in bytes of data per second.
+    pub bus_bytes_per_s: Option<[u64; 2]>,
+    /// Whether both directions share the bus.
+    pub bus_shared: bool,
+    /// Commands that the controller takes at once; `None` where there is no such limit.
+    pub host_queue: Option<usize>,
+    /// The longest piece into which requests are cut.
+    pub piece_bytes: u64,
+}

@@ -1,0 +1,110 @@
+//! Several drives behind one controller, and arrays over them.
+
+use drivelab_core::units::SECTOR_BYTES;
+use drivelab_core::{Device as _, Rng, Sectors};
+
+use super::{BuildError, one};
+use crate::about::{About, Arrangement};
+use crate::drive::{Body, Drive};
+use crate::elevator::Scheduler;
+use crate::options::{Options, ShelfOptions};
+use crate::profile::Profile;
+use crate::raid::{Array, Level, Shape};
+use crate::shelf::{Member, Sharing, Shelf};
+
+/// What Linux sends at most in one request unless told otherwise, then and now
+/// (`BLK_DEF_MAX_SECTORS` 1024 in include/linux/blkdev.h of 2.6; sysfs `max_sectors_kb`).
+const MAX_SECTORS: u64 = 1024;
+/// md's chunk since mdadm 3.1 of 2009; before it was 64 KiB (mdadm's manual, `--chunk`).
+const CHUNK: u64 = 1024;
+/// What goes to a drive at once that has no controller to say so.
+const DEPTH: usize = 64;
+
+/// Builds the drives and puts them together as the options say.
+pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
+    let asked = options.shelf;
+    let shape = shape(&asked)?;
+    let drives = asked.drives.unwrap_or(1);
+    let own = Options { shelf: ShelfOptions::default(), seed: None, ..*options };
+    let seed = options.seed.unwrap_or(seed);
+    let mut members = Vec::new();
+    for place in 0..u64::from(drives) {
+        // One drive alone is the drive that it would be without a shelf.
+        let seed = if drives == 1 { seed } else { Rng::for_part(seed, place).bits() };
+        members.push(member(one(profile, &own, seed)?));
+    }
+    let about = members[0].device.about();
+    let (model, attached) = (about.model.clone(), about.attached.clone());
+    let piece = asked.max_sectors_kb.map_or(MAX_SECTORS, |kib| u64::from(kib) * 2);
+    let bus = asked.bus.map(|bus| (bus, bus.rates(options.link)));
+    let arrangement = Arrangement {
+        drives: drives as usize,
+        raid: asked.raid,
+        chunk_bytes: shape.filter(|s| s.level != Level::Raid1).map(|s| s.chunk.bytes().get()),
+        failed: shape.and_then(|shape| shape.failed),
+        bus: bus.map(|(bus, _)| bus.to_string()),
+        bus_bytes_per_s: bus.map(|(_, rates)| [rates.reads, rates.writes]),
+        bus_shared: bus.is_some_and(|(_, rates)| rates.shared),
+        host_queue: asked.host_queue.map(|limit| limit as usize),
+        piece_bytes: piece * SECTOR_BYTES,
+    };
+    let host_queue = arrangement.host_queue.unwrap_or(usize::MAX);
+    let sharing = Sharing { bus, piece: Sectors::new(piece), host_queue };
+    let shelf = Shelf::new(members, sharing);
+    let body = match shape {
+        Some(shape) => Body::Array(Box::new(Array::new(shelf, shape))),
+        None => Body::Shelf(Box::new(shelf)),
+    };
+    let about = About { model, capacity_bytes: 0, attached, arrangement: Some(arrangement) };
+    let mut drive = Drive { about, body };
+    drive.about.capacity_bytes = drive.capacity().bytes().get();
+    Ok(drive)
+}
+
+/// A drive on the shelf: as many commands as fill its tags, or as its elevator sees, where one
+/// sorts them.
+fn member(device: Drive) -> Member<Drive> {
+    let attached = device.about().attached.as_ref();
+    let limit = attached.map_or(DEPTH, |attached| match attached.scheduler {
+        Scheduler::None => attached.tags,
+        Scheduler::Deadline | Scheduler::Bioq | Scheduler::Fscan => attached.nr_requests,
+    });
+    let wire_bytes_per_s = attached.map(|attached| attached.wire_bytes_per_s);
+    Member { device, limit, wire_bytes_per_s }
+}
+
+/// The array that is asked for, where one is.
+fn shape(asked: &ShelfOptions) -> Result<Option<Shape>, BuildError> {
+    let members = asked.drives.unwrap_or(1) as usize;
+    let wrong = |message| Err(BuildError::Shelf(message));
+    let Some(level) = asked.raid else {
+        if asked.chunk.is_some() {
+            return wrong("`chunk` needs stripes: add `raid=0` or `raid=5`");
+        }
+        if asked.failed.is_some() {
+            return wrong("`failed` needs redundancy: add `raid=1` or `raid=5`");
+        }
+        return Ok(None);
+    };
+    let failed = asked.failed.map(|failed| failed as usize);
+    match level {
+        Level::Raid0 | Level::Raid1 if members < 2 => {
+            return wrong("`raid=0` and `raid=1` need two drives or more: add `drives=2`");
+        }
+        Level::Raid5 if members < 3 => {
+            return wrong("`raid=5` needs three drives or more: add `drives=3`");
+        }
+        Level::Raid0 if failed.is_some() => {
+            return wrong("`failed` needs redundancy: RAID 0 is lost with any of its drives");
+        }
+        Level::Raid1 if asked.chunk.is_some() => {
+            return wrong("`chunk` needs stripes: RAID 1 has none");
+        }
+        Level::Raid0 | Level::Raid1 | Level::Raid5 => {}
+    }
+    if failed.is_some_and(|failed| failed >= members) {
+        return wrong("`failed` names a drive that is not there: they count from 0");
+    }
+    let chunk = asked.chunk.map_or(Sectors::new(CHUNK), Sectors::holding);
+    Ok(Some(Shape { level, members, chunk, failed }))
+}

@@ -1,0 +1,62 @@
+//! What a drive has done.
+
+use drivelab_core::{Op, Span};
+
+/// What a drive has done since it was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Read commands that reached the drive.
+    pub reads: u64,
+    /// Write commands that reached the drive.
+    pub writes: u64,
+    /// Flush commands that reached the drive.
+    pub flushes: u64,
+    /// Trim commands that reached the drive.
+    pub trims: u64,
+    /// How long the medium was busy with positioning and transfer, read-ahead not counted.
+    pub medium_busy: Span,
+    /// Reads answered from the buffer or the write cache.
+    pub cache_hits: u64,
+    /// Writes acknowledged out of the volatile cache.
+    pub cached_writes: u64,
+    /// Runs of cached data written to the medium.
+    pub destaged_runs: u64,
+    /// The most commands that were on the wire at once.
+    pub max_tags_in_use: usize,
+    /// The most requests that the elevator and the wire held at once.
+    pub max_requests_held: usize,
+}
+
+impl Counters {
+    /// Commands of any kind that reached the drive.
+    pub fn commands(&self) -> u64 {
+        self.reads + self.writes + self.flushes + self.trims
+    }
+
+    /// Counts a command of kind `op`.
+    #[inline]
+    pub fn count(&mut self, op: Op) {
+        *match op {
+            Op::Read => &mut self.reads,
+            Op::Write => &mut self.writes,
+            Op::Flush => &mut self.flushes,
+            Op::Trim => &mut self.trims,
+        } += 1;
+    }
+
+    /// Both drives together: sums, and the greater of each maximum.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            flushes: self.flushes + other.flushes,
+            trims: self.trims + other.trims,
+            medium_busy: self.medium_busy + other.medium_busy,
+            cache_hits: self.cache_hits + other.cache_hits,
+            cached_writes: self.cached_writes + other.cached_writes,
+            destaged_runs: self.destaged_runs + other.destaged_runs,
+            max_tags_in_use: self.max_tags_in_use.max(other.max_tags_in_use),
+            max_requests_held: self.max_requests_held.max(other.max_requests_held),
+        }
+    }
+}

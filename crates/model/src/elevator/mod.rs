@@ -1,0 +1,180 @@
+//! The host's side of the queue: submitters that wait, and the elevator.
+
+mod bioq;
+mod deadline;
+mod fifo;
+mod fscan;
+
+use std::collections::VecDeque;
+
+use drivelab_core::config::Choice;
+use drivelab_core::dispatch::{Class, Waiting};
+use drivelab_core::{Op, Request, Time, choice_as_text};
+
+use bioq::Bioq;
+use deadline::Deadline;
+use fifo::Fifo;
+use fscan::Fscan;
+
+/// The order in which the host hands requests to the controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheduler {
+    /// As they come.
+    None,
+    /// By address in one direction, with expiry times, as Linux' mq-deadline.
+    Deadline,
+    /// As they come, but reads pass waiting writes, as `DragonFly`'s `bioqdisksort`.
+    Bioq,
+    /// By address in two queues: what comes during a sweep waits for the next.
+    Fscan,
+}
+
+impl Choice for Scheduler {
+    const WHAT: &'static str = "scheduler";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("none", Self::None),
+        ("deadline", Self::Deadline),
+        ("bioq", Self::Bioq),
+        ("fscan", Self::Fscan),
+    ];
+}
+choice_as_text!(Scheduler);
+
+#[derive(Debug)]
+enum Elevator {
+    Fifo(Fifo),
+    Deadline(Deadline),
+    Bioq(Bioq),
+    Fscan(Fscan),
+}
+
+/// Requests on their way to the controller.
+///
+/// The elevator sees at most `nr_requests`, those on the wire included, as in blk-mq, where a
+/// request keeps its scheduler tag until it completes; later submitters wait in front of it in
+/// order. A flush does not pass through the elevator: it goes to the head, as in blk-mq.
+#[derive(Debug)]
+pub(crate) struct HostQueue {
+    front: VecDeque<Request>,
+    elevator: Elevator,
+    unordered: VecDeque<Request>,
+    nr_requests: usize,
+    /// Requests that hold a place: in the elevator or on the wire.
+    held: usize,
+    max_held: usize,
+}
+
+/// How many requests may wait in front of the elevator: far more than any load keeps outstanding.
+const MAX_WAITING: usize = 1 << 16;
+
+impl HostQueue {
+    pub(crate) fn new(scheduler: Scheduler, nr_requests: usize) -> Self {
+        let elevator = match scheduler {
+            Scheduler::None => Elevator::Fifo(Fifo::default()),
+            Scheduler::Deadline => Elevator::Deadline(Deadline::default()),
+            Scheduler::Bioq => Elevator::Bioq(Bioq::default()),
+            Scheduler::Fscan => Elevator::Fscan(Fscan::default()),
+        };
+        Self {
+            front: VecDeque::new(),
+            elevator,
+            unordered: VecDeque::new(),
+            nr_requests,
+            held: 0,
+            max_held: 0,
+        }
+    }
+
+    /// Takes `request` over, or gives it back when too many wait.
+    #[inline]
+    pub(crate) fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
+        if self.held < self.nr_requests && self.front.is_empty() {
+            self.admit(now, request);
+        } else if self.front.len() < MAX_WAITING {
+            self.front.push_back(request);
+        } else {
+            return Err(request);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn admit(&mut self, now: Time, request: Request) {
+        self.held += 1;
+        debug_assert!(self.held <= self.nr_requests, "more than nr_requests are held");
+        self.max_held = self.max_held.max(self.held);
+        if request.op.transfers() {
+            match &mut self.elevator {
+                Elevator::Fifo(elevator) => elevator.push(request),
+                Elevator::Deadline(elevator) => elevator.push(now, request),
+                Elevator::Bioq(elevator) => elevator.push(request),
+                Elevator::Fscan(elevator) => elevator.push(request),
+            }
+        } else {
+            self.unordered.push_back(request);
+        }
+    }
+
+    /// A request has completed: the place it held is free.
+    #[inline]
+    pub(crate) fn completed(&mut self) {
+        self.held -= 1;
+    }
+
+    /// Lets waiting submitters in where places are free; whether any came.
+    ///
+    /// They wake up only after the freed tag has gone to a request that was in the elevator
+    /// already: with `nr_requests = 2` on a port with one command there is never a choice.
+    #[inline]
+    pub(crate) fn admit_waiting(&mut self, now: Time) -> bool {
+        let before = self.front.len();
+        while self.held < self.nr_requests {
+            let Some(request) = self.front.pop_front() else { break };
+            self.admit(now, request);
+        }
+        self.front.len() < before
+    }
+
+    /// What waits to be sent.
+    #[inline]
+    pub(crate) fn waiting(&self) -> Waiting {
+        if !self.unordered.is_empty() {
+            return Waiting { reads: 0, writes: 1, head: Some(Class::Write) };
+        }
+        match &self.elevator {
+            Elevator::Fifo(elevator) => elevator.waiting(),
+            Elevator::Deadline(elevator) => elevator.waiting(),
+            Elevator::Bioq(elevator) => elevator.waiting(),
+            Elevator::Fscan(elevator) => elevator.waiting(),
+        }
+    }
+
+    /// The kind of the request that [`HostQueue::pop`] would give.
+    #[inline]
+    pub(crate) fn peek(&self, class: Class) -> Op {
+        match (self.unordered.front(), class) {
+            (Some(request), _) => request.op,
+            (None, Class::Read) => Op::Read,
+            (None, Class::Write) => Op::Write,
+        }
+    }
+
+    /// The next request of `class`, which [`HostQueue::waiting`] has promised.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Time, class: Class) -> Request {
+        if let Some(request) = self.unordered.pop_front() {
+            return request;
+        }
+        let next = match &mut self.elevator {
+            Elevator::Fifo(elevator) => elevator.pop(class),
+            Elevator::Deadline(elevator) => elevator.pop(now, class),
+            Elevator::Bioq(elevator) => elevator.pop(class),
+            Elevator::Fscan(elevator) => elevator.pop(class),
+        };
+        next.expect("a request of the class was promised")
+    }
+
+    pub(crate) fn max_held(&self) -> usize {
+        self.max_held
+    }
+}

@@ -1,0 +1,158 @@
+//! A modelled drive as users write it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use drivelab_core::config::nearest;
+
+use super::{OptionError, Options};
+use crate::profile;
+
+/// Where a drive's profile comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProfileRef {
+    /// A profile that comes with drivelab, by name.
+    Embedded(String),
+    /// A profile in TOML, or a parameter file of `DiskSim` (`.parv`), by path.
+    File(String),
+}
+
+/// A modelled drive as users write it: a profile and how it is attached and set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriveSpec {
+    /// The drive itself.
+    pub profile: ProfileRef,
+    /// How it is attached and set.
+    pub options: Options,
+}
+
+/// Why a drive could not be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// No profile of that name comes with drivelab.
+    #[error("there is no drive `{name}`; {hint}")]
+    UnknownDrive {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, or how to see them all.
+        hint: String,
+    },
+    /// An option is not `key=value`.
+    #[error("`{0}` is not an option: write `key=value`, for example `controller=ide`")]
+    NotAnOption(String),
+    /// An option was given twice.
+    #[error("`{0}` is given twice")]
+    Twice(String),
+    /// An option is unknown or has a value it cannot have.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+}
+
+impl FromStr for DriveSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let text = text.strip_prefix("drive:").unwrap_or(text);
+        let mut parts = text.split(',');
+        let profile = profile_ref(parts.next().unwrap_or_default())?;
+        let mut options = Options::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for part in parts {
+            let (key, value) =
+                part.split_once('=').ok_or_else(|| SpecError::NotAnOption(part.to_owned()))?;
+            if seen.contains(&key) {
+                return Err(SpecError::Twice(key.to_owned()));
+            }
+            seen.push(key);
+            options.set(key, value)?;
+        }
+        Ok(Self { profile, options })
+    }
+}
+
+fn profile_ref(name: &str) -> Result<ProfileRef, SpecError> {
+    if has_extension(name, "toml") || has_extension(name, "parv") {
+        return Ok(ProfileRef::File(name.to_owned()));
+    }
+    if profile::text(name).is_some() {
+        return Ok(ProfileRef::Embedded(name.to_owned()));
+    }
+    let hint = match nearest(name, profile::names()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if name.contains(['/', '.']) => {
+            "a profile file must end in `.toml`, or in `.parv` for DiskSim's".to_owned()
+        }
+        None => "`drivelab drive list` shows them all".to_owned(),
+    };
+    Err(SpecError::UnknownDrive { name: name.to_owned(), hint })
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, found)| found.eq_ignore_ascii_case(extension))
+}
+
+impl fmt::Display for ProfileRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded(name) | Self::File(name) => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Display for DriveSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "drive:{}", self.profile)?;
+        for (key, value) in self.options.entries() {
+            write!(f, ",{key}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_prints_canonically() {
+        let check = |text: &str, expected: &str| {
+            let spec: DriveSpec = text.parse().unwrap();
+            assert_eq!(spec.to_string(), expected);
+            assert_eq!(expected.parse(), Ok(spec));
+        };
+        check("seagate-st31000333as", "drive:seagate-st31000333as");
+        check(
+            "drive:seagate-st31000333as,tags=31,controller=ahci,ncq=true,link=1.5",
+            "drive:seagate-st31000333as,controller=ahci,tags=31,link=1.5,ncq=on",
+        );
+        check("my/own.toml,write-cache=off,seed=7", "drive:my/own.toml,write-cache=off,seed=7");
+        check("old/drive.parv", "drive:old/drive.parv");
+    }
+
+    #[test]
+    fn slips_are_answered_with_what_was_probably_meant() {
+        let check = |text: &str, part: &str| {
+            let message = text.parse::<DriveSpec>().unwrap_err().to_string();
+            assert!(message.contains(part), "{text}: {message}");
+        };
+        check("seagate-st31000333", "did you mean `seagate-st31000333as`?");
+        check("generic-5400,controler=ide", "did you mean `controller`?");
+        check("generic-5400,controller=ahcy", "did you mean `ahci`?");
+        check("generic-5400,ncq", "write `key=value`");
+        check("generic-5400,tags=0", "from 1 to 256");
+        check("generic-5400,tags=1,tags=2", "given twice");
+        check("generic-5400,drives=0", "from 1 to 32");
+        check("generic-5400,drives=3,raid=6", "`5`");
+        check("generic-5400,drives=3,chunk=100k", "power of two");
+        check("generic-5400,bus=pcie1x3", "`pcie1x8`");
+        check("drives/mine.yaml", "must end in `.toml`");
+        check("", "drive list");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = text.parse::<DriveSpec>();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A setting that is on or off.
+
+use drivelab_core::choice_as_text;
+use drivelab_core::config::Choice;
+
+/// Something that is on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// In use.
+    On,
+    /// Not in use.
+    Off,
+}
+
+impl Choice for Switch {
+    const WHAT: &'static str = "setting of a switch";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("on", Self::On),
+        ("off", Self::Off),
+        ("true", Self::On),
+        ("false", Self::Off),
+        ("yes", Self::On),
+        ("no", Self::Off),
+    ];
+}
+choice_as_text!(Switch);
+
+impl Switch {
+    /// Whether it is on.
+    pub fn is_on(self) -> bool {
+        self == Self::On
+    }
+}

@@ -1,0 +1,72 @@
+//! Where the promises are kept: in a file, on another machine, or for another machine.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::{Refusal, Rng};
+
+use super::ledger::{Ledger, Notes, may_be_replaced};
+use super::remote::Remote;
+
+/// Who keeps the promises.
+#[derive(Debug, Clone)]
+pub enum Keeper {
+    /// A file.
+    File(PathBuf),
+    /// Another machine, at this address.
+    Server(String),
+}
+
+impl Keeper {
+    /// Begins to keep the promises of a run.
+    ///
+    /// # Errors
+    /// The file cannot be written, or nobody listens at the address.
+    pub fn begin(&self, ledger: &Ledger) -> Result<Box<dyn Notes>, Refusal> {
+        match self {
+            Self::File(path) => {
+                let kept = ledger.keep_in(path);
+                Ok(Box::new(kept.map_err(|error| Refusal::at_path("write", path, error))?))
+            }
+            Self::Server(address) => {
+                let remote = Remote::connect(address, ledger).map_err(|error| {
+                    Refusal::machine(format!("nobody keeps at {address}"))
+                        .because(error)
+                        .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
+                })?;
+                Ok(Box::new(remote))
+            }
+        }
+    }
+}
+
+/// Refuses a file that holds anything but an earlier ledger, before the target is touched.
+///
+/// # Errors
+/// It does, or it cannot be read.
+pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
+    if !path.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Ok(());
+    }
+    let file = File::open(path).map_err(|error| Refusal::at_path("read", path, error))?;
+    may_be_replaced(&file).map_err(|error| {
+        Refusal::at_path("begin a ledger in", path, error).hint("name another file with --ledger")
+    })
+}
+
+/// Listens for a machine whose promises are to be kept.
+///
+/// # Errors
+/// The address cannot be had.
+pub fn listen(address: &str) -> Result<TcpListener, Refusal> {
+    TcpListener::bind(address)
+        .map_err(|error| Refusal::machine(format!("cannot listen at {address}")).because(error))
+}
+
+/// A number that tells the pages of a run from those of an earlier one on the same file.
+pub fn new_run(seed: u64) -> u64 {
+    let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let drawn = Rng::for_part(seed, u64::from(since_1970.subsec_nanos())).bits();
+    drawn ^ since_1970.as_secs()
+}

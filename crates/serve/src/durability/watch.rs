@@ -1,0 +1,88 @@
+//! Work that a user can give up, whatever does not answer, and how far it had come.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use drivelab_core::Span;
+use drivelab_core::verification::Pace;
+
+use super::ledger::{Note, Notes};
+
+/// How often it is looked whether the user asked to stop.
+const LOOK_ROUND: Duration = Duration::from_millis(50);
+/// What is under way may end by itself for so long: a sync of a healthy disk takes some tenths of a
+/// second, and an interrupted command must be gone after two.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Does `work` in a thread of its own; `None` where `stop` was set and the work does not end,
+/// because it waits for a disk, a ledger or another machine that does not answer.
+///
+/// # Errors
+/// The system gives no thread.
+pub fn unless_stuck<T: Send + 'static>(
+    stop: &AtomicBool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<Option<T>> {
+    let (result, results) = mpsc::channel();
+    // Nobody listens any more where the wait was given up.
+    let thread = std::thread::Builder::new().spawn(move || drop(result.send(work())))?;
+    let mut deadline = None;
+    loop {
+        match results.recv_timeout(LOOK_ROUND) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Disconnected) => {
+                let panic = thread.join().expect_err("only a panic ends it without a result");
+                std::panic::resume_unwind(panic);
+            }
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                let now = Instant::now();
+                if now >= *deadline.get_or_insert(now + GRACE) {
+                    return Ok(None);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// What was promised so far, seen from another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    promised: Arc<AtomicU64>,
+    took_ns: Arc<AtomicU64>,
+}
+
+impl Progress {
+    /// How much that is.
+    pub fn pace(&self) -> Pace {
+        let promised = self.promised.load(Ordering::Relaxed);
+        Pace { promised, took: Span::from_ns(self.took_ns.load(Ordering::Relaxed)) }
+    }
+
+    /// The same `notes`, counted as they are kept.
+    pub fn count(&self, notes: Box<dyn Notes>) -> impl Notes + use<> {
+        Counter { notes, progress: self.clone() }
+    }
+}
+
+struct Counter {
+    notes: Box<dyn Notes>,
+    progress: Progress,
+}
+
+impl Notes for Counter {
+    fn note(&mut self, note: Note) -> io::Result<()> {
+        self.notes.note(note)?;
+        // The clock of a target begins with it.
+        self.progress.took_ns.store(note.at.ns(), Ordering::Relaxed);
+        self.progress.promised.fetch_add(note.promised.into(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.notes.close()
+    }
+}

@@ -1,0 +1,169 @@
+//! A medium of its own on top of one that many share.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use drivelab_core::disk::{Extent, Medium};
+use drivelab_core::{Bytes, Lba, Sectors};
+
+use super::Memory;
+
+const SECTOR: usize = 512;
+
+/// A copy of a medium that takes only as much memory as is changed in it (copy on write): a
+/// thousand power cuts start from one image.
+#[derive(Debug)]
+pub struct Fork {
+    base: Rc<dyn Medium>,
+    changes: Memory,
+    /// The sectors that were changed, first and beyond the last; no two ranges meet.
+    changed: BTreeMap<u64, u64>,
+}
+
+/// A range that lies wholly in the changes or wholly in the base.
+struct Piece {
+    lba: Lba,
+    sectors: Sectors,
+    is_changed: bool,
+}
+
+impl Fork {
+    /// A fork of `base` whose changes take about `limit` at most.
+    pub fn new(base: Rc<dyn Medium>, limit: Bytes) -> Self {
+        let changes = Memory::new(base.capacity(), limit);
+        Self { base, changes, changed: BTreeMap::new() }
+    }
+
+    fn mark_changed(&mut self, lba: Lba, sectors: Sectors) {
+        let (mut start, mut end) = (lba.get(), (lba + sectors).get());
+        let meets = |(_, last): &(&u64, &u64)| **last >= start;
+        let first = self.changed.range(..=end).rev().take_while(meets).last();
+        let first = first.map_or(start, |(first, _)| *first);
+        let ranges: Vec<u64> = self.changed.range(first..=end).map(|(range, _)| *range).collect();
+        for range in ranges {
+            let last = self.changed.remove(&range).expect("it was just found");
+            (start, end) = (start.min(range), end.max(last));
+        }
+        if start < end {
+            self.changed.insert(start, end);
+        }
+    }
+
+    /// The pieces of a range, in order.
+    fn pieces(&self, lba: Lba, sectors: Sectors) -> impl Iterator<Item = Piece> {
+        let (mut at, end) = (lba.get(), (lba + sectors).get());
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let before = self.changed.range(..=at).next_back().filter(|(_, last)| **last > at);
+            let next = self.changed.range(at..).next().map_or(end, |(first, _)| *first);
+            let until = before.map_or(next, |(_, last)| *last).min(end);
+            let (lba, sectors) = (Lba::new(at), Sectors::new(until - at));
+            at = until;
+            Some(Piece { lba, sectors, is_changed: before.is_some() })
+        })
+    }
+
+    fn below(&self, piece: &Piece) -> &dyn Medium {
+        if piece.is_changed { &self.changes } else { &*self.base }
+    }
+}
+
+impl Medium for Fork {
+    fn capacity(&self) -> Sectors {
+        self.base.capacity()
+    }
+
+    fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
+        let mut rest = &mut data[..];
+        for piece in self.pieces(lba, Sectors::new((rest.len() / SECTOR) as u64)) {
+            let bytes = usize::try_from(piece.sectors.bytes().get()).expect("within the data");
+            let (part, after) = rest.split_at_mut(bytes);
+            self.below(&piece).read(piece.lba, part)?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, lba: Lba, data: &[u8]) -> io::Result<()> {
+        self.changes.write(lba, data)?;
+        self.mark_changed(lba, Sectors::new((data.len() / SECTOR) as u64));
+        Ok(())
+    }
+
+    fn free(&mut self, lba: Lba, sectors: Sectors) -> io::Result<()> {
+        self.changes.free(lba, sectors)?;
+        self.mark_changed(lba, sectors);
+        Ok(())
+    }
+
+    fn extents(&self, lba: Lba, sectors: Sectors, limit: usize) -> io::Result<Vec<Extent>> {
+        let mut extents = Vec::new();
+        for piece in self.pieces(lba, sectors) {
+            let below = self.below(&piece).extents(piece.lba, piece.sectors, limit)?;
+            let is_cut_short = below.len() == limit;
+            for extent in below {
+                extent.push_to(&mut extents);
+            }
+            if is_cut_short || extents.len() > limit {
+                break;
+            }
+        }
+        extents.truncate(limit);
+        Ok(extents)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::Rng;
+
+    use super::*;
+
+    /// Sectors; enough for a page of the memory below and parts of two others.
+    const SECTORS: u64 = 160;
+
+    fn content(medium: &dyn Medium) -> Vec<u8> {
+        let mut bytes = vec![0xEE; usize::try_from(SECTORS).unwrap() * SECTOR];
+        medium.read(Lba::ZERO, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_fork_is_a_copy_and_leaves_its_base_and_the_other_forks_alone() {
+        for seed in 0..200 {
+            let mut rng = Rng::new(seed);
+            let mut base = Memory::new(Sectors::new(SECTORS), Bytes::mib(1));
+            base.write(Lba::new(20), &vec![7; 100 * SECTOR]).unwrap();
+            let before = content(&base);
+            let base: Rc<dyn Medium> = Rc::new(base);
+            let other = Fork::new(Rc::clone(&base), Bytes::mib(1));
+            let mut fork = Fork::new(Rc::clone(&base), Bytes::mib(1));
+            let mut shadow = before.clone();
+            for byte in 1..20 {
+                let first = rng.below(SECTORS);
+                let count = rng.between(1, (SECTORS - first).min(40));
+                let bytes = |sectors| usize::try_from(sectors).unwrap() * SECTOR;
+                let range = bytes(first)..bytes(first + count);
+                if rng.below(4) == 0 {
+                    fork.free(Lba::new(first), Sectors::new(count)).unwrap();
+                    shadow[range].fill(0);
+                } else {
+                    fork.write(Lba::new(first), &vec![byte; bytes(count)]).unwrap();
+                    shadow[range].fill(byte);
+                }
+                assert!(content(&fork) == shadow, "seed {seed}, change {byte}");
+            }
+            let extents = fork.extents(Lba::ZERO, Sectors::new(SECTORS), 100).unwrap();
+            let covered = extents.iter().fold(Sectors::ZERO, |sum, extent| sum + extent.sectors);
+            assert_eq!(covered.get(), SECTORS, "seed {seed}");
+            assert!(content(&*base) == before && content(&other) == before, "seed {seed}");
+        }
+    }
+}

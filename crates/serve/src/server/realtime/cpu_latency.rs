@@ -1,0 +1,57 @@
+//! Keeps the processors from sleeping deeply while there is something to be on time for.
+
+use std::fs::File;
+use std::io::Write;
+
+use drivelab_core::{Span, Time};
+
+/// The kernel's request for a latency of interrupts, in force while the file is open
+/// (`Documentation/power/pm_qos_interface.rst` in its sources).
+const REQUEST: &str = "/dev/cpu_dma_latency";
+
+/// Without a request for so long, the processors may sleep again.
+const PATIENCE: Span = Span::from_secs(1);
+
+/// Asks the kernel to wake up in no time, while clients ask for something.
+#[derive(Debug)]
+pub(in crate::server) struct CpuLatencyRequest {
+    /// Whether to ask at all: not after the host refused.
+    asks: bool,
+    held: Option<File>,
+    last_request: Time,
+}
+
+impl CpuLatencyRequest {
+    /// Nothing is held before the first request; finds out whether it could be.
+    pub(in crate::server) fn new(wanted: bool) -> Self {
+        Self { asks: wanted && hold().is_some(), held: None, last_request: Time::ZERO }
+    }
+
+    /// Whether the host lets us ask.
+    pub(in crate::server) fn is_permitted(&self) -> bool {
+        self.asks
+    }
+
+    /// A client asked for something at `now`.
+    pub(in crate::server) fn busy(&mut self, now: Time) {
+        self.last_request = now;
+        if self.asks && self.held.is_none() {
+            self.held = hold();
+        }
+    }
+
+    /// Lets the processors sleep if nobody asked for anything for a while, with nothing on its way.
+    pub(in crate::server) fn idle(&mut self, now: Time) {
+        if self.held.is_some() && now >= self.last_request + PATIENCE {
+            self.held = None;
+        }
+    }
+}
+
+/// The request, if the host takes it: only root may ask.
+fn hold() -> Option<File> {
+    let mut file = File::options().write(true).open(REQUEST).ok()?;
+    // Microseconds, in the host's order of bytes.
+    file.write_all(&0_i32.to_ne_bytes()).ok()?;
+    Some(file)
+}

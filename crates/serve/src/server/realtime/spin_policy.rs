@@ -1,0 +1,261 @@
+//! When the loop stays awake: a little before a deadline, and a little after an answer.
+//!
+//! A sleeper wakes up late, by an amount that is the host's and changes with what else it does. So
+//! the loop sets its alarm early and spins until the deadline; how early is learnt from how late
+//! the alarms ring. After an answer a client at depth 1 asks again at once, and the loop is there
+//! to hear it if clients lately did so.
+
+use std::fmt;
+use std::str::FromStr;
+
+use drivelab_core::units::ParseUnitError;
+use drivelab_core::{Span, Time};
+
+/// How long before a deadline the loop stops sleeping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spin {
+    /// As long as this host needs, and a quarter of the time at most.
+    Auto,
+    /// So long, whatever it costs; 0 for never.
+    Fixed(Span),
+}
+
+impl FromStr for Spin {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Fixed) }
+    }
+}
+
+impl fmt::Display for Spin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Fixed(span) => span.fmt(f),
+        }
+    }
+}
+
+/// What is learnt stays between these: below the first an alarm is no earlier than the call that
+/// sets it takes, and above the second it would cost 5 % of a processor at 130 requests a second.
+const EARLY_LEAST: Span = Span::from_us(20);
+const EARLY_MOST: Span = Span::from_us(400);
+
+/// One alarm in 33 may ring too late before more time is taken: a late one moves the margin up by
+/// 32 steps of a microsecond, any other down by one.
+const STEP: Span = Span::from_us(1);
+const STEPS_UP: u64 = 32;
+
+/// How long a client may take to ask again; longer than a thread takes to wake up, and shorter than
+/// a person notices on the bill.
+const LISTEN: Span = Span::from_us(200);
+
+/// Of the last answers, as many as this must have been followed by a request within [`LISTEN`].
+const ASKED_AGAIN_LEAST: u32 = 4;
+const ASKED_AGAIN_MOST: u32 = 16;
+
+/// Once in so many answers the loop listens anyway, to learn whether clients have changed.
+const TRY_EVERY: u32 = 16;
+
+/// The share of the time that may be spent awake, and how much of it may be saved up.
+const SHARE: u64 = 4;
+const SAVED_MOST_NS: i64 = 25_000_000;
+
+/// Decides between sleeping and spinning.
+#[derive(Debug)]
+pub(in crate::server) struct SpinPolicy {
+    spin: Spin,
+    early: Span,
+    /// Nanoseconds that may be spun, below zero where more was spun than there was; and until when
+    /// it was counted.
+    saved: i64,
+    counted: Time,
+    spinning: bool,
+    /// Listening until then, since an answer at the other.
+    listens: Option<Time>,
+    answered: Option<Time>,
+    asked_again: u32,
+    answers: u32,
+}
+
+impl SpinPolicy {
+    pub(in crate::server) fn new(spin: Spin) -> Self {
+        Self {
+            spin,
+            early: match spin {
+                Spin::Auto => Span::from_us(100),
+                Spin::Fixed(fixed) => fixed,
+            },
+            saved: SAVED_MOST_NS,
+            counted: Time::ZERO,
+            spinning: false,
+            listens: None,
+            answered: None,
+            asked_again: 0,
+            answers: 0,
+        }
+    }
+
+    /// How long before a deadline the loop wakes up and spins.
+    pub(in crate::server) fn early(&self) -> Span {
+        self.early
+    }
+
+    /// When the alarm is to ring for a deadline at `next`.
+    pub(in crate::server) fn alarm(&self, next: Time) -> Time {
+        // Without time left to spin, an early alarm would only ring again and again.
+        if self.may_spin() { next - self.early } else { next }
+    }
+
+    /// Whether to stay awake at `now`, with the next deadline at `next`.
+    pub(in crate::server) fn is_awake(&mut self, now: Time, next: Option<Time>) -> bool {
+        self.count(now);
+        let near = next.is_some_and(|next| next <= now + self.early);
+        let listens = self.listens.is_some_and(|until| now < until);
+        let due = next.is_some_and(|next| next <= now);
+        self.spinning = (near || listens) && (due || self.may_spin());
+        self.spinning
+    }
+
+    fn may_spin(&self) -> bool {
+        self.spin != Spin::Auto || self.saved > 0
+    }
+
+    /// Books the time since the last look.
+    fn count(&mut self, now: Time) {
+        let passed = now.since(self.counted);
+        self.counted = now;
+        let ns = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
+        let spent = if self.spinning { ns(passed.ns()) } else { 0 };
+        let earned = ns(passed.ns() / SHARE);
+        self.saved = self.saved.saturating_add(earned).saturating_sub(spent).min(SAVED_MOST_NS);
+    }
+
+    /// An alarm has rung `late` after the moment it was set to.
+    pub(in crate::server) fn woke(&mut self, late: Span) {
+        if self.spin != Spin::Auto {
+            return;
+        }
+        let early = if late > self.early {
+            self.early.ns() + STEPS_UP * STEP.ns()
+        } else {
+            self.early.ns() - STEP.ns()
+        };
+        self.early = Span::from_ns(early).clamp(EARLY_LEAST, EARLY_MOST);
+    }
+
+    /// An answer has left.
+    pub(in crate::server) fn answered(&mut self, now: Time) {
+        if self.spin == Spin::Fixed(Span::ZERO) {
+            return;
+        }
+        if self.answered.is_some() {
+            // Nobody asked since the answer before: which of the two a request would be for
+            // cannot be told.
+            self.asked_again = self.asked_again.saturating_sub(1);
+        }
+        self.answers += 1;
+        self.answered = Some(now);
+        let pays = self.asked_again >= ASKED_AGAIN_LEAST;
+        let tries = self.answers.is_multiple_of(TRY_EVERY);
+        self.listens = (pays || tries).then(|| now + LISTEN);
+    }
+
+    /// A client asks for something.
+    pub(in crate::server) fn asked(&mut self, now: Time) {
+        self.listens = None;
+        let Some(answered) = self.answered.take() else { return };
+        let soon = now.since(answered) <= LISTEN;
+        self.asked_again = if soon {
+            (self.asked_again + 1).min(ASKED_AGAIN_MOST)
+        } else {
+            self.asked_again.saturating_sub(1)
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn the_alarm_is_as_early_as_alarms_are_late() {
+        let mut policy = SpinPolicy::new(Spin::Auto);
+        for turn in 0..2000_u64 {
+            // One in a hundred is very late, the others by up to 60 us.
+            let late = if turn % 100 == 0 { 2000 } else { turn * 7 % 60 };
+            policy.woke(Span::from_us(late));
+        }
+        let early = policy.early();
+        assert!(early > Span::from_us(50) && early < Span::from_us(100), "{early}");
+    }
+
+    #[test]
+    fn a_fixed_span_is_not_learnt_and_knows_no_budget() {
+        let mut policy = SpinPolicy::new(Spin::Fixed(Span::from_us(50)));
+        policy.woke(Span::from_ms(1));
+        assert_eq!(policy.early(), Span::from_us(50));
+        for us in 0..100_000 {
+            assert!(policy.is_awake(at_us(us), Some(at_us(us + 50))), "at {us} us");
+        }
+    }
+
+    #[test]
+    fn what_is_spun_is_a_quarter_of_the_time_and_what_was_saved() {
+        let mut policy = SpinPolicy::new(Spin::Auto);
+        let awake =
+            (0..1_000_000_u64).filter(|us| policy.is_awake(at_us(*us), Some(at_us(us + 1))));
+        let spun_us = awake.count();
+        let (now, next) = (at_us(1_000_000), at_us(1_000_001));
+        assert!(policy.is_awake(now, Some(next)) || policy.alarm(next) == next);
+        assert!(spun_us > 200_000 && spun_us < 280_000, "{spun_us} us of a second");
+    }
+
+    #[test]
+    fn what_is_due_is_never_slept_over() {
+        let mut policy = SpinPolicy::new(Spin::Fixed(Span::ZERO));
+        assert!(policy.is_awake(at_us(10), Some(at_us(10))));
+        assert!(!policy.is_awake(at_us(10), Some(at_us(11))));
+        assert!(!policy.is_awake(at_us(10), None));
+    }
+
+    #[test]
+    fn the_loop_listens_to_clients_that_ask_again_at_once() {
+        let mut policy = SpinPolicy::new(Spin::Auto);
+        let mut listened = 0;
+        for turn in 0..100 {
+            let now = at_us(turn * 10_000);
+            policy.answered(now);
+            listened += u32::from(policy.is_awake(now + Span::from_us(50), None));
+            policy.asked(now + Span::from_us(100));
+            assert!(!policy.is_awake(now + Span::from_us(110), None), "it has heard it");
+        }
+        assert!(listened > 90, "{listened} of 100");
+    }
+
+    #[test]
+    fn the_loop_does_not_listen_to_clients_that_think() {
+        let mut policy = SpinPolicy::new(Spin::Auto);
+        let mut listened = 0;
+        for turn in 0..160 {
+            let now = at_us(turn * 10_000);
+            policy.answered(now);
+            listened += u32::from(policy.is_awake(now + Span::from_us(50), None));
+            policy.asked(now + Span::from_us(5000));
+        }
+        assert_eq!(listened, 10, "one in sixteen, to see whether they still do");
+    }
+
+    #[test]
+    fn spin_is_auto_or_a_span() {
+        assert_eq!("auto".parse(), Ok(Spin::Auto));
+        assert_eq!("50us".parse(), Ok(Spin::Fixed(Span::from_us(50))));
+        assert_eq!(Spin::Auto.to_string(), "auto");
+        assert_eq!("often".parse::<Spin>().ok(), None);
+    }
+}
