@@ -78,6 +78,7 @@ impl Measurement {
             marks: outcome.marks,
             host: Some(host.clone()),
             attached: Some(attached),
+            served: None,
             verification: None,
         }
     }

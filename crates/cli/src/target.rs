@@ -109,6 +109,7 @@ pub(crate) fn simulate(
         marks,
         host: None,
         attached: Some(attached),
+        served: None,
         verification: None,
     })
 }

@@ -7,6 +7,7 @@ mod compare;
 mod conformance;
 mod drive;
 mod durability;
+mod emulate;
 mod guards;
 mod help;
 mod input;
