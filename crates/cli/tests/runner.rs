@@ -9,6 +9,7 @@ mod devices;
 mod disksim;
 mod drive;
 mod durability;
+mod emulate;
 mod foreign;
 mod guards;
 mod help;

@@ -213,6 +213,7 @@ mod tests {
                 marks: Vec::new(),
                 host: None,
                 attached: None,
+                served: None,
                 verification: None,
             })
         }

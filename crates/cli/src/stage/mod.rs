@@ -1,9 +1,11 @@
 //! The stages of a study: what makes its runs.
 
+mod emulate;
 mod hardware;
 mod shell;
 mod simulate;
 
+pub(crate) use emulate::Emulator;
 pub(crate) use hardware::Hardware;
 pub(crate) use simulate::Simulator;
 
@@ -58,11 +60,7 @@ pub(crate) fn of(
                 .with_arm_in_place(in_place)?;
             Ok(Box::new(hardware))
         }
-        StageName::Emulate => {
-            let message = "this version cannot run a study at stage emulate";
-            Err(Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("it can at: --stage simulate, --stage hardware"))
-        }
+        StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Stage simulate: a modelled drive in virtual time.
 
 use drivelab_core::Device as _;
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{Attached, RunRecord};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_model::Drive;
@@ -12,6 +12,7 @@ use drivelab_study::risk::{self, WriteCache};
 use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task};
 
 use super::options;
+use crate::attached;
 use crate::failure::Failure;
 use crate::target;
 
@@ -120,6 +121,33 @@ impl Simulator {
         }
     }
 
+    /// The workload of a task.
+    pub(super) fn workload(&self, task: Task) -> &Workload {
+        self.plan(0, task).0
+    }
+
+    /// The drive of an arm for a task, as a command line spells it.
+    pub(super) fn spec(&self, arm: usize, task: Task) -> String {
+        let (_, options) = self.plan(arm, task);
+        DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }.to_string()
+    }
+
+    /// What the model of an arm says of how it is attached.
+    pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
+        let (_, options) = self.plan(arm, task);
+        let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
+        let drive = target::build(profile, &options, 0).expect("built once before");
+        attached::to_model(&profile_ref.to_string(), drive.about())
+    }
+
+    /// The drives that are modelled, each once.
+    pub(super) fn models(&self) -> Vec<String> {
+        let mut models = self.each(|arm| arm.profile.model.clone());
+        models.sort_unstable();
+        models.dedup();
+        models
+    }
+
     /// What `of` says of each arm, once where all arms say the same.
     fn each(&self, of: impl Fn(&ModelledArm) -> String) -> Vec<String> {
         let mut each: Vec<String> = self.arms.iter().map(of).collect();
@@ -170,9 +198,7 @@ impl Stage for Simulator {
     }
 
     fn notes(&self, _runs: &[StoredRun]) -> Vec<String> {
-        let mut models = self.each(|arm| arm.profile.model.clone());
-        models.sort_unstable();
-        models.dedup();
+        let models = self.models();
         let mut profiles = self.each(|arm| arm.profile_ref.to_string());
         profiles.sort_unstable();
         profiles.dedup();

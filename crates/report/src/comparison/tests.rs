@@ -226,6 +226,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             id: host.to_owned(),
         }),
         attached: None,
+        served: None,
         verification: None,
     }
 }
