@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::Exit;
 use crate::ui;
@@ -16,6 +16,9 @@ use crate::ui;
 /// A verb that has not ended by itself so long after the first signal is ended: two seconds are
 /// promised.
 const GRACE: Duration = Duration::from_millis(1800);
+
+/// A shield that is up for longer guards more than one file.
+const FILE_WRITTEN: Duration = Duration::from_millis(100);
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
@@ -45,14 +48,23 @@ fn signalled() {
 }
 
 /// Ends the process unless it has ended by itself, and once no shield is up.
+///
+/// A verb that was under a shield at the end of its grace could not end by itself before: it has
+/// its grace again to conclude what it kept, unless the shield was only that of a file.
 fn end_after_grace() {
-    thread::sleep(GRACE);
-    let shields = SHIELDS.lock().expect(HELD);
-    let shields = LOWERED.wait_while(shields, |shields| *shields > 0).expect(HELD);
-    ui::interrupted("gave up what did not answer");
-    // Held to the end, so that nobody raises a shield any more.
-    let _held = shields;
-    ui::exit_now(Exit::Interrupted)
+    loop {
+        thread::sleep(GRACE);
+        let shielded = Instant::now();
+        let shields = SHIELDS.lock().expect(HELD);
+        let shields = LOWERED.wait_while(shields, |shields| *shields > 0).expect(HELD);
+        if shielded.elapsed() > FILE_WRITTEN {
+            continue;
+        }
+        ui::interrupted("gave up what did not answer");
+        // Held to the end, so that nobody raises a shield any more.
+        let _held = shields;
+        ui::exit_now(Exit::Interrupted)
+    }
 }
 
 /// Keeps the process from being ended by a first signal as long as it lives.

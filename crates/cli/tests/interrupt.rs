@@ -175,6 +175,23 @@ fn studies() -> Vec<Row> {
     ]
 }
 
+/// An arm whose undoing takes longer than a verb has to end: what comes after it is still said.
+#[test]
+fn a_study_that_takes_long_to_undo_an_arm_says_what_it_kept() {
+    let slow = STUDY.replace("echo reverted", "sleep 2; echo reverted");
+    let folder = folder();
+    file(folder.path(), "long.toml", &slow);
+    let arguments = ["study", "long.toml", "--target", "data", "--size", "1M", "--out", "kept"];
+    let child = begin(folder.path(), &arguments);
+    while !listens(&child) || !folder.path().join("log").exists() {
+        thread::yield_now();
+    }
+    let said = end(child, "INT");
+    assert_eq!(said.code, 130, "{said:?}");
+    assert!(said.err.contains("--resume goes on"), "{said:?}");
+    assert!(!said.err.contains("gave up"), "{said:?}");
+}
+
 /// Verbs that wait for a pipe whose writer keeps silent.
 fn inputs() -> Vec<Row> {
     vec![

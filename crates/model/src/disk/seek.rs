@@ -6,7 +6,7 @@ use super::geometry::Geometry;
 
 /// Seek times by distance.
 ///
-/// Every distance below [`NEAR`] has its own entry; beyond, where seek curves are nearly straight,
+/// Every distance below `NEAR` has its own entry; beyond, where seek curves are nearly straight,
 /// every sixteenth, with a line between them (off by less than a nanosecond on any smooth curve).
 /// The whole table then stays in the processor's cache, which a choice among many candidates needs.
 #[derive(Debug, Clone)]

@@ -260,8 +260,11 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
     };
     ui.note(&server.announcement(&name));
     let report = &mut |notice| ui.note(&format!("{notice}"));
-    // The kernel writes back what it has at the drive's pace, and the server bounds that itself.
-    let _until_written = arguments.ublk.then(interrupt::shield);
+    if arguments.ublk {
+        // The kernel writes back what it has at the drive's pace, and the server bounds that
+        // itself: nothing ends it from outside.
+        std::mem::forget(interrupt::shield());
+    }
     let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
     ui.result(&if ui.json { json_text(&summary.to_json()) } else { summary.to_string() })?;
     Ok(match &summary.taken_away {
