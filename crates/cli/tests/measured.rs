@@ -12,7 +12,7 @@ use crate::common::{Said, drivelab, file, folder, said};
 const WRITING: &str = r#"
 title = "Does it matter?"
 primary = "write.iops"
-mei = "50%"
+margin = "50%"
 blocks = 6
 
 [[arm]]

@@ -319,7 +319,7 @@ const REAL: &str = r#"
 title = "Does it matter?"
 primary = "read.iops"
 stage = "hardware"
-mei = "50%"
+margin = "50%"
 blocks = 6
 
 [[arm]]

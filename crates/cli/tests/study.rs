@@ -103,6 +103,7 @@ fn wrong_study_files_are_refused_with_line_and_remedy() {
     check(&SMALL.replace("\"ahci\"\n\n[[w", "\"achi\"\n\n[[w"), &["`achi`", "`ahci`"]);
     check(&SMALL.replace("read.iops", "reed.iops"), &["`reed`", "`read`"]);
     check(&SMALL.replace("blocks = 6", "blocks = 0"), &["blocks"]);
+    check(&SMALL.replace("blocks = 6", "mei = \"3%\""), &["`mei` is now called `margin`"]);
     check(&SMALL.replace("blocks = 6", "factor = \"contorller\""), &["mean `controller`"]);
     check(&SMALL.replace("10s", "-1s"), &["runtime", "duration"]);
     check(&SMALL.replace("runtime = \"10s\"", "bs = 0"), &["`bs`", "multiple of 512"]);
@@ -120,7 +121,7 @@ const REAL: &str = r#"
 title = "Do the commands of an arm matter?"
 primary = "read.iops"
 stage = "hardware"
-mei = "50%"
+margin = "50%"
 blocks = 6
 
 [[arm]]

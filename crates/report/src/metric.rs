@@ -4,7 +4,7 @@ use crate::figures;
 
 /// Smallest effect worth acting on in the tail of latencies: tails vary more than means, and no
 /// one acts on a few percent of a p99.
-pub const TAIL_MEI: f64 = 0.10;
+pub const TAIL_MARGIN: f64 = 0.10;
 
 /// The metric in words, `p99 latency` for `lat_p99_ns`.
 pub fn label(metric: &str) -> String {
@@ -45,12 +45,12 @@ pub fn show(metric: &str, value: f64) -> String {
 }
 
 /// The smallest effect worth acting on: the study's, and for tail latencies at least
-/// [`TAIL_MEI`].
-pub fn mei(metric: &str, study: f64) -> f64 {
+/// [`TAIL_MARGIN`].
+pub fn margin(metric: &str, study: f64) -> f64 {
     let tail = of_kind(metric).1.strip_prefix("lat_").is_some_and(|rest| {
         rest.starts_with("max") || (rest.starts_with("p9") && is_quantile(strip_unit(rest)))
     });
-    if tail { study.max(TAIL_MEI) } else { study }
+    if tail { study.max(TAIL_MARGIN) } else { study }
 }
 
 /// The kind of request that the metric is of alone, and the metric without it.
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn tails_need_a_larger_effect() {
         let check = |metric, study, expected: f64| {
-            assert_eq!(mei(metric, study).to_bits(), expected.to_bits(), "{metric}");
+            assert_eq!(margin(metric, study).to_bits(), expected.to_bits(), "{metric}");
         };
         check("iops", 0.03, 0.03);
         check("lat_mean_ns", 0.03, 0.03);

@@ -44,7 +44,7 @@ pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, benjamini_hochberg,
     compare_family, holm, max_t, simultaneous,
 };
-pub use noise::{NoiseFloor, NoiseFloorError, effective_mei, noise_floor};
+pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
 pub use quantile::quantile_reportable;

@@ -44,7 +44,7 @@ pub(crate) fn experiment(
         design: plan.design,
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
-        mei: study.mei.to_f64(),
+        margin: study.margin.to_f64(),
         arms: study.arms.iter().zip(bench.settings()).map(arm).collect(),
         workloads: study.workloads.iter().map(workload).collect(),
         contrasts: study.contrasts.iter().map(contrast).collect(),
@@ -91,7 +91,7 @@ fn notes(study: &StudyFile, bench: &dyn Bench, runs: &[StoredRun]) -> Vec<String
     for (place, workload) in study.workloads.iter().enumerate() {
         let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
         let states: Vec<SteadyState> = of_workload
-            .map(|run| steadiness(&run.record.total, study.mei.to_f64()).state)
+            .map(|run| steadiness(&run.record.total, study.margin.to_f64()).state)
             .collect();
         let unsteady = states.iter().filter(|state| **state == SteadyState::Unsteady).count();
         // The test turns away one steady run in ten; a third is no accident.

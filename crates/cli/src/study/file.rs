@@ -55,7 +55,7 @@ pub(crate) struct StudyFile {
     pub(crate) primary: String,
     /// The arm that the overall verdict speaks of, by place.
     pub(crate) candidate: usize,
-    pub(crate) mei: Ratio,
+    pub(crate) margin: Ratio,
     pub(crate) blocks: u32,
     pub(crate) seed: u64,
     pub(crate) stage: Stage,
@@ -184,6 +184,7 @@ impl StudyFile {
             None => arms.len() - 1,
             Some(name) => arm_named(&top, &arms, &name)?,
         };
+        top.renamed("mei", "margin")?;
         let title: String = top.require("title")?;
         let (blocks, seed) = (top.take("blocks")?.unwrap_or(10), top.take("seed")?.unwrap_or(1));
         let targets = (1..=base.shelf.drives.unwrap_or(1)).map(|place| format!("drive {place}"));
@@ -194,7 +195,7 @@ impl StudyFile {
             title,
             primary: top.require("primary")?,
             candidate,
-            mei: top.take("mei")?.unwrap_or(Ratio::percent(3)),
+            margin: top.take("margin")?.unwrap_or(Ratio::percent(3)),
             blocks,
             seed,
             stage: stage.unwrap_or(Stage::Simulate),
@@ -255,8 +256,9 @@ impl StudyFile {
         if let Some(wrong) = self.too_many() {
             return Err(top.error(wrong));
         }
-        if self.mei == Ratio::ZERO || self.mei >= Ratio::ONE {
-            let wrong = "`mei` must lie between 0 and 100 %: no effect of size 0 can be excluded";
+        if self.margin == Ratio::ZERO || self.margin >= Ratio::ONE {
+            let wrong =
+                "`margin` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
         }
         let (workload, metric) = self.primary.rsplit_once('.').unwrap_or((&self.primary, ""));

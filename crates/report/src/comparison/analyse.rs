@@ -22,7 +22,7 @@ pub struct CompareOptions {
     /// that is missing, which in a file of pairs must then be the only one.
     pub primary: Option<String>,
     /// Smallest effect worth acting on, as a fraction.
-    pub mei: f64,
+    pub margin: f64,
     /// Seed of the random sign flips (above 16 blocks).
     pub seed: u64,
     /// What the arms are meant to differ in, where that is said.
@@ -82,7 +82,7 @@ pub fn analyse(
         let role = if place == gate { Role::Gate } else { Role::Other };
         let arms = 1..input.arms.len();
         questions.extend(arms.map(|to| Question { series: series.len(), from: 0, to, role }));
-        series.push(column.series(values, options.mei));
+        series.push(column.series(values, options.margin));
         facts.push(column.facts());
     }
     notes.extend(incomplete(&columns[gate], &blocks));
@@ -101,7 +101,7 @@ pub fn analyse(
         source: input.source.clone(),
         arms: input.arms.iter().map(|arm| arm.name.clone()).collect(),
         blocks,
-        mei: options.mei,
+        margin: options.margin,
         seed: options.seed,
         primary: primary.expect("the primary metric covers its own blocks"),
         series,
@@ -188,13 +188,13 @@ impl<'a> Column<'a> {
         self.cells.iter().map(of_arm).collect()
     }
 
-    fn series(&self, values: Vec<Vec<f64>>, mei: f64) -> Series {
+    fn series(&self, values: Vec<Vec<f64>>, margin: f64) -> Series {
         Series {
             name: self.metric.to_owned(),
             metric: self.metric.to_owned(),
             workload: 0,
             better: self.first.better,
-            mei: metric::mei(self.metric, mei),
+            margin: metric::margin(self.metric, margin),
             values,
         }
     }

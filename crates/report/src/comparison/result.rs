@@ -17,7 +17,7 @@ pub struct CompareResult {
     /// Blocks that count, by name.
     pub blocks: Vec<String>,
     /// Smallest effect worth acting on, as a fraction, before the exception for tails.
-    pub mei: f64,
+    pub margin: f64,
     /// Seed of the random sign flips.
     pub seed: u64,
     /// Every metric with its values.

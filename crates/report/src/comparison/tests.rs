@@ -18,7 +18,7 @@ use crate::{foreign, pairs};
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() }
+    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
 }
 
 fn published() -> CompareResult {

@@ -151,7 +151,7 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
          {}; {}.{details}",
         result.arms[0],
         result.primary().adjusted.comparison.n,
-        figures::percent(result.mei),
+        figures::percent(result.margin),
         result.seed,
         result.together.words(),
     );

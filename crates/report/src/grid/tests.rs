@@ -85,7 +85,7 @@ fn grid(findings: Vec<Finding>) -> Grid {
         design: Design::Interleaved,
         primary: "sequential-read-20.scaling".into(),
         candidate: Some(1),
-        mei: 0.03,
+        margin: 0.03,
         arms: vec![arm("narrow"), arm("wide")],
         workloads: workloads(&matrix),
         contrasts: Vec::new(),

@@ -13,7 +13,7 @@ const RUNS_HOPELESS: u32 = 101;
 pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> String {
     let comparison = &outcome.adjusted.comparison;
     let (from, to) = (names[outcome.from], names[outcome.to]);
-    let matters = figures::percent(series.mei);
+    let matters = figures::percent(series.margin);
     let size = size(outcome, series);
     let interval = comparison.ci95.map_or_else(
         || "one run each, so no interval".to_owned(),

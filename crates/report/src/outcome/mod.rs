@@ -32,7 +32,7 @@ pub struct Series {
     /// Which way is better.
     pub better: Better,
     /// Smallest effect worth acting on, as a fraction.
-    pub mei: f64,
+    pub margin: f64,
     /// One value an arm and block, all above zero: `values[arm][block]`.
     pub values: Vec<Vec<f64>>,
 }
@@ -151,7 +151,7 @@ fn member(series: &Series, question: &Question, rules: Rules) -> Result<Member, 
         }
     });
     let pairs = pairs.collect();
-    let criteria = Criteria::new(series.mei, series.better, rules.seed)?;
+    let criteria = Criteria::new(series.margin, series.better, rules.seed)?;
     let criteria = criteria.with_provenance(rules.provenance);
     Ok(Member { role: question.role, pairs, criteria })
 }
@@ -175,7 +175,7 @@ mod tests {
 
     fn series(better: Better, values: Vec<Vec<f64>>) -> Series {
         let metric = "iops".to_owned();
-        Series { name: "w.iops".to_owned(), metric, workload: 0, better, mei: 0.03, values }
+        Series { name: "w.iops".to_owned(), metric, workload: 0, better, margin: 0.03, values }
     }
 
     fn gate(from: usize, to: usize) -> Question {

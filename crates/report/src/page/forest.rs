@@ -14,7 +14,7 @@ use crate::study::StudyResult;
 /// The headline metric of each workload, one line an arm.
 pub(super) fn ratios(result: &StudyResult) -> String {
     let headlines = result.outcomes.iter().filter(|o| result.is_headline(result.series_of(o)));
-    let scale = Scale::new(headlines, result.mei);
+    let scale = Scale::new(headlines, result.margin);
     let groups = result.workloads.iter().enumerate().map(|(place, workload)| {
         let outcomes: Vec<&Outcome> =
             (1..result.arms.len()).filter_map(|arm| result.headline(place, arm)).collect();
@@ -42,7 +42,7 @@ pub(super) fn ratios(result: &StudyResult) -> String {
              own 95&nbsp;% interval. In the grey band ({} either way) a difference would not \
              matter.",
             escape(&result.arms[0].name),
-            super::html::inline(&figures::percent(result.mei))
+            super::html::inline(&figures::percent(result.margin))
         ),
         scale,
         &groups.collect::<String>(),
@@ -55,7 +55,7 @@ pub(super) fn causes(result: &StudyResult) -> String {
     if all.clone().next().is_none() {
         return String::new();
     }
-    let scale = Scale::new(all, result.mei);
+    let scale = Scale::new(all, result.margin);
     let groups = result.contrasts.iter().map(|contrast| {
         let about = format!(
             "<b>{}</b> <code>{}</code> against <code>{}</code>",
@@ -108,12 +108,12 @@ fn line(result: &StudyResult, outcome: &Outcome, scale: Scale, label: &str) -> S
     format!(
         "<tr><th scope=\"row\">{label}{primary}</th><td class=\"plotcell\">{}</td>\
          <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span></td><td>{}</td></tr>\n",
-        picture(outcome, result.series_of(outcome).mei, scale),
+        picture(outcome, result.series_of(outcome).margin, scale),
         badge(outcome.verdict()),
     )
 }
 
-fn picture(outcome: &Outcome, mei: f64, scale: Scale) -> String {
+fn picture(outcome: &Outcome, margin: f64, scale: Scale) -> String {
     let comparison = &outcome.adjusted.comparison;
     let span = |class: &str, [lo, hi]: [f64; 2]| {
         let (left, right) = (scale.place(lo), scale.place(hi));
@@ -126,7 +126,7 @@ fn picture(outcome: &Outcome, mei: f64, scale: Scale) -> String {
     format!(
         "<div class=\"bar {}\" aria-hidden=\"true\">{}{lines}{}{}{}</div>",
         class(outcome.verdict()),
-        span("band", [1.0 / (1.0 + mei), 1.0 + mei]),
+        span("band", [1.0 / (1.0 + margin), 1.0 + margin]),
         point("one", 1.0),
         comparison.ci95.map_or_else(String::new, |limits| span("interval", limits)),
         point("dot", comparison.ratio),

@@ -221,7 +221,7 @@ fn reproduce(result: &StudyResult) -> String {
         result.blocks,
         escape(&result.series_of(result.primary()).name),
         escape(&result.arms[result.candidate].name),
-        figures::percent(result.mei),
+        figures::percent(result.margin),
         escape(&result.together.words()),
         crate::VERSION,
     )

@@ -86,7 +86,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         seed: experiment.seed,
         blocks: experiment.blocks,
         design: experiment.design,
-        mei: experiment.mei,
+        margin: experiment.margin,
         candidate,
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
         arms: experiment.arms.clone(),

@@ -79,7 +79,7 @@ impl<'a> Blocks<'a> {
                     metric: metric.to_owned(),
                     workload,
                     better: self.better(workload, metric),
-                    mei: metric::mei(metric, self.experiment.mei),
+                    margin: metric::margin(metric, self.experiment.margin),
                     values,
                 }),
                 Err(why) => left_out.push(LeftOut { name, why }),

@@ -24,7 +24,7 @@ pub struct StudyResult {
     /// How the arms were laid out over time.
     pub design: Design,
     /// Smallest effect worth acting on, as a fraction, before the exception for tails.
-    pub mei: f64,
+    pub margin: f64,
     /// The arm that the overall verdict is about, by place.
     pub candidate: usize,
     /// The comparison that decides, by its place in `outcomes`.

@@ -125,7 +125,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
         result.used.len(),
         result.stage,
         result.seed,
-        figures::percent(result.mei),
+        figures::percent(result.margin),
         tails(result),
         result.together.words(),
     );
@@ -137,6 +137,8 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
 
 /// The exception for tails, where the study has any.
 fn tails(result: &StudyResult) -> String {
-    let tail = result.series.iter().find(|series| series.mei > result.mei);
-    tail.map_or_else(String::new, |s| format!(" ({} for tail latencies)", figures::percent(s.mei)))
+    let tail = result.series.iter().find(|series| series.margin > result.margin);
+    tail.map_or_else(String::new, |s| {
+        format!(" ({} for tail latencies)", figures::percent(s.margin))
+    })
 }

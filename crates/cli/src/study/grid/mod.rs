@@ -89,7 +89,7 @@ fn experiment(
         design: plan.design,
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
-        mei: study.mei.to_f64(),
+        margin: study.margin.to_f64(),
         arms: arms.collect(),
         workloads: grid::workloads(&given.matrix),
         contrasts: contrasts.collect(),

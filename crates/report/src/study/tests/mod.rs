@@ -82,7 +82,7 @@ fn tails_are_held_to_a_larger_effect() {
     let result = analyse(&experiment(1, 10)).unwrap();
     for series in &result.series {
         let expected: f64 = if series.metric == "lat_p99_ns" { 0.10 } else { 0.03 };
-        assert_eq!(series.mei.to_bits(), expected.to_bits(), "{}", series.name);
+        assert_eq!(series.margin.to_bits(), expected.to_bits(), "{}", series.name);
     }
 }
 
@@ -152,7 +152,7 @@ fn what_cannot_be_compared_is_named() {
         &|it| it.runs[3].metrics.truncate(3),
         "`random-read-32.lat_p99_ns` is not compared: it is missing in block 2",
     );
-    check(&|it| it.mei = 0.0, "minimum effect");
+    check(&|it| it.margin = 0.0, "margin");
 }
 
 #[test]
