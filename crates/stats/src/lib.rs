@@ -27,7 +27,9 @@ pub mod sign_flip;
 
 mod compare;
 mod criteria;
+mod effects;
 mod family;
+mod interaction;
 mod noise;
 mod pair;
 mod power;
@@ -40,10 +42,12 @@ pub use compare::{
     BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
+pub use effects::{Effect, effects};
 pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, benjamini_hochberg,
     compare_family, holm, max_t, simultaneous,
 };
+pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
