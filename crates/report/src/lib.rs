@@ -8,8 +8,6 @@ pub mod cells;
 pub mod comparison;
 pub mod figures;
 pub mod foreign;
-pub mod grid;
-pub mod matrix;
 pub mod metric;
 pub mod outcome;
 pub mod page;

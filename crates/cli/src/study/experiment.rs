@@ -50,7 +50,7 @@ pub(crate) fn experiment(
         contrasts: study.contrasts.iter().map(contrast).collect(),
         interactions: Vec::new(),
         findings: Vec::new(),
-        asks_gain: false,
+        asks_gain: study.asks_gain,
         cells: None,
         runs: runs.iter().filter_map(sample).collect(),
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),

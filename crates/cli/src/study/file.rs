@@ -73,8 +73,16 @@ pub(crate) struct StudyFile {
     pub(crate) curve: Option<Curve>,
     /// What the arms are meant to differ in, where that is said outright; else it is what they set.
     pub(crate) factors: Vec<String>,
+    /// The title asks for a gain, so that "yes" or "no" answers it.
+    pub(crate) asks_gain: bool,
     /// The matrix that arms go through instead of workloads.
     pub(crate) grid: Option<GridFile>,
+}
+
+/// The one thing that a title may ask for so that "yes" or "no" answers it.
+fn asks_gain(text: &str) -> Result<bool, String> {
+    let known = text == "gain";
+    known.then_some(true).ok_or_else(|| format!("`{text}` is not `gain`"))
 }
 
 /// One configuration.
@@ -195,6 +203,7 @@ impl StudyFile {
             title,
             primary: top.require("primary")?,
             candidate,
+            asks_gain: top.take_with("asks", asks_gain)?.unwrap_or(false),
             margin: top.take("margin")?.unwrap_or(Ratio::percent(3)),
             blocks,
             seed,

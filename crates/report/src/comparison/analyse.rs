@@ -195,13 +195,13 @@ impl<'a> Column<'a> {
             workload: 0,
             better: self.first.better,
             margin: metric::margin(self.metric, margin),
+            unit: self.first.unit.clone(),
             values,
         }
     }
 
     fn facts(&self) -> Facts {
         Facts {
-            unit: self.first.unit.clone(),
             is_detail: self.first.is_detail,
             remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
         }
@@ -212,7 +212,11 @@ impl<'a> Column<'a> {
         let why = match (self.unusable, self.cells.iter().position(BTreeMap::is_empty)) {
             (Some(value), _) => format!("a value of it is {value}"),
             (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
-            (None, None) => "it is missing in a block of some arm".to_owned(),
+            (None, None) => {
+                let why = metric::why_missing(self.metric);
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("it is missing in a block of some arm{why}")
+            }
         };
         let note = format!("`{}` is not compared: {why}.", self.metric);
         (!self.first.is_detail).then_some(note)

@@ -39,7 +39,7 @@ pub fn json(result: &CompareResult) -> String {
     let metrics = result.outcomes.iter().map(|outcome| {
         let facts = &result.facts[outcome.series];
         MetricJson::new(outcome, &result.series[outcome.series], &names)
-            .with_facts(&facts.unit, label_names(&facts.remarks))
+            .with_labels(label_names(&facts.remarks))
     });
     document(&CompareJson {
         schema: COMPARE_SCHEMA,

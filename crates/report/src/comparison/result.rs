@@ -40,8 +40,6 @@ pub struct CompareResult {
 /// What a metric is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// Its unit; empty where the metric's name says it.
-    pub unit: String,
     /// It only accompanies another number.
     pub is_detail: bool,
     /// What it is, where it is no plain measurement: one remark a label.

@@ -70,14 +70,14 @@ impl<'a> MetricJson<'a> {
             better: series.better,
             order: comparison.order.as_ref(),
             values: [&series.values[outcome.from], &series.values[outcome.to]],
-            unit: "",
+            unit: &series.unit,
             labels: Vec::new(),
         }
     }
 
     /// Adds what a foreign number is.
-    pub(crate) fn with_facts(self, unit: &'a str, labels: Vec<&'static str>) -> Self {
-        Self { unit, labels, ..self }
+    pub(crate) fn with_labels(self, labels: Vec<&'static str>) -> Self {
+        Self { labels, ..self }
     }
 }
 

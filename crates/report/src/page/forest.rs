@@ -7,71 +7,100 @@ use super::html::{escape, swatch};
 use super::scale::Scale;
 use super::{badge, class};
 use crate::figures;
-use crate::metric;
-use crate::outcome::{Outcome, direction};
-use crate::study::StudyResult;
+use crate::outcome::{Outcome, Series, direction};
+use crate::study::{Contrast, WorkloadInfo};
 
-/// The headline metric of each workload, one line an arm.
-pub(super) fn ratios(result: &StudyResult) -> String {
-    let headlines = result.outcomes.iter().filter(|o| result.is_headline(result.series_of(o)));
-    let scale = Scale::new(headlines, result.margin);
-    let groups = result.workloads.iter().enumerate().map(|(place, workload)| {
-        let outcomes: Vec<&Outcome> =
-            (1..result.arms.len()).filter_map(|arm| result.headline(place, arm)).collect();
-        let Some(first) = outcomes.first() else { return String::new() };
-        let series = result.series_of(first);
-        let about = format!(
-            "<b>{}</b> {}; <code>{}</code> has {}, {}",
-            escape(&workload.name),
-            escape(&workload.summary),
-            escape(&result.arms[0].name),
-            metric::show(&series.metric, series.centre(0)),
-            direction(series.better),
-        );
-        let lines = outcomes.iter().map(|outcome| {
-            let name = &result.arms[outcome.to].name;
-            let label = format!("{}{}", swatch(outcome.to), escape(name));
-            line(result, outcome, scale, &label)
-        });
-        group(&about, &lines.collect::<String>())
-    });
-    section(
-        "How much better",
-        &format!(
-            "Each arm against <code>{}</code>: the ratio of the headline metric with its \
-             own 95&nbsp;% interval. In the grey band ({} either way) a difference would not \
-             matter.",
-            escape(&result.arms[0].name),
-            super::html::inline(&figures::percent(result.margin))
-        ),
-        scale,
-        &groups.collect::<String>(),
-    )
+/// Ratios of a study or a comparison, and how its arms are called.
+pub(super) struct Forest<'a> {
+    pub(super) series: &'a [Series],
+    pub(super) names: &'a [&'a str],
+    pub(super) primary: &'a Outcome,
+    pub(super) margin: f64,
 }
 
-/// Single causes, one line a workload.
-pub(super) fn causes(result: &StudyResult) -> String {
-    let all = result.contrasts.iter().flat_map(|contrast| &contrast.outcomes);
-    if all.clone().next().is_none() {
-        return String::new();
+impl Forest<'_> {
+    /// Series by series, one line an arm; `about` says what a series is, as HTML.
+    pub(super) fn ratios(
+        &self,
+        shown: &[&Outcome],
+        about: impl Fn(&Series) -> String,
+        of: &str,
+    ) -> String {
+        let scale = Scale::new(shown.iter().copied(), self.margin);
+        let mut groups = String::new();
+        for same in shown.chunk_by(|one, other| one.series == other.series) {
+            let series = &self.series[same[0].series];
+            let about = format!(
+                "{}; <code>{}</code> has {}, {}",
+                about(series),
+                escape(self.names[0]),
+                escape(&series.show(series.median(0))),
+                direction(series.better),
+            );
+            let lines = same.iter().map(|outcome| {
+                let label = format!("{}{}", swatch(outcome.to), escape(self.names[outcome.to]));
+                self.line(outcome, scale, &label)
+            });
+            groups += &group(&about, &lines.collect::<String>());
+        }
+        section(
+            "How much better",
+            &format!(
+                "Each arm against <code>{}</code>: the ratio of {of} with its own 95&nbsp;% interval; \
+                 above 1 is better. In the grey band ({} either way) a difference would not matter.",
+                escape(self.names[0]),
+                super::html::inline(&figures::percent(self.margin))
+            ),
+            scale,
+            &groups,
+        )
     }
-    let scale = Scale::new(all, result.margin);
-    let groups = result.contrasts.iter().map(|contrast| {
-        let about = format!(
-            "<b>{}</b> <code>{}</code> against <code>{}</code>",
-            escape(&contrast.name),
-            escape(&result.arms[contrast.to].name),
-            escape(&result.arms[contrast.from].name),
-        );
-        let lines = contrast.outcomes.iter().map(|outcome| {
-            let workload = &result.workloads[result.series_of(outcome).workload];
-            line(result, outcome, scale, &escape(&workload.name))
+
+    /// Single causes, one line a workload.
+    pub(super) fn causes(&self, contrasts: &[Contrast], workloads: &[WorkloadInfo]) -> String {
+        let all = contrasts.iter().flat_map(|contrast| &contrast.outcomes);
+        if all.clone().next().is_none() {
+            return String::new();
+        }
+        let scale = Scale::new(all, self.margin);
+        let groups = contrasts.iter().map(|contrast| {
+            let about = format!(
+                "<b>{}</b> <code>{}</code> against <code>{}</code>",
+                escape(&contrast.name),
+                escape(self.names[contrast.to]),
+                escape(self.names[contrast.from]),
+            );
+            let lines = contrast.outcomes.iter().map(|outcome| {
+                let workload = &workloads[self.series[outcome.series].workload];
+                self.line(outcome, scale, &escape(&workload.name))
+            });
+            group(&about, &lines.collect::<String>())
         });
-        group(&about, &lines.collect::<String>())
-    });
-    let about = "Arms between which a single thing differs, on the headline metric of each \
-                 workload.";
-    section("Where it comes from", about, scale, &groups.collect::<String>())
+        let about = "Arms between which a single thing differs, on the headline metric of each \
+                     workload.";
+        section("Where it comes from", about, scale, &groups.collect::<String>())
+    }
+
+    fn line(&self, outcome: &Outcome, scale: Scale, label: &str) -> String {
+        let comparison = &outcome.adjusted.comparison;
+        let ratio = figures::ratio(comparison.ratio);
+        let range = match comparison.ci95.map(figures::range) {
+            None => "no interval".to_owned(),
+            Some(range) if range == ratio => String::new(),
+            Some(range) => range,
+        };
+        let primary = if outcome == self.primary {
+            " <span class=\"primary\" title=\"declared before looking; decides\">primary</span>"
+        } else {
+            ""
+        };
+        format!(
+            "<tr><th scope=\"row\">{label}{primary}</th><td class=\"plotcell\">{}</td>\
+             <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span></td><td>{}</td></tr>\n",
+            picture(outcome, self.series[outcome.series].margin, scale),
+            badge(outcome.verdict()),
+        )
+    }
 }
 
 fn section(title: &str, about: &str, scale: Scale, groups: &str) -> String {
@@ -93,23 +122,6 @@ fn group(about: &str, lines: &str) -> String {
     format!(
         "<tbody>\n<tr class=\"group\"><th colspan=\"4\" scope=\"rowgroup\">{about}</th></tr>\n\
          {lines}</tbody>\n"
-    )
-}
-
-fn line(result: &StudyResult, outcome: &Outcome, scale: Scale, label: &str) -> String {
-    let comparison = &outcome.adjusted.comparison;
-    let ratio = figures::ratio(comparison.ratio);
-    let range = comparison.ci95.map_or_else(|| "no interval".to_owned(), figures::range);
-    let primary = if outcome == result.primary() {
-        " <span class=\"primary\" title=\"declared before looking; decides\">primary</span>"
-    } else {
-        ""
-    };
-    format!(
-        "<tr><th scope=\"row\">{label}{primary}</th><td class=\"plotcell\">{}</td>\
-         <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span></td><td>{}</td></tr>\n",
-        picture(outcome, result.series_of(outcome).margin, scale),
-        badge(outcome.verdict()),
     )
 }
 

@@ -5,7 +5,7 @@ use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
-use super::{Experiment, curve};
+use super::{Experiment, curve, finding, interaction, price};
 use crate::attachment;
 use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
 
@@ -80,6 +80,9 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
+    let (interactions, unanalysed) = interaction::interactions(experiment, &series, gate);
+    let mut notes = notes(experiment, &blocks, &left_out);
+    notes.extend(unanalysed);
     Ok(StudyResult {
         title: experiment.title.clone(),
         stage: experiment.stage.clone(),
@@ -95,7 +98,12 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         depth: curve::depth(experiment),
         attached,
         risks: experiment.risks.clone(),
-        notes: notes(experiment, &blocks, &left_out),
+        notes,
+        interactions,
+        findings: finding::answers(experiment, &series),
+        prices: price::prices(experiment, &series, &outcomes),
+        cells: experiment.cells.clone(),
+        asks_gain: experiment.asks_gain,
         reproduce: experiment.reproduce.clone(),
         used: blocks.used,
         series,

@@ -4,7 +4,10 @@ mod analyse;
 mod blocks;
 mod curve;
 mod experiment;
+mod finding;
+mod interaction;
 mod json;
+mod price;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -17,7 +20,10 @@ pub use experiment::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
     WorkloadInfo,
 };
+pub use finding::{Answer, Figure, FindingResult};
+pub use interaction::InteractionResult;
 pub use json::{STUDY_SCHEMA, json};
+pub use price::{ArmPrice, Price};
 pub use result::{Contrast, StudyResult};
 pub use text::text;
 pub use words::words;

@@ -71,17 +71,17 @@ pub(super) fn matrix(
     command: String,
     ui: Ui,
 ) -> Outcome {
-    let Some(grid) = study::grid::simulate(study, grid, plan, command)? else {
+    let Some(result) = study::grid::simulate(study, grid, plan, command)? else {
         ui.warn("interrupted: nothing is concluded from a part of the cells");
         return Ok(Exit::Interrupted);
     };
-    let json = drivelab_report::grid::json(&grid);
-    let page = folder.write("report.html", &drivelab_report::grid::html(&grid))?;
+    let json = drivelab_report::study::json(&result);
+    let page = folder.write("report.html", &drivelab_report::page::html(&result))?;
     folder.write("result.json", &json)?;
     if ui.json {
         ui.result(&json)?;
     } else {
-        ui.result(&drivelab_report::grid::text(&grid, ui.look()))?;
+        ui.result(&drivelab_report::study::text(&result, ui.look()))?;
     }
     ui.note(&format!("report: {}", page.display()));
     Ok(Exit::Done)

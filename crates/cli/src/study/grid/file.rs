@@ -2,9 +2,9 @@
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Matrix, Named};
-use drivelab_core::workload::BlockSizes;
 use drivelab_engine::Cursor;
-use drivelab_report::grid::{Cells, Figure, Finding, Group, Measure, On, Take, Test};
+use drivelab_report::cells::Group;
+use drivelab_report::study::{Figure, Finding};
 
 use super::super::file::Arm;
 
@@ -45,9 +45,10 @@ impl GridFile {
             ));
         }
         section.finish()?;
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         let mut findings: Vec<Finding> = Vec::new();
         for section in top.sections("finding")? {
-            let finding = finding(section, &matrix, arms, &findings)?;
+            let finding = finding(section, &names, &findings)?;
             findings.push(finding);
         }
         Ok(Some(Self { matrix, cursors, findings }))
@@ -56,82 +57,22 @@ impl GridFile {
 
 fn finding(
     mut section: Section,
-    matrix: &Matrix,
-    arms: &[Arm],
+    arms: &[&str],
     before: &[Finding],
 ) -> Result<Finding, ConfigError> {
     let name: String = section.require("name")?;
     if before.iter().any(|known| known.name == name) {
         return Err(section.error(format!("two findings are called `{name}`")));
     }
-    let claim = section.require("claim")?;
-    let test = match section.list::<String>("consistent_with")? {
-        Some(names) => {
-            let place = |name: &String| {
-                let found = before.iter().position(|known| known.name == *name);
-                let missing = || section.error(format!("no finding before is called `{name}`"));
-                found.ok_or_else(missing)
-            };
-            Test::Consistent(names.iter().map(place).collect::<Result<_, _>>()?)
-        }
-        None => Test::Figure(figure(&mut section, matrix, arms)?),
-    };
-    section.finish()?;
-    Ok(Finding { name, claim, test })
-}
-
-fn figure(section: &mut Section, matrix: &Matrix, arms: &[Arm]) -> Result<Figure, ConfigError> {
-    let named = |section: &mut Section, key| -> Result<Vec<usize>, ConfigError> {
-        let names: Vec<String> = section.list(key)?.unwrap_or_default();
-        let place = |name: &String| super::super::file::arm_named(section, arms, name);
-        names.iter().map(place).collect()
-    };
-    let mine = named(section, "arms")?;
-    if mine.is_empty() {
-        return Err(section.error("a finding speaks of arms: `arms = [\"NAME\"]`"));
-    }
-    let against = named(section, "against")?;
+    let figure: String = section.require("figure")?;
+    Figure::parse(&figure, arms).map_err(|why| section.error(why))?;
+    let source = section.take("source")?.unwrap_or_default();
     let (at_least, at_most) = (section.take("at_least")?, section.take("at_most")?);
     if let (Some(least), Some(most)) = (at_least, at_most)
         && least > most
     {
         return Err(section.error("`at_least` is above `at_most`: nothing could lie between"));
     }
-    Ok(Figure {
-        what: section.take("what")?.unwrap_or(Measure::MbPerS),
-        on: section.take("on")?.unwrap_or(On::Together),
-        take: section.take("take")?.unwrap_or(Take::Mean),
-        cells: match section.section("cells")? {
-            None => Cells::default(),
-            Some(cells) => self::cells(cells, matrix)?,
-        },
-        arms: mine,
-        against,
-        at_least,
-        at_most,
-    })
-}
-
-fn cells(mut section: Section, matrix: &Matrix) -> Result<Cells, ConfigError> {
-    let sizes: Vec<BlockSizes> = section.list("bs")?.unwrap_or_default();
-    let place = |size: &BlockSizes| {
-        let missing = || section.error(format!("`[matrix]` has no block size {size}"));
-        matrix.bs.iter().position(|known| known == size).ok_or_else(missing)
-    };
-    let sizes = sizes.iter().map(place).collect::<Result<_, _>>()?;
-    let mut among = |key, known: &[u32]| -> Result<Vec<u32>, ConfigError> {
-        let wanted: Vec<u32> = section.list(key)?.unwrap_or_default();
-        match wanted.iter().find(|value| !known.contains(value)) {
-            Some(value) => Err(section.error(format!("`[matrix]` has no `{key}` of {value}"))),
-            None => Ok(wanted),
-        }
-    };
-    let cells = Cells {
-        read: among("read", &matrix.read)?,
-        random: among("random", &matrix.random)?,
-        threads: among("threads", &matrix.threads)?,
-        sizes,
-    };
     section.finish()?;
-    Ok(cells)
+    Ok(Finding { name, figure, source, at_least, at_most })
 }

@@ -8,8 +8,8 @@ pub(crate) use file::GridFile;
 
 use drivelab_core::plan::Plan;
 use drivelab_report::attachment::Question;
-use drivelab_report::grid::{self, Given, Grid};
-use drivelab_report::study::{ArmInfo, ContrastInfo, Experiment};
+use drivelab_report::cells::{self, Cells};
+use drivelab_report::study::{ArmInfo, ContrastInfo, Experiment, StudyResult};
 
 use super::{Bench, Simulator, StudyFile};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::ui::Progress;
 use runs::Runs;
 
 /// The metrics that `primary` may name.
-pub(super) const METRICS: &[&str] = grid::METRICS;
+pub(super) const METRICS: &[&str] = cells::METRICS;
 
 /// Makes all runs of a matrix study in virtual time and concludes; `None` where the user asked to
 /// stop.
@@ -26,7 +26,7 @@ pub(crate) fn simulate(
     given: &GridFile,
     plan: &Plan,
     reproduce: String,
-) -> Result<Option<Grid>, Failure> {
+) -> Result<Option<StudyResult>, Failure> {
     let bench = Simulator::new(study)?;
     let runs = Runs::new(given, bench.profile(), &bench.options())?;
     let (cells, made) = runs.counts();
@@ -43,17 +43,14 @@ pub(crate) fn simulate(
         given.matrix.runtime
     ));
     notes.extend(study.notes.iter().cloned());
-    let samples = grid::samples(&given.matrix, &rows);
-    let experiment = experiment(study, given, plan, &bench, samples, notes, reproduce);
-    let result = drivelab_report::study::analyse(&experiment).map_err(Failure::cannot_here)?;
-    let given = Given {
+    let cells = Cells {
         matrix: given.matrix.clone(),
         cursors: given.cursors.iter().map(ToString::to_string).collect(),
-        prices: study.arms.iter().map(|arm| arm.price_usd).collect(),
-        findings: given.findings.clone(),
         rows,
+        doubts: Vec::new(),
     };
-    Ok(Some(Grid::new(result, given)))
+    let experiment = experiment(study, given, plan, &bench, cells, notes, reproduce);
+    drivelab_report::study::analyse(&experiment).map(Some).map_err(Failure::cannot_here)
 }
 
 fn experiment(
@@ -61,7 +58,7 @@ fn experiment(
     given: &GridFile,
     plan: &Plan,
     bench: &Simulator,
-    runs: Vec<drivelab_report::study::RunSample>,
+    cells: Cells,
     notes: Vec<String>,
     reproduce: String,
 ) -> Experiment {
@@ -91,13 +88,13 @@ fn experiment(
         candidate: Some(study.candidate),
         margin: study.margin.to_f64(),
         arms: arms.collect(),
-        workloads: grid::workloads(&given.matrix),
+        workloads: cells::workloads(&given.matrix),
         contrasts: contrasts.collect(),
         interactions: Vec::new(),
-        findings: Vec::new(),
-        asks_gain: false,
-        cells: None,
-        runs,
+        findings: given.findings.clone(),
+        asks_gain: study.asks_gain,
+        runs: cells::samples(&cells),
+        cells: Some(cells),
         curves: Vec::new(),
         // Modelled arms are what the study file says of them, which stands under the settings.
         attached: Question::default(),

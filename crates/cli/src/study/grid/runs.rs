@@ -13,7 +13,7 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::{Control, Cursor, Threads, simulate_threads};
 use drivelab_model::profile::Profile;
 use drivelab_model::spec::{Options, Switch};
-use drivelab_report::grid::{Group, Row};
+use drivelab_report::cells::{Group, Row};
 
 use super::GridFile;
 use crate::failure::Failure;
@@ -147,8 +147,8 @@ impl Runs {
             for place in places {
                 let row = &mut rows[place.row];
                 match place.alone {
-                    Some(drive) => row.alone[drive] = rates[0],
-                    None => row.together.clone_from(&rates),
+                    Some(drive) => row.alone[drive] = Some(rates[0]),
+                    None => row.together = rates.iter().copied().map(Some).collect(),
                 }
             }
         }
@@ -199,8 +199,8 @@ fn row(
         random,
         threads,
         size,
-        alone: vec![0.0; drives],
-        together: vec![0.0; drives],
+        alone: vec![None; drives],
+        together: vec![None; drives],
     }
 }
 
