@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod page;
 pub mod pairs;
 pub mod parse;
+pub mod prediction;
 pub mod replay;
 pub mod run;
 pub mod study;

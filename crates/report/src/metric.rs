@@ -51,6 +51,16 @@ pub fn show(metric: &str, value: f64) -> String {
     }
 }
 
+/// An interval of the metric, its unit once; a single value where both limits read the same.
+pub fn show_range(metric: &str, [lo, hi]: [f64; 2]) -> String {
+    let [lo, hi] = [lo, hi].map(|limit| show(metric, limit));
+    match (lo.split_once(' '), hi.split_once(' ')) {
+        _ if lo == hi => hi,
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {hi}"),
+        _ => format!("{lo} to {hi}"),
+    }
+}
+
 /// The smallest effect worth acting on: the study's, and for tail latencies at least
 /// [`TAIL_MARGIN`].
 pub fn margin(metric: &str, study: f64) -> f64 {
@@ -113,6 +123,15 @@ mod tests {
         check("read_lat_p99_ns", "p99 latency of reads");
         check("flush_lat_p50_ns", "median latency of flushes");
         check("read_ahead", "read ahead");
+    }
+
+    #[test]
+    fn an_interval_has_its_unit_once() {
+        let check =
+            |limits, expected: &str| assert_eq!(show_range("lat_mean_ns", limits), expected);
+        check([1.2e6, 1.3e6], "1.20 to 1.30 ms");
+        check([0.9e6, 1.3e6], "900 us to 1.30 ms");
+        check([1.2e6, 1.2001e6], "1.20 ms");
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod interaction;
 mod noise;
 mod pair;
 mod power;
+mod prediction;
 mod quantile;
 mod score;
 mod steady;
@@ -51,6 +52,7 @@ pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts}
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
+pub use prediction::{Prediction, Spread, predict};
 pub use quantile::quantile_reportable;
 pub use score::Score;
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};

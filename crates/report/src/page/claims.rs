@@ -113,7 +113,7 @@ fn price_row(result: &StudyResult, price: &Price, arm: &ArmPrice) -> Vec<String>
         escape(&result.arms[arm.arm].name),
         format!("${:.2}", arm.usd),
         show(arm.value),
-        arm.ci95.map_or_else(none, |[lo, hi]| format!("{} to {}", show(lo), show(hi))),
+        arm.ci95.map_or_else(none, |limits| escape(&metric::show_range(&price.metric, limits))),
         arm.ratio.map_or_else(none, |(ratio, _)| figures::ratio(ratio)),
         arm.ratio.and_then(|(_, limits)| limits).map_or_else(none, figures::range),
     ]

@@ -177,8 +177,12 @@ impl FindingResult {
         let measured = match self.value {
             None => format!("`{figure}` is not known"),
             Some(value) => {
-                let interval = self.ci95.map_or_else(String::new, |[lo, hi]| {
-                    format!(" (95 % interval {} to {})", self.show(lo), self.show(hi))
+                let interval = self.ci95.map_or_else(String::new, |limits| {
+                    let limits = match &self.unit {
+                        Some(unit) => metric::show_range(unit, limits),
+                        None => figures::range(limits),
+                    };
+                    format!(" (95 % interval {limits})")
                 });
                 format!("`{figure}` is {}{interval}", self.show(value))
             }

@@ -107,7 +107,7 @@ fn prices(result: &StudyResult) -> Option<Table> {
         table.heading(name.clone(), format!("for each dollar, against `{}`", result.arms[0].name));
         for arm in &price.arms {
             let show = |value: f64| metric::show(&price.metric, value);
-            let own = arm.ci95.map(|[lo, hi]| format!("{} to {}", show(lo), show(hi)));
+            let own = arm.ci95.map(|limits| metric::show_range(&price.metric, limits));
             let (ratio, limits) = arm.ratio.map_or((None, None), |(r, limits)| (Some(r), limits));
             table.row(vec![
                 plain(&format!("  {}", result.arms[arm.arm].name)),

@@ -255,8 +255,8 @@ fn factors_are_told_apart_and_together() {
     assert!((first.strongest.1.ratio - truth).abs() < 0.02, "{:?}", first.strongest);
     assert_eq!(first.verdict, Interacts::Interact);
     let told = text(&result, PLAIN);
-    let words =
-        "The factors interact: `mode` ahci instead of ide helps by 42 % with queue on and by";
+    let words = "The factors interact: `mode` ahci instead of ide helps by 42 % with queue on and \
+                 helps by 21 % with queue off (interaction x1.17";
     assert!(told.replace("\n  ", " ").contains(words), "{told}");
     let none = result
         .interactions
