@@ -29,13 +29,11 @@ mod compare;
 mod criteria;
 mod effects;
 mod family;
-mod interaction;
+mod modelled;
 mod noise;
 mod pair;
 mod power;
-mod prediction;
 mod quantile;
-mod score;
 mod steady;
 mod warning;
 
@@ -43,17 +41,15 @@ pub use compare::{
     BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
-pub use effects::{Effect, effects};
+pub use effects::{Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts};
 pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, benjamini_hochberg,
     compare_family, holm, max_t, simultaneous,
 };
-pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts};
+pub use modelled::{Prediction, Score, Spread, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
-pub use prediction::{Prediction, Spread, predict};
 pub use quantile::quantile_reportable;
-pub use score::Score;
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use warning::{NotAWarning, Warning, WarningId};

@@ -45,7 +45,8 @@ pub(super) fn interactions(result: &StudyResult) -> String {
         };
         let rows = one.effects.iter().map(|(contrast, effect)| row(one, *contrast, effect));
         format!(
-            "<h3>{} and {} in {} of <code>{}</code>: {verdict}</h3>\n<p class=\"about\">{}.</p>\n{}",
+            "<h3>{} and {} in {} of <code>{}</code>: {verdict}</h3>\n\
+             <p class=\"about\">{}.</p>\n{}",
             escape(&one.factors[0]),
             escape(&one.factors[1]),
             escape(&metric::label(&series.metric)),

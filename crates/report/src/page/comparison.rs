@@ -1,8 +1,9 @@
 //! The page of a comparison of results that were there already.
 
-use super::forest::Forest;
 use super::html::{escape, fold, scroll};
-use super::{answer, attached, block_section, caveats, details, dots, skeleton};
+use super::picture::dots;
+use super::picture::forest::Forest;
+use super::{answer, attached, block_section, caveats, details, skeleton};
 use crate::comparison::{CompareResult, Source, words};
 use crate::figures;
 use crate::metric;

@@ -89,12 +89,12 @@ pub(crate) fn capital(words: &str) -> String {
 }
 
 /// The sign of an arm: its colour and its kind of line.
-pub(super) fn swatch(arm: usize) -> String {
+pub(crate) fn swatch(arm: usize) -> String {
     format!("<i class=\"swatch arm-{}\" aria-hidden=\"true\"></i>", arm % ARM_STYLES)
 }
 
 /// As many arms as the style sheet tells apart; more would not be told apart by eye either.
-pub(super) const ARM_STYLES: usize = 6;
+pub(crate) const ARM_STYLES: usize = 6;
 
 /// JSON inside a script element: no `<` can end the element or open a comment.
 pub(super) fn embedded(json: &str) -> String {

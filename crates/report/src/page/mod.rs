@@ -9,10 +9,8 @@ mod claims;
 mod comparison;
 mod data;
 mod details;
-mod dots;
-mod forest;
 pub(crate) mod html;
-mod scale;
+mod picture;
 
 use drivelab_core::plan::Design;
 use drivelab_stats::Verdict;
@@ -21,8 +19,9 @@ use crate::figures;
 use crate::outcome::{Sentence, Series, gather};
 use crate::study::{StudyResult, words};
 pub use comparison::comparison;
-use forest::Forest;
 use html::{each, escape, inline};
+use picture::dots;
+use picture::forest::Forest;
 
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.css"));
 const SCRIPT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.js"));

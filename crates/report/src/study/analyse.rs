@@ -5,7 +5,7 @@ use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
-use super::{Experiment, curve, finding, interaction, price};
+use super::{Experiment, curve, declared};
 use crate::attachment;
 use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
 
@@ -80,7 +80,7 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
-    let (interactions, unanalysed) = interaction::interactions(experiment, &series, gate);
+    let (interactions, unanalysed) = declared::interactions(experiment, &series, gate);
     let mut notes = notes(experiment, &blocks, &left_out);
     notes.extend(unanalysed);
     Ok(StudyResult {
@@ -100,8 +100,8 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         risks: experiment.risks.clone(),
         notes,
         interactions,
-        findings: finding::answers(experiment, &series),
-        prices: price::prices(experiment, &series, &outcomes),
+        findings: declared::answers(experiment, &series),
+        prices: declared::prices(experiment, &series, &outcomes),
         cells: experiment.cells.clone(),
         asks_gain: experiment.asks_gain,
         reproduce: experiment.reproduce.clone(),

@@ -7,9 +7,9 @@ use drivelab_stats::Contrast;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::finding::FindingResult;
-use super::interaction::InteractionResult;
-use super::price::Price;
+use super::declared::FindingResult;
+use super::declared::InteractionResult;
+use super::declared::Price;
 use super::result::StudyResult;
 use crate::attachment::AttachedJson;
 use crate::outcome::{MetricJson, document};

@@ -3,11 +3,9 @@
 mod analyse;
 mod blocks;
 mod curve;
+mod declared;
 mod experiment;
-mod finding;
-mod interaction;
 mod json;
-mod price;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -16,14 +14,12 @@ mod words;
 
 pub use analyse::{StudyError, analyse};
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
+pub use declared::{Answer, ArmPrice, Figure, FindingResult, InteractionResult, Price};
 pub use experiment::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
     WorkloadInfo,
 };
-pub use finding::{Answer, Figure, FindingResult};
-pub use interaction::InteractionResult;
 pub use json::{STUDY_SCHEMA, json};
-pub use price::{ArmPrice, Price};
 pub use result::{Contrast, StudyResult};
 pub use text::text;
 pub use words::words;

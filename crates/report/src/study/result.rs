@@ -4,9 +4,9 @@ use drivelab_core::plan::Design;
 use drivelab_stats::Verdict;
 
 use super::curve::{DepthCurve, LatencyCurve};
-use super::finding::FindingResult;
-use super::interaction::InteractionResult;
-use super::price::Price;
+use super::declared::FindingResult;
+use super::declared::InteractionResult;
+use super::declared::Price;
 use super::{ArmInfo, WorkloadInfo};
 use crate::attachment::Difference;
 use crate::cells::Cells;

@@ -2,8 +2,8 @@
 
 use drivelab_stats::{Interacts, Verdict};
 
-use super::finding::FindingResult;
-use super::interaction::InteractionResult;
+use super::declared::FindingResult;
+use super::declared::InteractionResult;
 use super::result::StudyResult;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, claim, join, lead, sized};

@@ -58,7 +58,7 @@ const EXPERIMENTS: u32 = 1_500;
 const SLACK: f64 = 1.7;
 
 fn rates(truth: f64, blocks: usize, noise: Noise, seed: u64) -> Rates {
-    let design = Factorial::new(ARMS.to_vec()).unwrap();
+    let design = Factorial::new(ARMS.to_vec()).expect("all combinations");
     let (mut random, mut rates) = (Random::new(seed), Rates::default());
     let each = 100.0 / f64::from(EXPERIMENTS);
     for _ in 0..EXPERIMENTS {

@@ -4,8 +4,8 @@ use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 use serde::Serialize;
 
-use super::{ArmInfo, Experiment, Finding};
 use crate::outcome::{Series, median};
+use crate::study::{ArmInfo, Experiment, Finding};
 use crate::{figures, metric, suggest};
 
 /// Whether a finding holds.
@@ -90,7 +90,7 @@ struct Measured {
 }
 
 /// Holds every finding against the figures.
-pub(super) fn answers(experiment: &Experiment, series: &[Series]) -> Vec<FindingResult> {
+pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> Vec<FindingResult> {
     let measured: Vec<Result<Measured, String>> = experiment
         .findings
         .iter()

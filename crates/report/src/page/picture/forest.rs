@@ -3,24 +3,24 @@
 //! Plain elements placed in percent: they need no script, follow the width of the screen and the
 //! colours of the reader, and can be printed.
 
-use super::html::{escape, swatch};
 use super::scale::Scale;
-use super::{badge, class};
 use crate::figures;
 use crate::outcome::{Outcome, Series, direction};
+use crate::page::html::{escape, swatch};
+use crate::page::{badge, class};
 use crate::study::{Contrast, WorkloadInfo};
 
 /// Ratios of a study or a comparison, and how its arms are called.
-pub(super) struct Forest<'a> {
-    pub(super) series: &'a [Series],
-    pub(super) names: &'a [&'a str],
-    pub(super) primary: &'a Outcome,
-    pub(super) margin: f64,
+pub(in crate::page) struct Forest<'a> {
+    pub(in crate::page) series: &'a [Series],
+    pub(in crate::page) names: &'a [&'a str],
+    pub(in crate::page) primary: &'a Outcome,
+    pub(in crate::page) margin: f64,
 }
 
 impl Forest<'_> {
     /// Series by series, one line an arm; `about` says what a series is, as HTML.
-    pub(super) fn ratios(
+    pub(in crate::page) fn ratios(
         &self,
         shown: &[&Outcome],
         about: impl Fn(&Series) -> String,
@@ -46,10 +46,11 @@ impl Forest<'_> {
         section(
             "How much better",
             &format!(
-                "Each arm against <code>{}</code>: the ratio of {of} with its own 95&nbsp;% interval; \
-                 above 1 is better. In the grey band ({} either way) a difference would not matter.",
+                "Each arm against <code>{}</code>: the ratio of {of} with its own 95&nbsp;% \
+                 interval; above 1 is better. In the grey band ({} either way) a difference would \
+                 not matter.",
                 escape(self.names[0]),
-                super::html::inline(&figures::percent(self.margin))
+                crate::page::html::inline(&figures::percent(self.margin))
             ),
             scale,
             &groups,
@@ -57,7 +58,11 @@ impl Forest<'_> {
     }
 
     /// Single causes, one line a workload.
-    pub(super) fn causes(&self, contrasts: &[Contrast], workloads: &[WorkloadInfo]) -> String {
+    pub(in crate::page) fn causes(
+        &self,
+        contrasts: &[Contrast],
+        workloads: &[WorkloadInfo],
+    ) -> String {
         let all = contrasts.iter().flat_map(|contrast| &contrast.outcomes);
         if all.clone().next().is_none() {
             return String::new();
@@ -96,7 +101,8 @@ impl Forest<'_> {
         };
         format!(
             "<tr><th scope=\"row\">{label}{primary}</th><td class=\"plotcell\">{}</td>\
-             <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span></td><td>{}</td></tr>\n",
+             <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span></td>\
+             <td>{}</td></tr>\n",
             picture(outcome, self.series[outcome.series].margin, scale),
             badge(outcome.verdict()),
         )

@@ -1,8 +1,8 @@
 //! Every block as a dot in each arm, joined by a line: what the verdict rests on.
 
-use super::html::escape;
 use crate::metric;
 use crate::outcome::Series;
+use crate::page::html::escape;
 use crate::ticks::step;
 
 const WIDTH: f64 = 360.0;
@@ -18,7 +18,7 @@ const TICKS_MAX: f64 = 4.0;
 const LINES_MAX: usize = 60;
 
 /// The picture of one series; nothing with less than two blocks, which are no distribution.
-pub(super) fn figure(series: &Series, names: &[&str], about: &str) -> String {
+pub(in crate::page) fn figure(series: &Series, names: &[&str], about: &str) -> String {
     let blocks = series.values.first().map_or(0, Vec::len);
     if blocks < 2 {
         return String::new();
@@ -45,7 +45,7 @@ pub(super) fn figure(series: &Series, names: &[&str], about: &str) -> String {
             svg += &format!(
                 "<circle class=\"arm-{}\" cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\"><title>block {}: \
                  {}</title></circle>\n",
-                arm % super::html::ARM_STYLES,
+                arm % crate::page::html::ARM_STYLES,
                 axis.up(*value),
                 block + 1,
                 escape(&series.show(*value)),
@@ -60,7 +60,8 @@ pub(super) fn figure(series: &Series, names: &[&str], about: &str) -> String {
     let label = metric::label(&series.metric);
     format!(
         "<figure class=\"dots\"><figcaption>{about}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} \
-         {HEIGHT}\" role=\"img\" aria-label=\"{} of every block in each arm\">\n{svg}</svg></figure>\n",
+         {HEIGHT}\" role=\"img\" aria-label=\"{} of every block in each arm\">\n{svg}</svg>\
+         </figure>\n",
         escape(&label)
     )
 }

@@ -1,5 +1,9 @@
 //! Means of log values over blocks, with intervals that hold together.
 
+mod interaction;
+
+pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts};
+
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Critical, simultaneous};

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Effect;
 use crate::criteria::Better;
-use crate::effects::Effect;
 
 /// Arms laid out by two factors.
 #[derive(Debug, Clone, PartialEq, Eq)]

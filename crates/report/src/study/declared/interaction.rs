@@ -5,9 +5,9 @@ use drivelab_stats::{
     ALPHA_DEFAULT, Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts,
 };
 
-use super::{ArmInfo, Experiment};
 use crate::figures;
 use crate::outcome::{Series, geometric_mean};
+use crate::study::{ArmInfo, Experiment};
 
 /// The effects of two factors on one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +38,7 @@ struct Layout {
 
 /// The effects of every declared pair of factors on the headline metric of each workload, and why a
 /// pair is left out. Those on the primary metric are one family, all others another.
-pub(super) fn interactions(
+pub(in crate::study) fn interactions(
     experiment: &Experiment,
     series: &[Series],
     gate: usize,

@@ -2,8 +2,8 @@
 
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 
-use super::Experiment;
 use crate::outcome::{Outcome, Series};
+use crate::study::Experiment;
 
 /// A rate for each dollar that the arms cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub struct ArmPrice {
 const RATES: [&str; 2] = ["iops", "bytes_per_s"];
 
 /// Every rate of every workload for each dollar; nothing where no arm has a price.
-pub(super) fn prices(
+pub(in crate::study) fn prices(
     experiment: &Experiment,
     series: &[Series],
     outcomes: &[Outcome],
