@@ -87,7 +87,8 @@ fn errors(out: &mut impl Write, results: &Results) -> io::Result<()> {
     writeln!(
         out,
         "| noise | drift | spread of B | difference claimed at 0 | material at the margin | \
-         equivalent at the margin | interval covers truth (all effects) |\n|---|---|---|---|---|---|---|"
+         equivalent at the margin | interval covers truth (all effects) |\n\
+         |---|---|---|---|---|---|---|"
     )?;
     for group in results.chunks(BLOCKS.len() * EFFECTS.len()) {
         let cell = group[0].0;

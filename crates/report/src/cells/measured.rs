@@ -21,9 +21,9 @@ impl Cells {
                 rows.push(row);
                 rows.len() - 1
             });
-            let rates = figures.iter().map(|figures| Some(figures.bytes_per_s));
+            let mut rates = figures.iter().map(|figures| Some(figures.bytes_per_s));
             match cell.target {
-                Some(target) => rows[place].alone[target] = rates.last().flatten(),
+                Some(target) => rows[place].alone[target] = rates.next_back().flatten(),
                 None => rows[place].together = rates.collect(),
             }
         }

@@ -9,8 +9,8 @@ use crate::outcome::geometric_mean;
 use crate::study::{MetricValue, RunSample, WorkloadInfo};
 
 /// The names of the metrics that each group has: geometric means over the block sizes of the rate
-/// of all drives together and of scaling; then the lowest and highest of these rates, and the highest
-/// that a drive reaches alone.
+/// of all drives together and of scaling; then the lowest and highest of these rates, and the
+/// highest that a drive reaches alone.
 pub const METRICS: &[&str] =
     &["bytes_per_s", "scaling", "worst_bytes_per_s", "best_bytes_per_s", "best_alone_bytes_per_s"];
 

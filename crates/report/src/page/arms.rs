@@ -22,10 +22,10 @@ pub(super) fn section(result: &StudyResult) -> String {
         .collect();
     let summaries: Vec<Option<&str>> =
         result.arms.iter().map(|arm| Some(arm.summary.as_str())).collect();
-    let mut rows = match result.arms.iter().all(|arm| arm.summary.is_empty()) {
-        true => String::new(),
-        false => settings_row("in words", &result.names(), &summaries),
-    };
+    let mut rows = String::new();
+    if result.arms.iter().any(|arm| !arm.summary.is_empty()) {
+        rows += &settings_row("in words", &result.names(), &summaries);
+    }
     for name in differing {
         let values: Vec<Option<&str>> = result.arms.iter().map(|arm| setting(arm, name)).collect();
         rows += &settings_row(&escape(name), &result.names(), &values);
@@ -59,10 +59,8 @@ pub(super) fn settings_row(name: &str, arms: &[&str], values: &[Option<&str>]) -
     let is_prose = name == "in words";
     let cells = arms.iter().zip(values).map(|(arm, value)| {
         let shown = value.map_or("\u{2013}".to_owned(), escape);
-        let shown = match is_prose || *value == values[0] {
-            true => shown,
-            false => format!("<mark>{shown}</mark>"),
-        };
+        let is_plain = is_prose || *value == values[0];
+        let shown = if is_plain { shown } else { format!("<mark>{shown}</mark>") };
         format!("<td data-arm=\"{}\">{shown}</td>", escape(arm))
     });
     format!("<tr><th scope=\"row\">{name}</th>{}</tr>\n", cells.collect::<String>())

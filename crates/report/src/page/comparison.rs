@@ -24,13 +24,13 @@ pub fn comparison(result: &CompareResult) -> String {
         format!("{} is what matters", figures::percent(result.margin)),
         format!("seed {}", result.seed),
     ];
-    let named = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
+    let outcomes = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
     let body = [
         answer(result.verdict(), &words(result)),
         blocks(result, &names),
         ratios(result, &names),
         attached::section(&result.attached, &names),
-        caveats(&[], &gather(named), &result.notes),
+        caveats(&[], &gather(outcomes), &result.notes),
         every_number(result, &names),
     ];
     skeleton("compare", &title, &facts, &body.concat())

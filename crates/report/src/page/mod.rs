@@ -86,7 +86,8 @@ fn document(verb: &str, title: &str, facts: &[String], body: &str, script: &str)
          <style>\n{style}\n{STYLE}</style>\n\
          <noscript><style>.plot, .plot.tall {{ height: auto; }}</style></noscript>\n\
          </head>\n<body>\n<header>\n<p class=\"kicker\">drivelab {verb}</p>\n<h1>{title}</h1>\n\
-         <p class=\"facts\">{facts}</p>\n</header>\n<main>\n{body}</main>\n{script}</body>\n</html>\n",
+         <p class=\"facts\">{facts}</p>\n</header>\n<main>\n{body}</main>\n\
+         {script}</body>\n</html>\n",
         version = crate::VERSION,
     )
 }

@@ -39,14 +39,11 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
 fn mark_notes(name: &str, records: &[RunRecord]) -> Vec<String> {
     let mut kinds: Vec<(MarkId, BTreeSet<&str>, String)> = Vec::new();
     for mark in records.iter().flat_map(|record| &record.marks) {
-        match kinds.iter_mut().find(|(id, ..)| *id == mark.id) {
-            Some((_, messages, _)) => {
-                messages.insert(&mark.message);
-            }
-            None => {
-                let messages = BTreeSet::from([mark.message.as_str()]);
-                kinds.push((mark.id, messages, mark.message.clone()));
-            }
+        if let Some((_, messages, _)) = kinds.iter_mut().find(|(id, ..)| *id == mark.id) {
+            messages.insert(&mark.message);
+        } else {
+            let messages = BTreeSet::from([mark.message.as_str()]);
+            kinds.push((mark.id, messages, mark.message.clone()));
         }
     }
     let note = |(_, messages, first): (MarkId, BTreeSet<&str>, String)| match messages.len() - 1 {

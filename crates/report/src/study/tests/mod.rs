@@ -285,6 +285,7 @@ fn a_layout_with_a_hole_is_told_and_not_analysed() {
 
 #[test]
 fn findings_hold_where_their_whole_interval_does() {
+    use Answer::{CannotTell, DoesNotHold, Holds};
     let mut it = experiment(1, 10);
     let finding = |name: &str, figure: &str, at_least, at_most| Finding {
         name: name.into(),
@@ -304,7 +305,6 @@ fn findings_hold_where_their_whole_interval_does() {
     ];
     let result = analyse(&it).unwrap();
     let answers: Vec<Answer> = result.findings.iter().map(|one| one.answer).collect();
-    use Answer::{CannotTell, DoesNotHold, Holds};
     assert_eq!(answers, [Holds, DoesNotHold, CannotTell, Holds, CannotTell, CannotTell]);
     let why = |at: usize| result.findings[at].why.clone().unwrap_or_default();
     assert!(why(4).contains("`ide` has no `price_usd`"), "{}", why(4));
