@@ -86,6 +86,8 @@ fn findings_are_held_against_the_cells() {
     let metrics = drivelab_report::cells::METRICS;
     assert_eq!(names, metrics.iter().map(|metric| group(metric)).collect::<Vec<_>>());
     assert_eq!(result["verdict"], "faster");
+    let warned = result["metrics"].to_string();
+    assert!(!warned.contains("order-"), "cells in virtual time have no order: {warned}");
     assert_eq!(result["price"][0]["arms"][0]["price_usd"], 100.0);
 }
 

@@ -70,7 +70,9 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let (series, left_out) = all_series(&blocks);
     let gate = primary_series(experiment, &series, &left_out)?;
     let questions = Questions::new(experiment, &series, gate);
-    let first = (experiment.arms.len() == 2).then(|| blocks.first_arms());
+    // The cells of a matrix do not say which arm came first.
+    let is_ordered = experiment.arms.len() == 2 && experiment.cells.is_none();
+    let first = is_ordered.then(|| blocks.first_arms());
     let simulated = experiment.stage == "simulate";
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
     let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
