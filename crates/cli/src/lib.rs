@@ -6,7 +6,6 @@ mod arguments;
 mod attached;
 mod commands;
 mod failure;
-mod grid;
 mod input;
 mod interrupt;
 mod kernel_log;

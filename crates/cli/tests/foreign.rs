@@ -14,7 +14,7 @@ use crate::compare::{AHCI, IDE};
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() }
+    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
 }
 
 fn published() -> CompareResult {

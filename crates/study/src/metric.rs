@@ -23,7 +23,8 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// The metrics of each group of cells of a matrix.
-pub const OF_CELLS: &[&str] = &["bytes_per_s", "scaling"];
+pub const OF_CELLS: &[&str] =
+    &["bytes_per_s", "scaling", "worst_bytes_per_s", "best_bytes_per_s", "best_alone_bytes_per_s"];
 
 /// The metric that speaks for a workload on the first screen.
 pub fn headline(workload: &Workload) -> &'static str {

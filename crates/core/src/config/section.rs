@@ -118,6 +118,18 @@ impl Section {
         read(&self.source, key, &item, reader).map(Some)
     }
 
+    /// Refuses a key that has another name since.
+    ///
+    /// # Errors
+    /// The key is there under its old name.
+    pub fn renamed(&self, old: &str, new: &str) -> Result<(), ConfigError> {
+        let Some((_, at, _)) = self.left.iter().find(|(key, ..)| key == old) else {
+            return Ok(());
+        };
+        let hint = Some(format!("write `{new}`"));
+        Err(self.source.error(*at, format!("`{old}` is now called `{new}`"), hint))
+    }
+
     /// Takes the value of a key that must be there.
     ///
     /// # Errors

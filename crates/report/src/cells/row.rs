@@ -20,54 +20,72 @@ pub struct Row {
     pub threads: u32,
     /// Block size, by place in the matrix.
     pub size: usize,
-    /// Each drive alone, in bytes a second.
-    pub alone: Vec<f64>,
+    /// Each drive alone, in bytes a second; none where it was not measured.
+    pub alone: Vec<Option<f64>>,
     /// Each drive while all work, in bytes a second.
-    pub together: Vec<f64>,
+    pub together: Vec<Option<f64>>,
 }
 
 impl Row {
-    /// All drives together, in bytes a second.
-    pub fn sum(&self) -> f64 {
-        self.together.iter().sum()
+    /// All drives together, in bytes a second; none where one is missing.
+    pub fn sum(&self) -> Option<f64> {
+        sum(&self.together)
     }
 
-    /// All drives together against the sum of each alone; `None` where nothing moved.
+    /// The mean of the drives, each alone, in bytes a second.
+    pub fn mean_alone(&self) -> Option<f64> {
+        mean(self.alone.iter().flatten().copied())
+    }
+
+    /// All drives together against the sum of each alone; none where nothing moved.
     pub fn scaling(&self) -> Option<f64> {
-        let alone: f64 = self.alone.iter().sum();
-        (alone > 0.0).then(|| self.sum() / alone)
+        let alone = sum(&self.alone).filter(|alone| *alone > 0.0)?;
+        Some(self.sum()? / alone)
     }
 
     /// What makes a cell, whatever its arm, cursor and block.
-    pub(crate) fn cell(&self) -> (u32, u32, u32, usize) {
+    pub(super) fn cell(&self) -> (u32, u32, u32, usize) {
         (self.read, self.random, self.threads, self.size)
     }
 
     /// The cells of one figure and panel.
-    pub(crate) fn group(&self) -> Group {
+    pub(super) fn group(&self) -> Group {
         Group { random: self.random, threads: self.threads, read: self.read }
     }
 }
 
+/// The sum of rates; none where one is missing, or where there are none.
+fn sum(rates: &[Option<f64>]) -> Option<f64> {
+    rates.iter().copied().sum::<Option<f64>>().filter(|_| !rates.is_empty())
+}
+
+/// The mean of values; none of nothing.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+    (n > 0.0).then(|| sum / n)
+}
+
 /// The mean over blocks of each cell, in the order in which cells first occur.
-pub(crate) fn over_blocks(rows: &[Row]) -> Vec<Row> {
-    let mut means: Vec<(Row, f64)> = Vec::new();
+pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
+    let mut cells: Vec<Vec<&Row>> = Vec::new();
+    let key = |row: &Row| (row.arm, row.cursor, row.cell());
     for row in rows {
-        let same = |(known, _): &&mut (Row, f64)| {
-            (known.arm, known.cursor, known.cell()) == (row.arm, row.cursor, row.cell())
-        };
-        let Some((known, n)) = means.iter_mut().find(same) else {
-            means.push((row.clone(), 1.0));
-            continue;
-        };
-        *n += 1.0;
-        let added = |mine: &mut Vec<f64>, theirs: &[f64]| {
-            for (mine, theirs) in mine.iter_mut().zip(theirs) {
-                *mine += (theirs - *mine) / *n;
-            }
-        };
-        added(&mut known.alone, &row.alone);
-        added(&mut known.together, &row.together);
+        match cells.iter_mut().find(|same| key(same[0]) == key(row)) {
+            Some(same) => same.push(row),
+            None => cells.push(vec![row]),
+        }
     }
-    means.into_iter().map(|(row, _)| Row { block: 0, ..row }).collect()
+    let average = |same: Vec<&Row>| {
+        let of = |rates: fn(&Row) -> &Vec<Option<f64>>| -> Vec<Option<f64>> {
+            let drives = 0..rates(same[0]).len();
+            drives.map(|drive| mean(same.iter().filter_map(|row| rates(row)[drive]))).collect()
+        };
+        Row {
+            block: 0,
+            alone: of(|row| &row.alone),
+            together: of(|row| &row.together),
+            ..same[0].clone()
+        }
+    };
+    cells.into_iter().map(average).collect()
 }

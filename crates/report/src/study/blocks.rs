@@ -91,7 +91,8 @@ impl<'a> Blocks<'a> {
                     metric: metric.to_owned(),
                     workload,
                     better: self.better(workload, metric),
-                    mei: metric::mei(metric, self.experiment.mei),
+                    margin: metric::margin(metric, self.experiment.margin),
+                    unit: String::new(),
                     values,
                 }),
                 Err(why) => left_out.push(LeftOut { name, why }),
@@ -141,7 +142,12 @@ impl<'a> Blocks<'a> {
         let mut values = Vec::with_capacity(runs.len());
         for run in runs {
             let found = run.metrics.iter().find(|m| m.name == metric);
-            let value = found.ok_or_else(|| format!("it is missing {}", place()))?.value;
+            let missing = || {
+                let why = metric::why_missing(metric);
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("it is missing {}{why}", place())
+            };
+            let value = found.ok_or_else(missing)?.value;
             if !(value.is_finite() && value > 0.0) {
                 return Err(format!("it is {value} {}: the run failed or was too short", place()));
             }

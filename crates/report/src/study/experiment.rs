@@ -23,7 +23,7 @@ pub struct Experiment {
     /// The declared primary metric, `workload.metric`.
     pub primary: String,
     /// Smallest effect worth acting on, as a fraction.
-    pub mei: f64,
+    pub margin: f64,
     /// The configurations compared; the first is the baseline.
     pub arms: Vec<ArmInfo>,
     /// The arm that the overall verdict is about, by place; the last where none is declared.

@@ -3,6 +3,7 @@
 mod analyse;
 mod blocks;
 mod curve;
+mod declared;
 mod empty;
 mod experiment;
 mod json;
@@ -14,6 +15,7 @@ mod words;
 
 pub use analyse::{StudyError, analyse};
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
+pub use declared::{Answer, ArmPrice, Figure, FindingResult, InteractionResult, Price};
 pub use experiment::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
     WorkloadInfo,

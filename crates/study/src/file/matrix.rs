@@ -12,8 +12,6 @@ pub struct MatrixFile {
     pub matrix: Matrix,
     /// Where sequential threads go on; figures show the first.
     pub cursors: Vec<Cursor>,
-    /// `[[finding]]`, which the caller reads.
-    pub findings: Vec<Section>,
 }
 
 impl MatrixFile {
@@ -22,7 +20,7 @@ impl MatrixFile {
         Group::all(&self.matrix).iter().map(Group::name).collect()
     }
 
-    /// Takes `[matrix]` and `[[finding]]`, or `None` where the study has no matrix.
+    /// Takes `[matrix]`, or `None` where the study has no matrix.
     pub(super) fn read(
         top: &mut Section,
         title: &str,
@@ -49,7 +47,6 @@ impl MatrixFile {
             ));
         }
         section.finish()?;
-        let findings = top.sections("finding")?;
-        Ok(Some(Self { matrix, cursors, findings }))
+        Ok(Some(Self { matrix, cursors }))
     }
 }

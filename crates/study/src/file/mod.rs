@@ -229,9 +229,7 @@ impl StudyFile {
         };
         let names = Names { arms: &self.arms, workloads: &workloads, metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
-        if self.matrix.is_none() {
-            self.findings = question::findings(top, &names)?;
-        }
+        self.findings = question::findings(top, &names)?;
         for own in &self.overrides {
             let mut tried = self.clone();
             let name = own.stage;

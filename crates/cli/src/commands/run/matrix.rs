@@ -158,7 +158,7 @@ fn plans(matrix: &Matrix, cell: &Cell, arguments: &MatrixArgs) -> Result<Vec<Run
 fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcome {
     let document = json!({"schema": "drivelab.run/1", "matrix": matrix, "cells": results});
     let document = crate::commands::json_text(&document);
-    let page = drivelab_report::matrix::html(matrix, results);
+    let page = drivelab_report::cells::html(matrix, results);
     for (name, text) in [("results.json", &document), ("report.html", &page)] {
         let path = out.join(name);
         keep::write(&path, text.as_bytes(), &Console::new(ui))?;
@@ -166,7 +166,7 @@ fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcom
     if ui.json {
         ui.result(&document)?;
     } else {
-        ui.result(&drivelab_report::matrix::text(matrix, results, ui.look()))?;
+        ui.result(&drivelab_report::cells::text(matrix, results, ui.look()))?;
         ui.note(&format!("{} shows the figures", out.join("report.html").display()));
     }
     if interrupt::requested() {

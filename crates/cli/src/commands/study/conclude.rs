@@ -2,10 +2,11 @@
 
 use drivelab_core::plan::Plan;
 use drivelab_report::study::Experiment;
+use drivelab_study::file::MatrixFile;
 use drivelab_study::{Folder, Progressed, StageName, StudyFile};
 
+use super::matrix;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::grid::{self, GridFile};
 use crate::ui::{Console, Ui};
 
 /// Writes and prints what the finished runs allow to conclude.
@@ -68,24 +69,24 @@ pub(super) fn only_in_virtual_time(study: &StudyFile) -> Result<(), Failure> {
 /// Runs a matrix study: in virtual time, from the beginning, since it takes less than a minute.
 pub(super) fn matrix(
     study: &StudyFile,
-    grid: &GridFile,
+    file: &MatrixFile,
     plan: &Plan,
     folder: &Folder,
     command: String,
     ui: Ui,
 ) -> Outcome {
-    let Some(grid) = grid::simulate(study, grid, plan, command)? else {
+    let Some(result) = matrix::simulate(study, file, plan, command)? else {
         ui.warn("interrupted: nothing is concluded from a part of the cells");
         return Ok(Exit::Interrupted);
     };
-    let json = drivelab_report::grid::json(&grid);
+    let json = drivelab_report::study::json(&result);
     let console = Console::new(ui);
-    let page = folder.write("report.html", &drivelab_report::grid::html(&grid), &console)?;
+    let page = folder.write("report.html", &drivelab_report::page::html(&result), &console)?;
     folder.write("result.json", &json, &console)?;
     if ui.json {
         ui.result(&json)?;
     } else {
-        ui.result(&drivelab_report::grid::text(&grid, ui.look()))?;
+        ui.result(&drivelab_report::study::text(&result, ui.look()))?;
     }
     ui.note(&format!("report: {}", page.display()));
     Ok(Exit::Done)

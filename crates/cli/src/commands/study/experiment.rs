@@ -47,7 +47,7 @@ pub(crate) fn experiment(
         design: plan.design,
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
-        mei: study.margin.to_f64(),
+        margin: study.margin.to_f64(),
         arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
         workloads: study.workloads.iter().map(workload).collect(),
         contrasts: study.contrasts.iter().map(contrast).collect(),
@@ -98,7 +98,8 @@ fn interaction(interaction: &file::Interaction) -> Interaction {
     Interaction { factors: interaction.factors.clone() }
 }
 
-fn finding(finding: &file::Finding) -> Finding {
+/// As the report takes it.
+pub(super) fn finding(finding: &file::Finding) -> Finding {
     Finding {
         name: finding.name.clone(),
         figure: finding.figure.clone(),

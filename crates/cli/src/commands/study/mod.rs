@@ -2,6 +2,7 @@
 
 mod conclude;
 mod experiment;
+mod matrix;
 mod session;
 
 use std::path::PathBuf;

@@ -16,7 +16,6 @@ use super::conclude;
 use super::experiment::experiment;
 use super::{StudyArgs, read};
 use crate::failure::{Failure, Outcome};
-use crate::grid::GridFile;
 use crate::stage::{self, DriveKeys};
 use crate::ui::{Console, Progress, Show, Ui};
 
@@ -40,14 +39,13 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let plan = plan(&study);
     let console = Console::new(ui);
     if let Some(matrix) = &study.matrix {
-        let grid = &GridFile::read(&study, matrix)?;
         conclude::only_in_virtual_time(&study)?;
         let target = format!("drive:{}", study.drive.as_deref().unwrap_or_default());
         let header = header(&study, target, plan, &asked);
         let folder =
             Out::create(&folder(arguments, name, ui), &text, &header, &console)?.into_folder();
         let command = command(&words(&study, &asked, None));
-        return conclude::matrix(&study, grid, &header.plan, &folder, command, ui);
+        return conclude::matrix(&study, matrix, &header.plan, &folder, command, ui);
     }
     let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
     let header = header(&study, stage.target(), plan, &asked);

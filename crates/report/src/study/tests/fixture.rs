@@ -69,7 +69,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         blocks,
         design: Design::Interleaved,
         primary: "random-read-32.iops".to_owned(),
-        mei: 0.03,
+        margin: 0.03,
         arms: ARMS.iter().map(arm).collect(),
         candidate: None,
         workloads: WORKLOADS.iter().map(workload).collect(),

@@ -1,18 +1,17 @@
 //! Matrix studies: every arm goes through a matrix of cells, on each drive alone and on all at
 //! once, and stated findings are held against what comes out.
 
-mod file;
 mod runs;
-
-pub(crate) use file::GridFile;
 
 use drivelab_core::plan::Plan;
 use drivelab_model::profile::Profile;
 use drivelab_report::attachment::Question;
-use drivelab_report::grid::{self, Given, Grid};
-use drivelab_report::study::{ArmInfo, ContrastInfo, Experiment};
+use drivelab_report::cells::{self, Cells};
+use drivelab_report::study::{ArmInfo, ContrastInfo, Experiment, StudyResult};
+use drivelab_study::file::MatrixFile;
 use drivelab_study::{Stage as _, StudyFile};
 
+use super::experiment::finding;
 use crate::failure::Failure;
 use crate::stage::Simulator;
 use crate::ui::Progress;
@@ -22,10 +21,10 @@ use runs::Runs;
 /// stop.
 pub(crate) fn simulate(
     study: &StudyFile,
-    given: &GridFile,
+    given: &MatrixFile,
     plan: &Plan,
     reproduce: String,
-) -> Result<Option<Grid>, Failure> {
+) -> Result<Option<StudyResult>, Failure> {
     let bench = Simulator::new(study)?;
     let profile = one_profile(study, &bench)?;
     let arms: Vec<_> = bench.drives().iter().map(|(_, options)| *options).collect();
@@ -44,17 +43,14 @@ pub(crate) fn simulate(
         given.matrix.runtime
     ));
     notes.extend(study.notes.iter().cloned());
-    let samples = grid::samples(&given.matrix, &rows);
-    let experiment = experiment(study, given, plan, &bench, samples, notes, reproduce);
-    let result = drivelab_report::study::analyse(&experiment).map_err(Failure::cannot_here)?;
-    let given = Given {
+    let cells = Cells {
         matrix: given.matrix.clone(),
         cursors: given.cursors.iter().map(ToString::to_string).collect(),
-        prices: study.arms.iter().map(|arm| arm.price_usd).collect(),
-        findings: given.findings.clone(),
         rows,
+        doubts: Vec::new(),
     };
-    Ok(Some(Grid::new(result, given)))
+    let experiment = experiment(study, given, plan, &bench, cells, notes, reproduce);
+    drivelab_report::study::analyse(&experiment).map(Some).map_err(Failure::cannot_here)
 }
 
 /// The profile of every arm.
@@ -67,10 +63,10 @@ fn one_profile<'a>(study: &StudyFile, bench: &'a Simulator) -> Result<&'a Profil
 
 fn experiment(
     study: &StudyFile,
-    given: &GridFile,
+    given: &MatrixFile,
     plan: &Plan,
     bench: &Simulator,
-    runs: Vec<drivelab_report::study::RunSample>,
+    cells: Cells,
     notes: Vec<String>,
     reproduce: String,
 ) -> Experiment {
@@ -98,15 +94,15 @@ fn experiment(
         design: plan.design,
         primary: study.primary.clone(),
         candidate: Some(study.candidate),
-        mei: study.margin.to_f64(),
+        margin: study.margin.to_f64(),
         arms: arms.collect(),
-        workloads: grid::workloads(&given.matrix),
+        workloads: cells::workloads(&given.matrix),
         contrasts: contrasts.collect(),
         interactions: Vec::new(),
-        findings: Vec::new(),
-        asks_gain: false,
-        cells: None,
-        runs,
+        findings: study.findings.iter().map(finding).collect(),
+        asks_gain: study.asks_gain,
+        runs: cells::samples(&cells),
+        cells: Some(cells),
         curves: Vec::new(),
         // Modelled arms are what the study file says of them, which stands under the settings.
         attached: Question::default(),

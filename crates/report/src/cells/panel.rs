@@ -2,8 +2,8 @@
 
 use drivelab_core::matrix::Matrix;
 
-use super::series::{EACH, Line, MEAN, SUM, count};
-use crate::page::escape;
+use super::series::{EACH, Line, MEAN, SUM};
+use crate::page::html::escape;
 use crate::ticks::{number, step};
 
 const WIDTH: f64 = 320.0;
@@ -94,4 +94,9 @@ fn drawn(line: &Line, x: impl Fn(usize) -> f64, y: impl Fn(f64) -> f64) -> Strin
         );
     }
     svg
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful of block sizes")]
+fn count(n: usize) -> f64 {
+    n as f64
 }

@@ -20,10 +20,10 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale on which all outcomes, their intervals and the band of `mei` have room.
-    pub(super) fn new<'a>(outcomes: impl Iterator<Item = &'a Outcome>, mei: f64) -> Self {
+    /// A scale on which all outcomes, their intervals and the band of `margin` have room.
+    pub(super) fn new<'a>(outcomes: impl Iterator<Item = &'a Outcome>, margin: f64) -> Self {
         // Twice the band: it should be seen as a band.
-        let mut hi = libm::log1p(2.0 * mei);
+        let mut hi = libm::log1p(2.0 * margin);
         let mut lo = -hi;
         for outcome in outcomes {
             let comparison = &outcome.adjusted.comparison;
@@ -31,8 +31,8 @@ impl Scale {
             lo = lo.min(log(low));
             hi = hi.max(log(high));
         }
-        let margin = 0.05 * (hi - lo);
-        Self { lo: lo - margin, hi: hi + margin }
+        let edge = 0.05 * (hi - lo);
+        Self { lo: lo - edge, hi: hi + edge }
     }
 
     /// The place of a ratio, in percent from the left.

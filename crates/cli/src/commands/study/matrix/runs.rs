@@ -13,9 +13,9 @@ use drivelab_core::workload::Workload;
 use drivelab_engine::{Control, Threads, simulate_threads};
 use drivelab_model::options::{Options, Switch};
 use drivelab_model::profile::Profile;
-use drivelab_report::grid::Row;
+use drivelab_report::cells::Row;
+use drivelab_study::file::MatrixFile;
 
-use super::GridFile;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::target;
@@ -50,7 +50,7 @@ pub(super) struct Runs {
 impl Runs {
     /// The runs of every arm, whose options are `arms`, on drives of `profile`.
     pub(super) fn new(
-        grid: &GridFile,
+        grid: &MatrixFile,
         profile: &Profile,
         arms: &[Options],
     ) -> Result<Self, Failure> {
@@ -147,8 +147,8 @@ impl Runs {
             for place in places {
                 let row = &mut rows[place.row];
                 match place.alone {
-                    Some(drive) => row.alone[drive] = rates[0],
-                    None => row.together.clone_from(&rates),
+                    Some(drive) => row.alone[drive] = Some(rates[0]),
+                    None => row.together = rates.iter().copied().map(Some).collect(),
                 }
             }
         }
@@ -199,8 +199,8 @@ fn row(
         random,
         threads,
         size,
-        alone: vec![0.0; drives],
-        together: vec![0.0; drives],
+        alone: vec![None; drives],
+        together: vec![None; drives],
     }
 }
 
@@ -299,9 +299,9 @@ runtime = "500ms"
 
     fn runs(simulator: &Simulator) -> Runs {
         let study = StudyFile::parse("small", SMALL, &DriveKeys).unwrap();
-        let grid = GridFile::read(&study, study.matrix.as_ref().unwrap()).unwrap();
+        let grid = study.matrix.as_ref().unwrap();
         let arms: Vec<Options> = simulator.drives().iter().map(|(_, options)| *options).collect();
-        Runs::new(&grid, profile(simulator), &arms).unwrap()
+        Runs::new(grid, profile(simulator), &arms).unwrap()
     }
 
     fn rows(threads: usize) -> Vec<Row> {
