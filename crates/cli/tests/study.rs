@@ -79,7 +79,6 @@ fn wrong_study_files_are_refused_with_line_and_remedy() {
     check(&SMALL.replace("\"ahci\"\n\n[[w", "\"achi\"\n\n[[w"), &["`achi`", "`ahci`"]);
     check(&SMALL.replace("read.iops", "reed.iops"), &["`reed`", "`read`"]);
     check(&SMALL.replace("blocks = 6", "blocks = 0"), &["blocks"]);
-    check(&SMALL.replace("blocks = 6", "mei = \"3%\""), &["`mei` is now called `margin`"]);
     check(&SMALL.replace("blocks = 6", "factor = \"contorller\""), &["mean `controller`"]);
     check(&SMALL.replace("10s", "-1s"), &["runtime", "duration"]);
     check(&SMALL.replace("runtime = \"10s\"", "bs = 0"), &["`bs`", "multiple of 512"]);

@@ -19,7 +19,7 @@ pub enum MarkId {
     Modelled,
     /// A model served in real time: no real device was touched.
     Emulated,
-    /// The host that served the drive answered later than the drive: it was measured, not the drive.
+    /// The host that served the drive was later than the drive: it was measured, not the drive.
     Void,
     /// The host's page cache answered, or may have.
     PageCache,

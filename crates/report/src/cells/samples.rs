@@ -39,7 +39,16 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
             let rows: Vec<&Row> = rows.collect();
             let position = u32::try_from(arm).expect("few arms");
             let (metrics, latency) = (metrics(&rows), Histogram::default());
-            samples.push(RunSample { arm, workload, block, repeat: 0, position, metrics, latency });
+            samples.push(RunSample {
+                arm,
+                workload,
+                block,
+                repeat: 0,
+                position,
+                metrics,
+                latency,
+                marks: Vec::new(),
+            });
         }
     }
     samples

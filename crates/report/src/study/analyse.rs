@@ -5,7 +5,7 @@ use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
-use super::{Experiment, curve, declared, empty};
+use super::{Experiment, curve, declared, empty, marks};
 use crate::attachment;
 use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
 
@@ -123,7 +123,8 @@ fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), StudyE
         rest.is_some_and(|rest| rest.starts_with('.'))
     };
     let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
-    if blocks.empty.iter().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
+    let mut lost = blocks.empty.iter().chain(&blocks.void);
+    if lost.any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
         return Err(StudyError::NothingCompleted(empty::notes(experiment, blocks).join(" ")));
     }
     if blocks.used.is_empty() { Err(StudyError::NoCompleteBlock) } else { Ok(()) }
@@ -215,7 +216,8 @@ impl Questions {
 
 /// The experiment's notes, and what the analysis had to leave out.
 fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<String> {
-    let mut notes = experiment.notes.clone();
+    let mut notes = marks::notes(experiment);
+    notes.extend(experiment.notes.iter().cloned());
     let used = u32::try_from(blocks.used.len()).expect("blocks are counted in 32 bits");
     let planned = match experiment.design {
         Design::Interleaved => experiment.blocks,
@@ -238,8 +240,8 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     }
     for (workload, info) in experiment.workloads.iter().enumerate() {
         if !blocks.workloads.contains(&workload) {
-            let why = if blocks.empty.iter().any(|cell| cell.0 == workload) {
-                "not every arm completed a request of it"
+            let why = if blocks.has_lost(workload) {
+                "not every arm has a run of it that counts"
             } else {
                 "not every arm ran it"
             };

@@ -2,6 +2,7 @@
 
 use drivelab_core::histogram::Histogram;
 use drivelab_core::plan::Design;
+use drivelab_core::record::MarkId;
 use drivelab_stats::Better;
 
 use crate::attachment::Question;
@@ -130,6 +131,8 @@ pub struct RunSample {
     pub metrics: Vec<MetricValue>,
     /// The latency distribution.
     pub latency: Histogram,
+    /// What the run's record says of its figures.
+    pub marks: Vec<MarkId>,
 }
 
 /// One number.

@@ -7,6 +7,7 @@ mod declared;
 mod empty;
 mod experiment;
 mod json;
+mod marks;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;

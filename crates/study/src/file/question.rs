@@ -32,7 +32,7 @@ pub struct Finding {
     pub name: String,
     /// `WORKLOAD.METRIC of ARM`, or `WORKLOAD.METRIC of ARM over ARM`.
     pub figure: String,
-    /// Who states it.
+    /// Who states it; may be empty.
     pub source: String,
     /// The claim holds from this value on.
     pub at_least: Option<f64>,
@@ -144,7 +144,7 @@ pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Findi
         let finding = Finding {
             name,
             figure,
-            source: section.require("source")?,
+            source: section.take("source")?.unwrap_or_default(),
             at_least: section.take("at_least")?,
             at_most: section.take("at_most")?,
         };
@@ -175,7 +175,10 @@ impl Names<'_> {
             )
         };
         let (of, arms) = figure.split_once(" of ").ok_or_else(form)?;
-        self.check_metric("figure", of)?;
+        // What a dollar buys is known of rates.
+        let rate = of.strip_suffix("_per_usd");
+        let rate = rate.filter(|of| of.ends_with(".iops") || of.ends_with(".bytes_per_s"));
+        self.check_metric("figure", rate.unwrap_or(of))?;
         let is_arm = |name: &str| self.arms.iter().any(|arm| arm.name == name);
         if is_arm(arms) {
             return Ok(());

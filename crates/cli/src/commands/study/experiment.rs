@@ -171,6 +171,7 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
         position: run.step.position,
         metrics: metrics(&run.record.total),
         latency: run.record.total.lat_histogram.clone(),
+        marks: run.record.marks.iter().map(|mark| mark.id).collect(),
     })
 }
 

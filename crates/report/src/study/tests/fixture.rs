@@ -109,7 +109,7 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
         metric("lat_mean_ns", mean_ns, Better::Less),
         metric("lat_p99_ns", mean_ns * (1.0 + spread) * noise(rng, 0.04), Better::Less),
     ];
-    RunSample { arm, workload, block, repeat, position, metrics, latency }
+    RunSample { arm, workload, block, repeat, position, metrics, latency, marks: Vec::new() }
 }
 
 fn noise(rng: &mut Rng, size: f64) -> f64 {

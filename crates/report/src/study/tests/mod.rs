@@ -3,6 +3,7 @@
 pub(crate) mod fixture;
 
 use drivelab_core::plan::Design;
+use drivelab_core::record::MarkId;
 use drivelab_stats::{Adjustment, Better, Interacts, Role, Verdict};
 
 use super::{
@@ -119,6 +120,21 @@ fn a_block_in_which_an_arm_completed_nothing_is_left_out_and_decides_nothing() {
     let notes = result.notes.join("\n");
     assert!(notes.contains("block 5") && notes.contains("`runtime`"), "{notes}");
     assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
+}
+
+#[test]
+fn a_block_with_a_void_run_is_left_out_and_the_note_says_so() {
+    let mut it = small([0, 3], 3);
+    for run in it.runs.iter_mut().filter(|run| run.arm == 1 && run.block == 4) {
+        run.marks.push(MarkId::Void);
+    }
+    let result = analyse(&it).unwrap();
+    assert_eq!(result.used, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+    let notes = result.notes.join("\n");
+    assert!(notes.contains("too late") && notes.contains("block 5, which is left out"), "{notes}");
+    assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
+    let first = text(&result, PLAIN);
+    assert!(first.contains("of 10 runs of") && first.contains("no measurement"), "{first}");
 }
 
 #[test]
