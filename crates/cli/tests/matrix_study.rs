@@ -127,7 +127,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     check("scaling of wide\"", "scaling of wild\"", &["the arm `wild`", "`wide`"]);
     check("at_most = 119_000_000", "at_most = 1\nat_least = 2", &["nothing lies between"]);
     check("scaling of wide\"", "scaling\"", &["WORKLOAD.METRIC of ARM"]);
-    check("at_least = 0.98", "take = \"min\"", &["`take`"]);
+    check("at_least = 0.98", "at_least = 0.98\ntake = \"min\"", &["`take`"]);
     check("sequential-read-1.scaling", "sequential-read-2.scaling", &["sequential-read-1"]);
     check("sequential-read-1.scaling", "sequential-read-1.iops", &["`scaling`"]);
     check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["not both"]);

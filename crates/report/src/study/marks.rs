@@ -24,9 +24,10 @@ pub(super) fn notes(experiment: &Experiment) -> Vec<String> {
         };
         let who: Vec<String> = counts.iter().enumerate().filter_map(of_arm).collect();
         let alike = counts.iter().zip(&runs).all(|both| both == (&counts[0], &runs[0]));
-        let who = match alike {
-            true => format!("{} of {} runs of every arm", counts[0], runs[0]),
-            false => who.join(", "),
+        let who = if alike {
+            format!("{} of {} runs of every arm", counts[0], runs[0])
+        } else {
+            who.join(", ")
         };
         format!("In {who}: {}.", mark.meaning())
     };

@@ -176,9 +176,12 @@ impl Names<'_> {
         };
         let (of, arms) = figure.split_once(" of ").ok_or_else(form)?;
         // What a dollar buys is known of rates.
-        let rate = of.strip_suffix("_per_usd");
-        let rate = rate.filter(|of| of.ends_with(".iops") || of.ends_with(".bytes_per_s"));
-        self.check_metric("figure", rate.unwrap_or(of))?;
+        let rate = of.strip_suffix("_per_usd").and_then(|of| of.rsplit_once('.'));
+        let of = match rate {
+            Some((workload, rate @ ("iops" | "bytes_per_s"))) => format!("{workload}.{rate}"),
+            _ => of.to_owned(),
+        };
+        self.check_metric("figure", &of)?;
         let is_arm = |name: &str| self.arms.iter().any(|arm| arm.name == name);
         if is_arm(arms) {
             return Ok(());

@@ -194,6 +194,7 @@ fn findings_name_what_exists_and_have_bounds() {
     assert_eq!(study.findings[0].figure, "read.iops of ahci over ide");
     assert_eq!((study.findings[0].at_least, study.findings[0].at_most), (Some(1.5), None));
     parse(&finding("write.lat_p99_ns of ide", "at_least = 1\nat_most = 1")).unwrap();
+    parse(&finding("read.iops_per_usd of ide", "at_least = 1")).unwrap();
     let check = |figure, bounds, part| refused(&finding(figure, bounds), &[part]);
     check("read.iops of ahci", "", "needs a bound");
     check("read.iops of ahci", "at_least = 2\nat_most = 1", "nothing lies between");
@@ -201,6 +202,7 @@ fn findings_name_what_exists_and_have_bounds() {
     check("read.iops", "at_least = 2", "write `WORKLOAD.METRIC of ARM`");
     check("reed.iops of ahci", "at_least = 2", "the workload `reed`");
     check("read.iopses of ahci", "at_least = 2", "the metric `iopses`");
+    check("read.lat_p99_ns_per_usd of ahci", "at_least = 2", "the metric");
     check("read.iops of scsi", "at_least = 2", "the arm `scsi`");
     check("read.iops of ahci over scsi", "at_least = 2", "the arm `scsi`");
     // A finding about a workload that is left out is left out with it.

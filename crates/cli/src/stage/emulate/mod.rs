@@ -63,17 +63,17 @@ impl Stage for Emulator {
     /// Serves a drive that no run has used, as simulate does, and measures it.
     fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
         let spec = self.drives.spec(arm, task);
-        let server = self.serve(&spec, seed)?;
+        let drive = self.serve(&spec, seed)?;
         let measured = measure::file(
             &RunPlan {
                 seed,
                 allow_overwrite: true,
-                ..RunPlan::new(server.path().to_owned(), self.drives.workload(task).clone())
+                ..RunPlan::new(drive.path().to_owned(), self.drives.workload(task).clone())
             },
             &|_| (),
         );
-        let served = server.end();
-        let (record, served) = (measured?, served?);
+        let ended = drive.end();
+        let (record, served) = (measured?, ended?);
         let mut marks = record.marks;
         marks.insert(0, emulated());
         marks.extend((!served.valid).then(|| void(&served)));

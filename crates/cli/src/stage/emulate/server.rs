@@ -55,11 +55,12 @@ impl Server {
 
     /// Ends it: how late it was.
     pub(super) fn end(mut self) -> Result<Served, Failure> {
-        let mut child = self.child.take().expect("it ends once");
-        ask_to_end(&child);
+        let child = self.child.as_mut().expect("it ends once");
+        ask_to_end(child);
         let mut said = String::new();
         child.stdout.take().expect("it was piped").read_to_string(&mut said)?;
         child.wait()?;
+        self.child = None;
         let summary: Summary = serde_json::from_str(&said).map_err(|error| {
             let error = anyhow::Error::new(error);
             Failure::cannot_here(error.context("the server of the modelled drive failed"))
@@ -89,7 +90,7 @@ fn refused(said: &str) -> Failure {
     let (mut message, mut hints) = (String::new(), Vec::new());
     for (what, text) in lines {
         match what {
-            "error" => message = text.to_owned(),
+            "error" => text.clone_into(&mut message),
             "hint" => hints.push(text.to_owned()),
             _ => {}
         }
