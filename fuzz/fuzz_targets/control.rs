@@ -2,7 +2,7 @@
 #![no_main]
 
 use drivelab_core::Time;
-use drivelab_serve::control::{Action, HttpRequest, parse, route};
+use drivelab_serve::control::{Action, HttpRequest, Via, parse, route};
 use drivelab_serve::fault::Fault;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -18,7 +18,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             path => format!("POST /{path} HTTP/1.1\r\ncontent-length: {length}\r\n\r\n{text}"),
         };
         let asked: Option<HttpRequest> = parse(whole.as_bytes()).ok().flatten();
-        if let Some(Ok(Action::AddFault(fault))) = asked.map(|it| route(Time::ZERO, &it)) {
+        let Some(asked) = asked else { continue };
+        if let Ok(Action::AddFault(fault)) = route(Time::ZERO, Via::SocketFile, &asked) {
             assert_eq!(Fault::from_json(&fault.to_string()).as_ref(), Ok(&fault));
         }
     }

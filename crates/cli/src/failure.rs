@@ -112,6 +112,12 @@ impl From<Refusal> for Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
 /// Writing results failed: a full disk, a missing folder, a closed pipe.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {

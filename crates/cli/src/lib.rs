@@ -1,7 +1,6 @@
 //! The command line of drivelab: arguments to typed config to call to render to exit code.
 //!
-//! The program is this library's [`main`]; a library it is only so that the fuzz targets reach the
-//! parsers of files that users write.
+//! The program is this library's [`main`].
 
 mod arguments;
 mod attached;
@@ -9,18 +8,16 @@ mod commands;
 mod failure;
 mod input;
 mod interrupt;
-mod keep;
 mod kernel_log;
 mod measure;
 mod output;
-mod study;
+mod stage;
 mod target;
 mod ui;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use drivelab_core::config::ConfigError;
 
 use crate::arguments::Arguments;
 use crate::failure::{Exit, Failure, Outcome};
@@ -56,12 +53,4 @@ fn run(arguments: Arguments) -> Outcome {
         let exit = if cut_short { Exit::Interrupted } else { failure.exit };
         Failure { exit, ..failure }
     })
-}
-
-/// Checks the study file in `text`; `file` stands in messages.
-///
-/// # Errors
-/// What is wrong with it, where, and what to write instead.
-pub fn check_study(file: &str, text: &str) -> Result<(), ConfigError> {
-    study::StudyFile::parse(file, text).map(|_| ())
 }

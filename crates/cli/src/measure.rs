@@ -45,6 +45,7 @@ fn record(plan: &RunPlan, outcome: RunOutcome, attached: Attached, host: &Host) 
         marks: outcome.marks,
         host: Some(host.clone()),
         attached: Some(attached),
+        served: None,
         verification: None,
     }
 }

@@ -113,6 +113,7 @@ pub(crate) fn simulate(
         marks,
         host: None,
         attached: Some(attached),
+        served: None,
         verification: None,
     })
 }

@@ -33,7 +33,7 @@ runtime = "10s"
 pub(crate) const WRITING: &str = r#"
 title = "Does it matter?"
 primary = "write.iops"
-mei = "50%"
+margin = "50%"
 blocks = 6
 
 [[arm]]

@@ -102,7 +102,10 @@ fn broken_results_are_refused_with_their_line() {
     check(b"block,arm,value\n1,a,1e999\n", &["x.csv:2"]);
     check(&IDE.as_bytes()[..100], &["x.csv"]);
     drivelab(folder.path(), &["compare", "missing", "also"]).failed(2, &["missing"]);
-    drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "0"]).failed(2, &["mei"]);
+    drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--margin", "0"])
+        .failed(2, &["margin"]);
+    drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "2%"])
+        .failed(2, &["`--mei` is now called `--margin`"]);
 }
 
 /// Runs of a modelled drive with these options, one a seed.
@@ -239,5 +242,5 @@ fn the_noise_of_equal_runs_is_that_of_runs_and_not_of_their_mean() {
     let said = drivelab(folder.path(), &["compare", "--pairs", "aa.csv", "--aa", "--json"]);
     let floor = &said.json()["floor"];
     assert!(floor["single"].as_f64().is_some_and(|single| single > 0.06), "{floor}");
-    assert!(floor["mei"].as_f64().is_some_and(|mean| mean < 0.03), "{floor}");
+    assert!(floor["margin"].as_f64().is_some_and(|mean| mean < 0.03), "{floor}");
 }

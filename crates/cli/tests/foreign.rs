@@ -14,7 +14,7 @@ use crate::compare::{AHCI, IDE};
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() }
+    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
 }
 
 fn published() -> CompareResult {
@@ -68,8 +68,8 @@ fn text_of_the_published_lines() {
     insta::assert_snapshot!(text(&published(), PLAIN), @r"
 ahci against piix
 
-Nothing can be concluded from one run each in seeks: `ahci` against `piix` is x0.981 the seeks (one
-  run each, so no interval; more is better); at least 6 runs of each are needed.
+Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix` 228.9 1/s (x0.981,
+  one run each, so no interval; more is better); at least 6 runs of each are needed.
 Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
   create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
 Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,

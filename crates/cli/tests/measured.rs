@@ -229,7 +229,7 @@ title = "Does a queue help?"
 primary = "read.iops"
 blocks = 12
 stage = "hardware"
-mei = "50%"
+margin = "50%"
 [[arm]]
 name = "one"
 [[arm]]

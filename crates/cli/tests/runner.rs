@@ -1,6 +1,7 @@
 //! All integration tests in one binary: one file a command.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod arms;
 mod common;
 mod compare;
 mod conformance;
@@ -8,6 +9,7 @@ mod devices;
 mod disksim;
 mod drive;
 mod durability;
+mod emulate;
 mod foreign;
 mod guards;
 mod help;

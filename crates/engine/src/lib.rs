@@ -31,7 +31,7 @@ mod virtual_target;
 
 pub use file::{FileJob, Null, Psync};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
-pub use ioengine::{IoEngine, IoEngineError};
+pub use ioengine::IoEngineError;
 pub use jobs::seed_of;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
@@ -42,5 +42,5 @@ pub use process::page_size;
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
 pub use simulate::{Simulation, simulate};
 pub use sys::ring::Ring;
-pub use threads::{Cursor, Moved, Threads, simulate_threads};
+pub use threads::{Moved, Threads, simulate_threads};
 pub use virtual_target::VirtualTarget;

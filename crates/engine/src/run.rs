@@ -8,12 +8,12 @@ use drivelab_core::record::{Mark, Stamp, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::{Census, Counters, Machine};
 use drivelab_core::workload::{Workload, WorkloadError};
-use drivelab_core::{JobSchedule, Polling};
+use drivelab_core::{IoEngine, JobSchedule, Polling};
 
 use crate::conditions;
 use crate::file::Trim;
 use crate::file::buffers::Buffers;
-use crate::ioengine::{self, IoEngine, IoEngineError};
+use crate::ioengine::{self, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
 use crate::load::{Control, End, LoadError, Loaded};
 use crate::marks::{self, RunFacts, TargetFacts};

@@ -1,29 +1,14 @@
 //! Several threads on each of several drives, in virtual time.
 
-use drivelab_core::config::Choice;
+use drivelab_core::matrix::Cursor;
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::units::{Bytes, Sectors, Span};
 use drivelab_core::workload::{Pace, Requests, Workload};
-use drivelab_core::{Device, Request, RequestId, choice_as_text};
+use drivelab_core::{Device, Request, RequestId};
 
 use crate::jobs::{seed_of, share};
 use crate::load::{self, Control, Job, LoadError, Source};
 use crate::virtual_target::VirtualTarget;
-
-/// Where sequential threads of one drive go on reading or writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cursor {
-    /// Each in a part of the region of its own.
-    Own,
-    /// All in one place: whoever is free takes the next block.
-    Shared,
-}
-
-impl Choice for Cursor {
-    const WHAT: &'static str = "cursor";
-    const NAMES: &'static [(&'static str, Self)] = &[("own", Self::Own), ("shared", Self::Shared)];
-}
-choice_as_text!(Cursor);
 
 /// Threads that each keep one request under way on one of several drives.
 #[derive(Debug, Clone, Copy)]

@@ -38,12 +38,28 @@ pub fn times(value: f64) -> String {
     format!("x{}", ratio(value))
 }
 
-/// The limits of a ratio, `1.48 to 1.58`; both with as many decimals where one is near one.
+/// The limits of a ratio, `1.48 to 1.58`; both with as many decimals where one is near one, and a
+/// single number where both read the same.
 pub fn range([lo, hi]: [f64; 2]) -> String {
-    if lo < 1.1 && hi >= 0.9 && hi < 1.5 * lo {
-        return format!("{lo:.3} to {hi:.3}");
-    }
-    format!("{} to {}", ratio(lo), ratio(hi))
+    let [lo, hi] = if lo < 1.1 && hi >= 0.9 && hi < 1.5 * lo {
+        [lo, hi].map(|limit| format!("{limit:.3}"))
+    } else {
+        [lo, hi].map(ratio)
+    };
+    if lo == hi { lo } else { format!("{lo} to {hi}") }
+}
+
+/// By how much a ratio differs from one, without its sign: `6.1 %`, `72 %`.
+pub fn percent_change(ratio: f64) -> String {
+    let percent = 100.0 * (ratio - 1.0).abs();
+    let decimals = match percent {
+        it if it >= 9.95 => 0,
+        it if it >= 0.995 => 1,
+        _ => 2,
+    };
+    let text = format!("{percent:.decimals$}");
+    let short = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{short} %")
 }
 
 /// A share in percent, `3 %`.
@@ -120,6 +136,17 @@ mod tests {
         assert_eq!(range([1.476, 1.584]), "1.48 to 1.58");
         assert_eq!(range([0.9421, 1.1102]), "0.942 to 1.110");
         assert_eq!(range([0.5, 12.0]), "0.500 to 12.0");
+        assert_eq!(range([0.9999, 1.0001]), "1.000");
+    }
+
+    #[test]
+    fn changes_are_told_without_sign_and_needless_digits() {
+        let check = |ratio, expected: &str| assert_eq!(percent_change(ratio), expected);
+        check(1.061, "6.1 %");
+        check(1.06, "6 %");
+        check(0.28, "72 %");
+        check(1.0002, "0.02 %");
+        check(2.0, "100 %");
     }
 
     #[test]

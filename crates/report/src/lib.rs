@@ -4,16 +4,16 @@
 #![forbid(unsafe_code)]
 
 pub mod attachment;
+pub mod cells;
 pub mod comparison;
 pub mod durability;
 pub mod figures;
 pub mod foreign;
-pub mod grid;
-pub mod matrix;
 pub mod metric;
 pub mod outcome;
 pub mod page;
 pub mod pairs;
+pub mod prediction;
 pub mod replay;
 pub mod run;
 pub mod study;

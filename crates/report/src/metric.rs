@@ -4,7 +4,7 @@ use crate::figures;
 
 /// Smallest effect worth acting on in the tail of latencies: tails vary more than means, and no
 /// one acts on a few percent of a p99.
-pub const TAIL_MEI: f64 = 0.10;
+pub const TAIL_MARGIN: f64 = 0.10;
 
 /// The metric in words, `p99 latency` for `lat_p99_ns`.
 pub fn label(metric: &str) -> String {
@@ -12,6 +12,11 @@ pub fn label(metric: &str) -> String {
         return format!("{} of {kind}", label(all));
     }
     match metric {
+        "iops_per_usd" => return "IOPS per dollar".to_owned(),
+        "bytes_per_s_per_usd" => return "throughput per dollar".to_owned(),
+        "worst_bytes_per_s" => return "lowest throughput of all block sizes".to_owned(),
+        "best_bytes_per_s" => return "highest throughput of all block sizes".to_owned(),
+        "best_alone_bytes_per_s" => return "highest throughput of a drive alone".to_owned(),
         "iops" => return "IOPS".to_owned(),
         "bytes_per_s" => return "throughput".to_owned(),
         "scaling" => return "scaling efficiency".to_owned(),
@@ -34,7 +39,9 @@ pub fn label(metric: &str) -> String {
 
 /// A value of the metric with its unit.
 pub fn show(metric: &str, value: f64) -> String {
-    if metric.ends_with("bytes_per_s") {
+    if let Some(rate) = metric.strip_suffix("_per_usd") {
+        format!("{} a dollar", show(rate, value))
+    } else if metric.ends_with("bytes_per_s") {
         figures::bytes_per_s(value)
     } else if metric.ends_with("_ns") {
         figures::span_ns(value)
@@ -47,15 +54,42 @@ pub fn show(metric: &str, value: f64) -> String {
     }
 }
 
+/// An interval of the metric, its unit once; a single value where both limits read the same.
+pub fn show_range(metric: &str, [lo, hi]: [f64; 2]) -> String {
+    let [lo, hi] = [lo, hi].map(|limit| show(metric, limit));
+    match (lo.split_once(' '), hi.split_once(' ')) {
+        _ if lo == hi => hi,
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {hi}"),
+        _ => format!("{lo} to {hi}"),
+    }
+}
+
 /// The smallest effect worth acting on: the study's, and for tail latencies at least
-/// [`TAIL_MEI`].
-pub fn mei(metric: &str, study: f64) -> f64 {
+/// [`TAIL_MARGIN`].
+pub fn margin(metric: &str, study: f64) -> f64 {
     let (_, all) = of_kind(metric);
     let latency = all.strip_prefix("lat_").or_else(|| all.strip_prefix("clat_"));
     let tail = latency.is_some_and(|rest| {
         rest.starts_with("max") || (rest.starts_with("p9") && is_quantile(strip_unit(rest)))
     });
-    if tail { study.max(TAIL_MEI) } else { study }
+    if tail { study.max(TAIL_MARGIN) } else { study }
+}
+
+/// Whether the metric is a time, which is longer or shorter and not more or less.
+pub fn is_time(metric: &str) -> bool {
+    let unit = metric.rsplit('_').next().unwrap_or(metric);
+    matches!(unit, "ns" | "us" | "ms" | "s") && !metric.ends_with("per_s")
+        || ["latency", "time", "elapsed", "seconds"].iter().any(|word| metric.contains(word))
+}
+
+/// Why a run may not have the metric, and what helps.
+pub fn why_missing(metric: &str) -> Option<String> {
+    let (kind, rest) = of_kind(metric);
+    let nines = rest.strip_prefix("lat_p99")?.trim_end_matches("_ns").trim_start_matches('_');
+    // A quantile is compared where a hundred requests lie beyond it.
+    let requests = 10_000 * 10_u64.checked_pow(u32::try_from(nines.len()).ok()?)?;
+    let kind = kind.unwrap_or("requests");
+    Some(format!("fewer than {requests} {kind} were made, too few for it: run longer"))
 }
 
 /// The kind of request that the metric is of alone, and the metric without it.
@@ -104,9 +138,41 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_has_its_unit_once() {
+        let check =
+            |limits, expected: &str| assert_eq!(show_range("lat_mean_ns", limits), expected);
+        check([1.2e6, 1.3e6], "1.20 to 1.30 ms");
+        check([0.9e6, 1.3e6], "900 us to 1.30 ms");
+        check([1.2e6, 1.2001e6], "1.20 ms");
+    }
+
+    #[test]
+    fn times_are_told_from_rates() {
+        let check = |metric, expected| assert_eq!(is_time(metric), expected, "{metric}");
+        check("lat_mean_ns", true);
+        check("elapsed_s", true);
+        check("seq_create_latency", true);
+        check("bytes_per_s", false);
+        check("iops", false);
+        check("errors", false);
+    }
+
+    #[test]
+    fn a_quantile_is_missing_where_requests_are_few() {
+        let check = |metric, expected: Option<&str>| {
+            let why = why_missing(metric);
+            assert_eq!(why.as_deref().map(|it| it.split(" were").next().unwrap()), expected);
+        };
+        check("lat_p99_ns", Some("fewer than 10000 requests"));
+        check("lat_p99_9_ns", Some("fewer than 100000 requests"));
+        check("read_lat_p99_ns", Some("fewer than 10000 reads"));
+        check("lat_mean_ns", None);
+    }
+
+    #[test]
     fn tails_need_a_larger_effect() {
         let check = |metric, study, expected: f64| {
-            assert_eq!(mei(metric, study).to_bits(), expected.to_bits(), "{metric}");
+            assert_eq!(margin(metric, study).to_bits(), expected.to_bits(), "{metric}");
         };
         check("iops", 0.03, 0.03);
         check("lat_mean_ns", 0.03, 0.03);

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use truth::boots::{Boots, Reboots};
 use truth::drift::Drift;
-use truth::experiment::{Cell, MEI, RUN_SD, randomised_blocks};
+use truth::experiment::{Cell, MARGIN, RUN_SD, randomised_blocks};
 use truth::family::{self, FamilyRates, Metrics};
 use truth::noise::Noise;
 use truth::rates::{Rates, judge, measure, rates_of, violations};
@@ -22,7 +22,7 @@ const FAMILIES: u32 = 1_000;
 const BOOTED: u32 = 20_000;
 const SEED: u64 = 20_250;
 /// True effects: none, half the minimum effect, the minimum effect, twice that, and large.
-const EFFECTS: [f64; 5] = [0.0, 0.5 * MEI, MEI, 2.0 * MEI, 0.10];
+const EFFECTS: [f64; 5] = [0.0, 0.5 * MARGIN, MARGIN, 2.0 * MARGIN, 0.10];
 /// Numbers of blocks.
 const BLOCKS: [usize; 4] = [6, 10, 20, 40];
 
@@ -86,8 +86,9 @@ fn errors(out: &mut impl Write, results: &Results) -> io::Result<()> {
     writeln!(out, "Shares in percent at 6 / 10 / 20 / 40 blocks.\n")?;
     writeln!(
         out,
-        "| noise | drift | spread of B | difference claimed at 0 | material at MEI | \
-         equivalent at MEI | interval covers truth (all effects) |\n|---|---|---|---|---|---|---|"
+        "| noise | drift | spread of B | difference claimed at 0 | material at the margin | \
+         equivalent at the margin | interval covers truth (all effects) |\n\
+         |---|---|---|---|---|---|---|"
     )?;
     for group in results.chunks(BLOCKS.len() * EFFECTS.len()) {
         let cell = group[0].0;
@@ -146,13 +147,13 @@ fn at_the_margin(out: &mut impl Write) -> io::Result<Vec<String>> {
             let it = Metrics {
                 count: 98,
                 blocks,
-                truth: libm::log1p(MEI),
+                truth: libm::log1p(MARGIN),
                 correlation,
                 sd: 0.01,
                 more_blocks: 0,
             };
             let rates = it.measure(FAMILIES, SEED);
-            let twice = Metrics { truth: libm::log1p(2.0 * MEI), ..it }.measure(100, SEED).found;
+            let twice = Metrics { truth: libm::log1p(2.0 * MARGIN), ..it }.measure(100, SEED).found;
             let FamilyRates { faster, equivalent, missed, .. } = rates;
             writeln!(
                 out,

@@ -32,7 +32,7 @@ pub enum Provenance {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Criteria {
     /// Minimum effect of interest as a fraction: 0.03 is 3 %. Above 0, at most 1.
-    pub mei: f64,
+    pub margin: f64,
     /// Which direction is an improvement.
     pub better: Better,
     /// Two-sided significance level, 0.0001 to 0.2; the main interval has confidence 1 - alpha.
@@ -48,10 +48,10 @@ pub struct Criteria {
 pub enum CriteriaError {
     /// The minimum effect of interest is not in (0, 1].
     #[error(
-        "the minimum effect of interest is {0}, but must be above 0 and at most 1 (100 %): give \
+        "the margin is {0}, but must be above 0 and at most 1 (100 %): give \
          the smallest change worth acting on, for example 0.03 for 3 %"
     )]
-    Mei(f64),
+    Margin(f64),
     /// The significance level is not in [0.0001, 0.2].
     #[error(
         "the significance level alpha is {0}, but must be between 0.0001 and 0.2: 0.05 is usual"
@@ -61,9 +61,9 @@ pub enum CriteriaError {
 
 impl Criteria {
     /// Builds criteria at the usual level of 5 %.
-    pub fn new(mei: f64, better: Better, seed: u64) -> Result<Self, CriteriaError> {
+    pub fn new(margin: f64, better: Better, seed: u64) -> Result<Self, CriteriaError> {
         let criteria =
-            Self { mei, better, alpha: ALPHA_DEFAULT, seed, provenance: Provenance::Unknown };
+            Self { margin, better, alpha: ALPHA_DEFAULT, seed, provenance: Provenance::Unknown };
         criteria.check()?;
         Ok(criteria)
     }
@@ -84,8 +84,8 @@ impl Criteria {
     /// Says whether the fields are in range; `compare` asks again, because they are public.
     pub fn check(&self) -> Result<(), CriteriaError> {
         // Written so that a NaN fails.
-        if !(self.mei > 0.0 && self.mei <= 1.0) {
-            return Err(CriteriaError::Mei(self.mei));
+        if !(self.margin > 0.0 && self.margin <= 1.0) {
+            return Err(CriteriaError::Margin(self.margin));
         }
         if !(0.0001..=0.2).contains(&self.alpha) {
             return Err(CriteriaError::Alpha(self.alpha));
@@ -105,11 +105,11 @@ impl Criteria {
         blocks.unsigned_abs()
     }
 
-    /// Returns the equivalence bound on the log scale, ln(1 + mei).
+    /// Returns the equivalence bound on the log scale, ln(1 + margin).
     ///
-    /// The bounds are symmetric in the logarithm, 1/(1 + mei) to 1 + mei as a ratio, so that
+    /// The bounds are symmetric in the logarithm, 1/(1 + margin) to 1 + margin as a ratio, so that
     /// swapping the arms mirrors the verdict exactly.
     pub fn bound(&self) -> f64 {
-        libm::log1p(self.mei)
+        libm::log1p(self.margin)
     }
 }

@@ -27,12 +27,13 @@ pub mod sign_flip;
 
 mod compare;
 mod criteria;
+mod effects;
 mod family;
+mod modelled;
 mod noise;
 mod pair;
 mod power;
 mod quantile;
-mod score;
 mod steady;
 mod warning;
 
@@ -40,14 +41,15 @@ pub use compare::{
     BLOCKS_MAX, CompareError, Comparison, Decision, Evidence, OrderTest, Verdict, compare, decide,
 };
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
+pub use effects::{Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts};
 pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, benjamini_hochberg,
     compare_family, holm, max_t, simultaneous,
 };
-pub use noise::{NoiseFloor, NoiseFloorError, effective_mei, noise_floor};
+pub use modelled::{Prediction, Score, Spread, predict};
+pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
 pub use quantile::quantile_reportable;
-pub use score::Score;
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use warning::{NotAWarning, Warning, WarningId};

@@ -15,7 +15,7 @@ pub struct NoiseFloor {
     pub n: usize,
     /// Smallest effect that the mean of so many blocks can vouch for on this host, as a fraction
     /// (0.02 is 2 %).
-    pub mei: f64,
+    pub margin: f64,
     /// What 19 of 20 pairs of single runs differ by at most, as a fraction: runs vary more than
     /// their mean does.
     pub single: f64,
@@ -58,7 +58,7 @@ pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, Noise
     let biased = matches!(result.verdict, Verdict::Faster | Verdict::Slower | Verdict::Different);
     Ok(NoiseFloor {
         n: result.n,
-        mei: hi.max(1.0 / lo) - 1.0,
+        margin: hi.max(1.0 / lo) - 1.0,
         single: single - 1.0,
         ratio: result.ratio,
         ci95: [lo, hi],
@@ -75,6 +75,6 @@ fn one_more_pair(result: &Comparison) -> f64 {
 }
 
 /// Returns the minimum effect to decide by: the user's, but not below the host's noise floor.
-pub fn effective_mei(user: f64, floor: &NoiseFloor) -> f64 {
-    user.max(floor.mei)
+pub fn effective_margin(user: f64, floor: &NoiseFloor) -> f64 {
+    user.max(floor.margin)
 }

@@ -1,4 +1,27 @@
 //! Experiments: the study file, its plan, carrying it out over any stage, and what is kept of it.
 //!
-//! This crate knows no stage and prints nothing.
+//! This crate knows no stage and prints nothing. The caller gives three things: a [`Stage`] that
+//! makes the runs, a [`Watch`] that talks to the user, and a [`Vocabulary`] of the settings that
+//! modelled drives have.
 #![forbid(unsafe_code)]
+
+mod agenda;
+mod carry_out;
+mod effort;
+pub mod embedded;
+pub mod file;
+pub mod folder;
+pub mod keep;
+pub mod metric;
+pub mod repeat;
+pub mod risk;
+mod stage;
+mod watch;
+
+pub use agenda::Agenda;
+pub use carry_out::{Progressed, carry_out};
+pub use effort::{Effort, in_words};
+pub use file::{Arm, Choices, StudyFile, Vocabulary};
+pub use folder::{Asked, Begun, Folder, Header, Out, PLAN_SCHEMA};
+pub use stage::{Entered, Stage, StageName, StoredRun, Task};
+pub use watch::{Shield, Watch};

@@ -16,7 +16,7 @@ CONCLUDED = (0, 1, 4)
 
 SIMULATED = """title = "Two ways to ask, in virtual time"
 primary = "random.iops"
-mei = "3%"
+margin = "3%"
 blocks = 6
 seed = 1
 stage = "simulate"
@@ -49,7 +49,7 @@ runtime = "30s"
 
 MEASURED = """title = "Two ways to read a small file"
 primary = "random.iops"
-mei = "5%"
+margin = "5%"
 blocks = 6
 seed = 1
 stage = "hardware"

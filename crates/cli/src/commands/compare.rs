@@ -8,7 +8,6 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_formats::{fio, results};
-use drivelab_report::attachment;
 use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input, InputError};
 use drivelab_report::pairs;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
@@ -43,7 +42,10 @@ pub(crate) struct CompareArgs {
     primary: Option<String>,
     /// Smallest effect worth acting on.
     #[arg(long, default_value = "3%")]
-    mei: Ratio,
+    margin: Ratio,
+    /// Its name in earlier versions.
+    #[arg(long, hide = true, value_parser = renamed_to_margin)]
+    mei: Option<Ratio>,
     /// What the arms are meant to differ in (scheduler, controller, queue-depth, ...); anything
     /// else that differs is warned of. Without it, more than one difference is.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -65,10 +67,14 @@ pub(crate) struct CompareArgs {
     seed: u64,
 }
 
+fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
+    Err("`--mei` is now called `--margin`".to_owned())
+}
+
 /// Compares and prints the verdict.
 pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
-    if arguments.mei == Ratio::ZERO || arguments.mei > Ratio::ONE {
-        return Err(Failure::bad_words(format!("`--mei` is {}", arguments.mei))
+    if arguments.margin == Ratio::ZERO || arguments.margin > Ratio::ONE {
+        return Err(Failure::bad_words(format!("`--margin` is {}", arguments.margin))
             .hint("give the smallest change worth acting on, above 0 and up to 100 %"));
     }
     let input = match &arguments.pairs {
@@ -77,13 +83,13 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     };
     let options = CompareOptions {
         primary: arguments.primary.clone(),
-        mei: arguments.mei.to_f64(),
+        margin: arguments.margin.to_f64(),
         seed: arguments.seed,
         factors: factors(&arguments.factor)?,
     };
     let result = comparison::analyse(&input, &options).map_err(Failure::bad_request)?;
     if arguments.aa {
-        return show_noise_floor(&result, arguments.mei, arguments.seed, ui);
+        return show_noise_floor(&result, arguments.margin, arguments.seed, ui);
     }
     if ui.json {
         ui.result(&comparison::json(&result))?;
@@ -96,7 +102,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
 /// The factors by their own names.
 fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
     let read = |name: &String| {
-        let known = attachment::read_factor(name).map_err(Failure::bad_words)?;
+        let known = drivelab_core::factor::read(name).map_err(Failure::bad_words)?;
         Ok(known.to_owned())
     };
     given.iter().map(read).collect()
@@ -176,23 +182,23 @@ fn refused(error: InputError, path: &Path) -> Failure {
 }
 
 /// What equal runs differ by is no effect: anything below is noise of this host.
-fn show_noise_floor(result: &CompareResult, mei: Ratio, seed: u64, ui: Ui) -> Outcome {
+fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) -> Outcome {
     let series = &result.series[result.primary().series];
     let both = series.values[0].iter().zip(&series.values[result.arms.len() - 1]);
     let equal: Vec<Pair> = both.map(|(a, b)| Pair::new(*a, *b)).collect();
     let criteria =
-        Criteria::new(mei.to_f64(), series.better, seed).map_err(Failure::bad_request)?;
+        Criteria::new(margin.to_f64(), series.better, seed).map_err(Failure::bad_request)?;
     let floor = noise_floor(&equal, &criteria).map_err(|error| {
         Failure::bad_request(error).hint("give each file six runs or more, one after another")
     })?;
-    let effective = drivelab_stats::effective_mei(mei.to_f64(), &floor);
+    let effective = drivelab_stats::effective_margin(margin.to_f64(), &floor);
     if ui.json {
         return ui.result(&super::json_text(&serde_json::json!({
             "schema": "drivelab.compare/1",
             "metric": series.name,
             "n": equal.len(),
             "floor": floor,
-            "mei": effective,
+            "margin": effective,
         })));
     }
     ui.result(&format!(
@@ -201,7 +207,7 @@ fn show_noise_floor(result: &CompareResult, mei: Ratio, seed: u64, ui: Ui) -> Ou
         series.name,
         100.0 * floor.single,
         floor.n,
-        100.0 * floor.mei,
+        100.0 * floor.margin,
         if floor.biased {
             "They even differ by more than chance: find out why first.\n"
         } else {

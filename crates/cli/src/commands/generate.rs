@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
+use drivelab_study::keep;
 
 use crate::arguments::Arguments;
 use crate::failure::{AtPath as _, Exit, Outcome};
-use crate::keep;
 use crate::ui::Ui;
 
 /// Print completions for a shell.

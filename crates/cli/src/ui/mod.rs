@@ -2,8 +2,10 @@
 #![expect(clippy::print_stderr, reason = "this module is where printing lives")]
 #![expect(clippy::exit, reason = "a second Ctrl-C ends the process at once")]
 
+mod console;
 mod progress;
 
+pub(crate) use console::Console;
 pub(crate) use progress::{Progress, Show};
 
 use std::io::{IsTerminal as _, Write as _};

@@ -5,11 +5,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use drivelab_core::IoEngine;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_engine::{
-    Control, IoEngine, IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run,
-};
+use drivelab_engine::{Control, IoEngineError, OpenError, RunError, RunOutcome, RunPlan, run};
 use drivelab_host::Linux;
 
 use super::scratch::Scratch;

@@ -24,7 +24,7 @@ impl Source {
 }
 
 /// A table whose keys are taken out one by one; [`Section::finish`] refuses what is left.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Section {
     source: Rc<Source>,
     /// How messages call it: `[drive]`, or "the file" for the top.
@@ -36,7 +36,7 @@ pub struct Section {
 }
 
 /// A value with its place, free of the text it was parsed from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Item {
     Scalar { text: String, at: usize },
     Array { items: Vec<Item>, at: usize },
@@ -118,6 +118,18 @@ impl Section {
         read(&self.source, key, &item, reader).map(Some)
     }
 
+    /// Refuses a key that has another name since.
+    ///
+    /// # Errors
+    /// The key is there under its old name.
+    pub fn renamed(&self, old: &str, new: &str) -> Result<(), ConfigError> {
+        let Some((_, at, _)) = self.left.iter().find(|(key, ..)| key == old) else {
+            return Ok(());
+        };
+        let hint = Some(format!("write `{new}`"));
+        Err(self.source.error(*at, format!("`{old}` is now called `{new}`"), hint))
+    }
+
     /// Takes the value of a key that must be there.
     ///
     /// # Errors
@@ -168,6 +180,29 @@ impl Section {
             Some(Item::Table { entries, at }) => Ok(Some(self.child(key, "", at, entries))),
             Some(item) => Err(self.wrong_kind(key, &item, "a table")),
         }
+    }
+
+    /// Whether `key` holds a table.
+    pub fn is_table(&self, key: &str) -> bool {
+        self.left.iter().any(|(name, _, item)| name == key && matches!(item, Item::Table { .. }))
+    }
+
+    /// Takes the table `[key]` whose keys the user chooses, in alphabetical order; empty where it
+    /// is absent.
+    ///
+    /// # Errors
+    /// The key holds something else, or the table anything but single values.
+    pub fn words(&mut self, key: &'static str) -> Result<Vec<(String, String)>, ConfigError> {
+        let entries = match self.remove(key) {
+            None => return Ok(Vec::new()),
+            Some(Item::Table { entries, .. }) => entries,
+            Some(item) => return Err(self.wrong_kind(key, &item, "a table")),
+        };
+        let word = |(name, _, item): (String, usize, Item)| {
+            let value = read(&self.source, &name, &item, String::read)?;
+            Ok((name, value))
+        };
+        entries.into_iter().map(word).collect()
     }
 
     /// Refuses a list, of values or of tables, that is longer than `most`: before anything is made

@@ -2,9 +2,13 @@
 //! target alone and on all at once, as controller comparisons are made.
 
 mod cell;
+mod cursor;
+mod group;
 mod result;
 
 pub use cell::{Cell, order, plural};
+pub use cursor::Cursor;
+pub use group::Group;
 pub use result::{CellFigures, CellResult};
 
 use serde::{Deserialize, Serialize};

@@ -17,6 +17,10 @@ pub struct Mark {
 pub enum MarkId {
     /// Virtual time over a model: no real device was touched.
     Modelled,
+    /// A model served in real time: no real device was touched.
+    Emulated,
+    /// The host that served the drive was later than the drive: it was measured, not the drive.
+    Void,
     /// The host's page cache answered, or may have.
     PageCache,
     /// The drive's own cache answered most requests.
@@ -54,6 +58,8 @@ impl MarkId {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Modelled => "virtual time over a model, no real device",
+            Self::Emulated => "a model served in real time, no real device",
+            Self::Void => "the host answered later than the drive: no measurement of the drive",
             Self::PageCache => "the page cache answered, or may have: no measurement of the disk",
             Self::DriveCache => "the drive's own cache answered",
             Self::CpuBound => "the processor was the limit, not the device",

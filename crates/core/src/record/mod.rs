@@ -8,6 +8,7 @@ mod host;
 mod job;
 mod latency;
 mod mark;
+mod served;
 mod stamp;
 mod tally;
 mod verification;
@@ -17,6 +18,7 @@ pub use host::Host;
 pub use job::{JobRecord, OpRecord, Plateau, Second};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
+pub use served::{LatenessNs, Served};
 pub use stamp::Stamp;
 pub use tally::{OpTally, Tally};
 pub use verification::{Fault, FaultExample, Verification};
@@ -53,6 +55,9 @@ pub struct RunRecord {
     /// How the target was attached just before; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Attached>,
+    /// How late a modelled drive was, where one was served in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
     /// What reading everything back found, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

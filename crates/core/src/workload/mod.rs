@@ -7,6 +7,8 @@
 mod address;
 mod arrival;
 mod block;
+mod ioengine;
+mod job_schedule;
 mod mix;
 mod options;
 mod requests;
@@ -15,6 +17,8 @@ mod steady;
 pub use address::{Distribution, Zones};
 pub use arrival::{Arrivals, Pace};
 pub use block::BlockSizes;
+pub use ioengine::{IoEngine, Polling};
+pub use job_schedule::{JOBS_MAX, JobSchedule};
 pub use mix::Rw;
 pub use options::{OPTIONS, Spelling, WorkloadError, WorkloadOption, WorkloadOptions};
 pub use requests::Requests;

@@ -19,14 +19,13 @@ use drivelab_core::target::TargetError;
 use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, Counters};
 use drivelab_core::workload::Workload;
-use drivelab_core::{JobSchedule, Polling, Target};
+use drivelab_core::{IoEngine, JobSchedule, Polling, Target};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
 use self::region::behind;
 use self::watch::{JobWatch, Shared};
 use crate::file::{FileJob, Null, Psync};
-use crate::ioengine::IoEngine;
 use crate::load::{self, Control, End, Job, LoadError, Loaded};
 use crate::open::Opened;
 use crate::process::usable_cpus;

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use drivelab_core::record::{MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::{Rw, WorkloadOptions};
-use drivelab_core::{JobSchedule, Op};
+use drivelab_core::{IoEngine, JobSchedule, Op};
 use drivelab_engine::{
-    Control, End, IoEngine, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run,
-    run_together,
+    Control, End, OpenError, Phase, Progress, RunError, RunOutcome, RunPlan, run, run_together,
 };
 
 use crate::left_out;

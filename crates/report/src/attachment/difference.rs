@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::factor::{self, Factor};
+use drivelab_core::factor::{self, Factor};
+
 use super::facts::Facts;
 use super::warning;
 

@@ -5,7 +5,6 @@
 //! any other result until somebody asks.
 
 mod difference;
-mod factor;
 mod facts;
 mod json;
 mod line;
@@ -15,7 +14,6 @@ mod text;
 mod warning;
 
 pub use difference::{Arm, Difference, Question, Row, Sample, Unchanged, difference};
-pub use factor::{named_in, names, read as read_factor};
 pub use facts::{Facts, facts};
 pub(crate) use json::AttachedJson;
 pub(crate) use line::line;

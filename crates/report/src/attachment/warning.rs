@@ -1,7 +1,8 @@
 //! What is to be thought of a difference: more than was meant, or none at all.
 
+use drivelab_core::factor::{self, Factor};
+
 use super::difference::{Declared, Question, Seen, Unchanged};
-use super::factor::{self, Factor};
 
 /// Sentences that are told; what goes on beyond is only counted.
 const WARNINGS_MAX: usize = 3;

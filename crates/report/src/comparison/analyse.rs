@@ -22,7 +22,7 @@ pub struct CompareOptions {
     /// where that is missing, which in a file of pairs must then be the only one.
     pub primary: Option<String>,
     /// Smallest effect worth acting on, as a fraction.
-    pub mei: f64,
+    pub margin: f64,
     /// Seed of the random sign flips (above 16 blocks).
     pub seed: u64,
     /// What the arms are meant to differ in, where that is said.
@@ -82,7 +82,7 @@ pub fn analyse(
         let role = if place == gate { Role::Gate } else { Role::Other };
         let arms = 1..input.arms.len();
         questions.extend(arms.map(|to| Question { series: series.len(), from: 0, to, role }));
-        series.push(column.series(values, options.mei));
+        series.push(column.series(values, options.margin));
         facts.push(column.facts());
     }
     notes.extend(incomplete(&columns[gate], &blocks));
@@ -101,7 +101,7 @@ pub fn analyse(
         source: input.source.clone(),
         arms: input.arms.iter().map(|arm| arm.name.clone()).collect(),
         blocks,
-        mei: options.mei,
+        margin: options.margin,
         seed: options.seed,
         primary: primary.expect("the primary metric covers its own blocks"),
         series,
@@ -188,20 +188,20 @@ impl<'a> Column<'a> {
         self.cells.iter().map(of_arm).collect()
     }
 
-    fn series(&self, values: Vec<Vec<f64>>, mei: f64) -> Series {
+    fn series(&self, values: Vec<Vec<f64>>, margin: f64) -> Series {
         Series {
             name: self.metric.to_owned(),
             metric: self.metric.to_owned(),
             workload: 0,
             better: self.first.better,
-            mei: metric::mei(self.metric, mei),
+            margin: metric::margin(self.metric, margin),
+            unit: self.first.unit.clone(),
             values,
         }
     }
 
     fn facts(&self) -> Facts {
         Facts {
-            unit: self.first.unit.clone(),
             is_detail: self.first.is_detail,
             remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
         }
@@ -212,7 +212,11 @@ impl<'a> Column<'a> {
         let why = match (self.unusable, self.cells.iter().position(BTreeMap::is_empty)) {
             (Some(value), _) => format!("a value of it is {value}"),
             (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
-            (None, None) => "it is missing in a block of some arm".to_owned(),
+            (None, None) => {
+                let why = metric::why_missing(self.metric);
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("it is missing in a block of some arm{why}")
+            }
         };
         let note = format!("`{}` is not compared: {why}.", self.metric);
         (!self.first.is_detail).then_some(note)

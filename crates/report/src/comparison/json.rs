@@ -17,7 +17,7 @@ struct CompareJson<'a> {
     source: &'a str,
     primary: &'a str,
     verdict: drivelab_stats::Verdict,
-    mei: f64,
+    margin: f64,
     seed: u64,
     blocks_used: usize,
     arms: Vec<ArmJson<'a>>,
@@ -39,7 +39,7 @@ pub fn json(result: &CompareResult) -> String {
     let metrics = result.outcomes.iter().map(|outcome| {
         let facts = &result.facts[outcome.series];
         MetricJson::new(outcome, &result.series[outcome.series], &names)
-            .with_facts(&facts.unit, label_names(&facts.remarks))
+            .with_labels(label_names(&facts.remarks))
     });
     document(&CompareJson {
         schema: COMPARE_SCHEMA,
@@ -50,7 +50,7 @@ pub fn json(result: &CompareResult) -> String {
         },
         primary: &result.series[result.primary().series].name,
         verdict: result.verdict(),
-        mei: result.mei,
+        margin: result.margin,
         seed: result.seed,
         blocks_used: result.blocks.len(),
         arms: names.iter().map(|name| ArmJson { name }).collect(),

@@ -17,7 +17,7 @@ pub struct CompareResult {
     /// Blocks that count, by name.
     pub blocks: Vec<String>,
     /// Smallest effect worth acting on, as a fraction, before the exception for tails.
-    pub mei: f64,
+    pub margin: f64,
     /// Seed of the random sign flips.
     pub seed: u64,
     /// Every metric with its values.
@@ -40,8 +40,6 @@ pub struct CompareResult {
 /// What a metric is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// Its unit; empty where the metric's name says it.
-    pub unit: String,
     /// It only accompanies another number.
     pub is_detail: bool,
     /// What it is, where it is no plain measurement: one remark a label.

@@ -16,7 +16,7 @@ use crate::text::Look;
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, mei: 0.03, seed: 1, factors: Vec::new() }
+    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
 }
 
 fn of_pairs(text: &str, wanted: &[&str]) -> Result<CompareResult, String> {
@@ -226,6 +226,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             id: host.to_owned(),
         }),
         attached: None,
+        served: None,
         verification: None,
     }
 }

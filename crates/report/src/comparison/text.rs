@@ -8,7 +8,6 @@ use super::words::words;
 use crate::attachment;
 use crate::figures;
 use crate::foreign::{Label, label_names};
-use crate::metric;
 use crate::outcome::{Outcome, direction, gather};
 use crate::text::{Align, BOLD, Look, Table, style};
 
@@ -116,13 +115,7 @@ fn nature(facts: &Facts) -> String {
 
 fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
     let series = &result.series[outcome.series];
-    let value = series.centre(arm);
-    match (result.facts[outcome.series].unit.as_str(), series.values[arm].len()) {
-        ("", _) => metric::show(&series.metric, value),
-        // One run: its number as the tool wrote it.
-        (unit, 1) => format!("{} {unit}", figures::plain(value)),
-        (unit, _) => format!("{} {unit}", figures::significant(value)),
-    }
+    series.show(series.median(arm))
 }
 
 fn plain(text: &str) -> (String, Style) {
@@ -151,7 +144,7 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
          {}; {}.{details}",
         result.arms[0],
         result.primary().adjusted.comparison.n,
-        figures::percent(result.mei),
+        figures::percent(result.margin),
         result.seed,
         result.together.words(),
     );

@@ -9,34 +9,96 @@ use crate::{figures, metric};
 /// Nobody makes as many runs: with this number the scatter of a run is what is wrong.
 const RUNS_HOPELESS: u32 = 101;
 
-/// One clause about `to` against `from`, true to the verdict.
+/// One clause about `to` against `from`, true to the verdict, with the figures of both arms.
 pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> String {
     let comparison = &outcome.adjusted.comparison;
     let (from, to) = (names[outcome.from], names[outcome.to]);
-    let matters = figures::percent(series.mei);
-    let size = size(outcome, series);
+    let matters = figures::percent(series.margin);
     let interval = comparison.ci95.map_or_else(
         || "one run each, so no interval".to_owned(),
         |limits| format!("95 % interval {}", figures::range(limits)),
     );
-    let interval = format!("{interval}; {}", direction(series.better));
+    let above = match series.better {
+        Better::More => "",
+        Better::Less => ", above 1 is better",
+    };
+    let ratio = format!(
+        "{}{above}, {interval}; {}",
+        figures::times(comparison.ratio),
+        direction(series.better),
+    );
+    let show = |arm: usize| series.show(series.median(arm));
+    let (mine, theirs) = (show(outcome.to), show(outcome.from));
+    let size = format!("{mine} against {theirs}; {ratio}");
     let more = comparison.runs_needed.map_or_else(String::new, |runs| more(runs, comparison.n));
-    match (outcome.verdict(), series.better) {
-        (Verdict::Faster | Verdict::Slower, Better::More) => {
-            format!("`{to}` gives {size} of `{from}` ({interval})")
+    match outcome.verdict() {
+        Verdict::Faster | Verdict::Slower => {
+            format!("{} ({size})", against(outcome, series, from, to))
         }
-        (Verdict::Faster | Verdict::Slower, Better::Less) => {
-            format!("`{to}` against `{from}` is {size} ({interval}, and above 1 means less)")
+        Verdict::NoPracticalDifference => {
+            format!("`{to}` and `{from}` are within the {matters} that matter ({size})")
         }
-        (Verdict::NoPracticalDifference, _) => {
-            format!("`{to}` and `{from}` are within the {matters} that matter ({size}; {interval})")
-        }
-        (Verdict::Different, _) => format!(
-            "`{to}` against `{from}` is {size} ({interval}), and {matters} is what matters{more}"
+        Verdict::Different => format!(
+            "{} ({size}), and {matters} is what matters{more}",
+            against(outcome, series, from, to)
         ),
-        (Verdict::Inconclusive, _) => {
-            format!("`{to}` against `{from}` is {size} ({interval}){more}")
+        Verdict::Inconclusive => {
+            format!("`{to}` has {mine}, `{from}` {theirs} ({ratio}){more}")
         }
+    }
+}
+
+/// What one arm does more or less of than the other, as a sentence.
+fn against(outcome: &Outcome, series: &Series, from: &str, to: &str) -> String {
+    let (raw, label) = (raw(outcome, series), metric::label(&series.metric));
+    let percent = figures::percent_change(raw);
+    let times = figures::significant(raw);
+    if metric::is_time(&series.metric) {
+        return match raw {
+            TWICE.. => format!("`{to}` takes {times} times as long as `{from}` in {label}"),
+            1.0.. => format!("`{to}` takes {percent} longer than `{from}` in {label}"),
+            _ => format!("`{to}` takes {percent} less time than `{from}` in {label}"),
+        };
+    }
+    match raw {
+        TWICE.. => format!("`{to}` gives {times} times the {label} of `{from}`"),
+        1.0.. => format!("`{to}` gives {percent} more {label} than `{from}`"),
+        _ => format!("`{to}` gives {percent} less {label} than `{from}`"),
+    }
+}
+
+/// From here on a factor reads better than a percentage.
+const TWICE: f64 = 2.0;
+
+/// The ratio of the values as they were measured: above 1 is more, whether or not that is better.
+fn raw(outcome: &Outcome, series: &Series) -> f64 {
+    let ratio = outcome.adjusted.comparison.ratio;
+    match series.better {
+        Better::More => ratio,
+        Better::Less => 1.0 / ratio,
+    }
+}
+
+/// `6.1 % more`, `2.15 times as long`.
+fn change(outcome: &Outcome, series: &Series) -> String {
+    let raw = raw(outcome, series);
+    let percent = figures::percent_change(raw);
+    let times = figures::significant(raw);
+    match (metric::is_time(&series.metric), raw) {
+        (true, TWICE..) => format!("{times} times as long"),
+        (true, 1.0..) => format!("{percent} longer"),
+        (true, _) => format!("{percent} shorter"),
+        (false, TWICE..) => format!("{times} times as much"),
+        (false, 1.0..) => format!("{percent} more"),
+        (false, _) => format!("{percent} less"),
+    }
+}
+
+/// The change in words beside ratio and interval; the ratio alone where it is no difference.
+pub(crate) fn sized(outcome: &Outcome, series: &Series) -> String {
+    match outcome.verdict() {
+        Verdict::NoPracticalDifference => ratio_and_range(outcome),
+        _ => format!("{}; {}", change(outcome, series), ratio_and_range(outcome)),
     }
 }
 
@@ -51,21 +113,11 @@ pub(crate) fn direction(better: Better) -> &'static str {
 /// What it would take to settle it.
 fn more(runs: u32, n: usize) -> String {
     match runs {
-        RUNS_HOPELESS.. => format!(
-            "; about {runs} runs of each would be needed to settle it, too many to make: make each \
-             run longer or use a quieter machine"
-        ),
+        RUNS_HOPELESS.. => {
+            "; more runs will not help: run longer or on a quieter machine".to_owned()
+        }
         _ if n < BLOCKS_MIN as usize => format!("; at least {runs} runs of each are needed"),
         _ => format!("; about {runs} runs of each would settle it"),
-    }
-}
-
-/// The ratio with the name of what it is a ratio of.
-fn size(outcome: &Outcome, series: &Series) -> String {
-    let times = figures::times(outcome.adjusted.comparison.ratio);
-    match series.better {
-        Better::More => format!("{times} the {}", metric::label(&series.metric)),
-        Better::Less => format!("{times} in {}", metric::label(&series.metric)),
     }
 }
 
@@ -74,8 +126,10 @@ pub(crate) fn ratio_and_range(outcome: &Outcome) -> String {
     let comparison = &outcome.adjusted.comparison;
     let times = figures::times(comparison.ratio);
     match comparison.ci95 {
-        Some(limits) => format!("{times}, {}", figures::range(limits)),
-        None => times,
+        Some(limits) if format!("x{}", figures::range(limits)) != times => {
+            format!("{times}, {}", figures::range(limits))
+        }
+        _ => times,
     }
 }
 
@@ -102,8 +156,8 @@ mod tests {
         let check = |runs, n, words: &str| assert!(more(runs, n).contains(words), "{runs} {n}");
         check(6, 1, "at least 6 runs of each are needed");
         check(69, 20, "about 69 runs of each would settle it");
-        check(319, 40, "about 319 runs of each would be needed to settle it, too many to make");
-        check(101, 3, "make each run longer or use a quieter machine");
-        assert!(!more(100, 40).contains("too many"));
+        check(319, 40, "more runs will not help: run longer or on a quieter machine");
+        check(101, 3, "more runs will not help");
+        assert!(!more(100, 40).contains("will not help"));
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct MetricJson<'a> {
     adjustment: Adjustment,
     tost_ci90: Option<[f64; 2]>,
     sd_log: Option<f64>,
-    mei: f64,
+    margin: f64,
     better: drivelab_stats::Better,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<&'a OrderTest>,
@@ -66,18 +66,18 @@ impl<'a> MetricJson<'a> {
             adjustment: adjusted.adjustment,
             tost_ci90: comparison.tost_ci90,
             sd_log: comparison.sd_log,
-            mei: series.mei,
+            margin: series.margin,
             better: series.better,
             order: comparison.order.as_ref(),
             values: [&series.values[outcome.from], &series.values[outcome.to]],
-            unit: "",
+            unit: &series.unit,
             labels: Vec::new(),
         }
     }
 
     /// Adds what a foreign number is.
-    pub(crate) fn with_facts(self, unit: &'a str, labels: Vec<&'static str>) -> Self {
-        Self { unit, labels, ..self }
+    pub(crate) fn with_labels(self, labels: Vec<&'static str>) -> Self {
+        Self { labels, ..self }
     }
 }
 

@@ -6,7 +6,7 @@ mod remarks;
 mod sentence;
 mod together;
 
-pub(crate) use claim::{claim, direction, lead, ratio_and_range};
+pub(crate) use claim::{claim, direction, lead, ratio_and_range, sized};
 pub(crate) use json::{MetricJson, document};
 pub(crate) use remarks::gather;
 pub use sentence::Sentence;
@@ -19,6 +19,7 @@ use drivelab_stats::{
 };
 
 use crate::attachment::Unchanged;
+use crate::{figures, metric};
 
 /// One metric in every arm and block.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,15 +33,27 @@ pub struct Series {
     /// Which way is better.
     pub better: Better,
     /// Smallest effect worth acting on, as a fraction.
-    pub mei: f64,
+    pub margin: f64,
+    /// Its unit; empty where the metric's name says it.
+    pub unit: String,
     /// One value an arm and block, all above zero: `values[arm][block]`.
     pub values: Vec<Vec<f64>>,
 }
 
 impl Series {
-    /// The geometric mean of an arm, which is what ratios are about.
-    pub fn centre(&self, arm: usize) -> f64 {
-        geometric_mean(&self.values[arm])
+    /// A value with its unit.
+    pub fn show(&self, value: f64) -> String {
+        match (self.unit.as_str(), self.values[0].len()) {
+            ("", _) => metric::show(&self.metric, value),
+            // One run: its number as the tool wrote it.
+            (unit, 1) => format!("{} {unit}", figures::plain(value)),
+            (unit, _) => format!("{} {unit}", figures::significant(value)),
+        }
+    }
+
+    /// The median of an arm, as it is shown: ratios are about geometric means.
+    pub fn median(&self, arm: usize) -> f64 {
+        median(&self.values[arm])
     }
 }
 
@@ -156,9 +169,20 @@ fn member(series: &Series, question: &Question, rules: Rules) -> Result<Member, 
         }
     });
     let pairs = pairs.collect();
-    let criteria = Criteria::new(series.mei, series.better, rules.seed)?;
+    let criteria = Criteria::new(series.margin, series.better, rules.seed)?;
     let criteria = criteria.with_provenance(rules.provenance);
     Ok(Member { role: question.role, pairs, criteria })
+}
+
+/// The middle of values; zero for nothing.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
 }
 
 /// The geometric mean of values above zero; a lone value, or equal ones, unchanged to the bit.
@@ -180,7 +204,8 @@ mod tests {
 
     fn series(better: Better, values: Vec<Vec<f64>>) -> Series {
         let metric = "iops".to_owned();
-        Series { name: "w.iops".to_owned(), metric, workload: 0, better, mei: 0.03, values }
+        let (name, unit) = ("w.iops".to_owned(), String::new());
+        Series { name, metric, workload: 0, better, margin: 0.03, unit, values }
     }
 
     fn gate(from: usize, to: usize) -> Question {
@@ -216,6 +241,16 @@ mod tests {
         let comparison = &outcomes[0].adjusted.comparison;
         assert_eq!(comparison.verdict, Verdict::Inconclusive);
         assert!(comparison.order.as_ref().unwrap().p < 0.001);
+    }
+
+    #[test]
+    fn medians_are_the_middle() {
+        let check = |values: &[f64], expected: f64| {
+            assert_eq!(median(values).to_bits(), expected.to_bits(), "{values:?}");
+        };
+        check(&[3.0, 1.0, 2.0], 2.0);
+        check(&[4.0, 1.0], 2.5);
+        check(&[], 0.0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What each arm is.
 
-use super::html::{escape, swatch};
+use super::html::{escape, scroll, swatch};
 use crate::study::{ArmInfo, StudyResult};
 
 /// The settings side by side: those that differ first, the common ones folded away.
@@ -13,26 +13,57 @@ pub(super) fn section(result: &StudyResult) -> String {
     }
     let (common, differing): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| is_common(&result.arms, name));
-    let heads = result.arms.iter().enumerate().map(|(place, arm)| {
-        let role = match place {
-            0 => " <span class=\"primary\">baseline</span>",
-            _ if place == result.candidate => " <span class=\"primary\">candidate</span>",
+    let roles: Vec<&str> = (0..result.arms.len())
+        .map(|place| match place {
+            0 => "baseline",
+            _ if place == result.candidate => "candidate",
             _ => "",
-        };
-        format!("<th scope=\"col\">{}{}{role}</th>", swatch(place), escape(&arm.name))
-    });
-    let summaries = result.arms.iter().map(|arm| format!("<td>{}</td>", escape(&arm.summary)));
-    let rows = differing.iter().map(|name| row(&result.arms, name));
+        })
+        .collect();
+    let summaries: Vec<Option<&str>> =
+        result.arms.iter().map(|arm| Some(arm.summary.as_str())).collect();
+    let mut rows = String::new();
+    if result.arms.iter().any(|arm| !arm.summary.is_empty()) {
+        rows += &settings_row("in words", &result.names(), &summaries);
+    }
+    for name in differing {
+        let values: Vec<Option<&str>> = result.arms.iter().map(|arm| setting(arm, name)).collect();
+        rows += &settings_row(&escape(name), &result.names(), &values);
+    }
     format!(
-        "<section>\n<h2>What each arm is</h2>\n<div class=\"scroll\" tabindex=\"0\" \
-         role=\"region\" aria-label=\"Settings of the arms\"><table class=\"settings\">\n\
-         <thead><tr><th scope=\"col\">setting</th>{}</tr></thead>\n<tbody>\n<tr class=\"summary\">\
-         <th scope=\"row\">in words</th>{}</tr>\n{}</tbody></table></div>\n{}</section>\n",
-        heads.collect::<String>(),
-        summaries.collect::<String>(),
-        rows.collect::<String>(),
+        "<section>\n<h2>What each arm is</h2>\n{}{}</section>\n",
+        settings_table("Settings of the arms", &result.names(), &roles, &rows),
         shared(&result.arms, &common),
     )
+}
+
+/// A table with a column for each arm; on a phone a row becomes a line for each arm.
+pub(super) fn settings_table(name: &str, arms: &[&str], roles: &[&str], rows: &str) -> String {
+    let heads = arms.iter().enumerate().map(|(place, arm)| {
+        let role = match roles.get(place) {
+            Some(role) if !role.is_empty() => format!(" <span class=\"primary\">{role}</span>"),
+            _ => String::new(),
+        };
+        format!("<th scope=\"col\">{}{}{role}</th>", swatch(place), escape(arm))
+    });
+    let table = format!(
+        "<table class=\"settings\">\n<thead><tr><th scope=\"col\">setting</th>{}</tr></thead>\n\
+         <tbody>\n{rows}</tbody></table>",
+        heads.collect::<String>(),
+    );
+    scroll(name, &table)
+}
+
+/// One setting, its name as HTML; where it is not the baseline's, it is marked.
+pub(super) fn settings_row(name: &str, arms: &[&str], values: &[Option<&str>]) -> String {
+    let is_prose = name == "in words";
+    let cells = arms.iter().zip(values).map(|(arm, value)| {
+        let shown = value.map_or("\u{2013}".to_owned(), escape);
+        let is_plain = is_prose || *value == values[0];
+        let shown = if is_plain { shown } else { format!("<mark>{shown}</mark>") };
+        format!("<td data-arm=\"{}\">{shown}</td>", escape(arm))
+    });
+    format!("<tr><th scope=\"row\">{name}</th>{}</tr>\n", cells.collect::<String>())
 }
 
 fn setting<'a>(arm: &'a ArmInfo, name: &str) -> Option<&'a str> {
@@ -41,21 +72,6 @@ fn setting<'a>(arm: &'a ArmInfo, name: &str) -> Option<&'a str> {
 
 fn is_common(arms: &[ArmInfo], name: &str) -> bool {
     arms.iter().all(|arm| setting(arm, name) == setting(&arms[0], name))
-}
-
-/// One setting; where it is not the baseline's, it is marked.
-fn row(arms: &[ArmInfo], name: &str) -> String {
-    let baseline = setting(&arms[0], name);
-    let cells = arms.iter().map(|arm| {
-        let value = setting(arm, name);
-        let shown = value.map_or("\u{2013}".to_owned(), escape);
-        if value == baseline {
-            format!("<td>{shown}</td>")
-        } else {
-            format!("<td class=\"differs\"><mark>{shown}</mark></td>")
-        }
-    });
-    format!("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape(name), cells.collect::<String>())
 }
 
 fn shared(arms: &[ArmInfo], names: &[&str]) -> String {

@@ -1,11 +1,11 @@
 //! How the arms were attached, as it was seen before each run.
 
-use super::html::{each, escape, inline, swatch};
-use crate::study::StudyResult;
+use super::arms::{settings_row, settings_table};
+use super::html::{each, escape, inline};
+use crate::attachment::Difference;
 
 /// What differed, and what is wrong with that; nothing where no run says how it was attached.
-pub(super) fn section(result: &StudyResult) -> String {
-    let difference = &result.attached;
+pub(super) fn section(difference: &Difference, names: &[&str]) -> String {
     if difference.rows.is_empty() && difference.warnings.is_empty() && difference.faults.is_empty()
     {
         return String::new();
@@ -21,36 +21,18 @@ pub(super) fn section(result: &StudyResult) -> String {
          run; only what differs.</p>\n{}{}{}</section>\n",
         list("warnings", &difference.warnings),
         list("warnings", &faults),
-        table(result),
+        table(difference, names),
     )
 }
 
-fn table(result: &StudyResult) -> String {
-    let rows = &result.attached.rows;
-    if rows.is_empty() {
+fn table(difference: &Difference, names: &[&str]) -> String {
+    if difference.rows.is_empty() {
         return String::new();
     }
-    let heads = result.arms.iter().enumerate().map(|(place, arm)| {
-        format!("<th scope=\"col\">{}{}</th>", swatch(place), escape(&arm.name))
+    let rows = difference.rows.iter().map(|row| {
+        let meant = if difference.is_unexpected(row) { " (not declared)" } else { "" };
+        let values: Vec<Option<&str>> = row.values.iter().map(Option::as_deref).collect();
+        settings_row(&format!("{}{meant}", escape(&row.name)), names, &values)
     });
-    let rows = rows.iter().map(|row| {
-        let cells = row.values.iter().map(|value| {
-            let shown = value.as_deref().map_or("\u{2013}".to_owned(), escape);
-            if *value == row.values[0] {
-                format!("<td>{shown}</td>")
-            } else {
-                format!("<td class=\"differs\"><mark>{shown}</mark></td>")
-            }
-        });
-        let meant = if result.attached.is_unexpected(row) { " (not declared)" } else { "" };
-        let cells: String = cells.collect();
-        format!("<tr><th scope=\"row\">{}{meant}</th>{cells}</tr>\n", escape(&row.name))
-    });
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Attachment of the arms\">\
-         <table class=\"settings\">\n<thead><tr><th scope=\"col\">setting</th>{}</tr></thead>\n\
-         <tbody>\n{}</tbody></table></div>\n",
-        heads.collect::<String>(),
-        rows.collect::<String>(),
-    )
+    settings_table("Attachment of the arms", names, &[], &rows.collect::<String>())
 }

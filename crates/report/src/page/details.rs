@@ -1,7 +1,7 @@
 //! Tables for whoever wants every number.
 
 use super::badge;
-use super::html::{each, escape};
+use super::html::{each, escape, fold, scroll};
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, Series, direction};
@@ -10,25 +10,23 @@ use crate::study::StudyResult;
 /// All comparisons, and the value of every block.
 pub(super) fn section(result: &StudyResult) -> String {
     let mut html = "<section>\n<h2>Every number</h2>\n".to_owned();
-    html += &fold("All comparisons", &comparisons(result));
+    html += &comparisons(&result.outcomes, &result.series, &result.names());
+    let blocks: Vec<String> = result.used.iter().map(|block| (block + 1).to_string()).collect();
     for (place, workload) in result.workloads.iter().enumerate() {
         let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == place).collect();
         if !series.is_empty() {
             let title = format!("Values of {}, block by block", escape(&workload.name));
-            html += &fold(&title, &values(result, &series));
+            html += &folded(&title, &values(&blocks, &result.names(), &series));
         }
     }
     html + "</section>\n"
 }
 
-fn fold(title: &str, table: &str) -> String {
-    format!(
-        "<details><summary>{title}</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"{title}\">{table}</div></details>\n"
-    )
+fn folded(title: &str, table: &str) -> String {
+    fold(title, &scroll(title, table))
 }
 
-fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(super) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let heads = each("<th scope=\"col\">", heads.iter().map(|head| escape(head)), "</th>");
     let rows = each("<tr>", rows.map(|cells| each("<td>", cells.into_iter(), "</td>")), "</tr>\n");
     format!(
@@ -36,53 +34,56 @@ fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     )
 }
 
-fn comparisons(result: &StudyResult) -> String {
+/// The verdict stands first: what is wide is cut off at its end.
+pub(super) fn comparisons(outcomes: &[Outcome], series: &[Series], names: &[&str]) -> String {
     let heads = [
         "metric",
-        "better",
+        "verdict",
         "arm",
-        "n",
         "ratio",
         "95 % interval",
+        "better",
+        "n",
         "Hodges-Lehmann",
         "its interval",
         "p",
         "p adjusted",
         "interval of the family",
-        "verdict",
     ];
-    table(&heads, result.outcomes.iter().map(|outcome| comparison(result, outcome)))
+    let rows = outcomes
+        .iter()
+        .map(|outcome| comparison(outcome, &series[outcome.series], names[outcome.to]));
+    folded("All comparisons", &table(&heads, rows))
 }
 
-fn comparison(result: &StudyResult, outcome: &Outcome) -> Vec<String> {
+fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
     let comparison = &outcome.adjusted.comparison;
     let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
     vec![
-        escape(&result.series_of(outcome).name),
-        escape(direction(result.series_of(outcome).better)),
-        escape(&result.arms[outcome.to].name),
-        comparison.n.to_string(),
+        escape(&series.name),
+        badge(outcome.verdict()),
+        escape(arm),
         figures::ratio(comparison.ratio),
         range(comparison.ci95),
+        escape(direction(series.better)),
+        comparison.n.to_string(),
         figures::ratio(comparison.hl_ratio),
         range(comparison.hl_ci95),
         escape(&figures::p_value(comparison.p)),
         escape(&figures::p_value(outcome.adjusted.p_adjusted)),
         range(outcome.adjusted.ci95_family),
-        badge(outcome.verdict()),
     ]
 }
 
-fn values(result: &StudyResult, series: &[&Series]) -> String {
+/// What every block measured; `series` share their blocks.
+pub(super) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> String {
     let mut heads = vec!["block", "arm"];
     let labels: Vec<String> = series.iter().map(|s| metric::label(&s.metric)).collect();
     heads.extend(labels.iter().map(String::as_str));
-    let places = result.used.iter().enumerate();
-    let rows = places.flat_map(|(place, block)| {
-        result.arms.iter().enumerate().map(move |(arm, info)| {
-            let mut cells = vec![(block + 1).to_string(), escape(&info.name)];
-            let shown = series.iter().map(|s| metric::show(&s.metric, s.values[arm][place]));
-            cells.extend(shown);
+    let rows = blocks.iter().enumerate().flat_map(|(place, block)| {
+        names.iter().enumerate().map(move |(arm, name)| {
+            let mut cells = vec![escape(block), escape(name)];
+            cells.extend(series.iter().map(|s| escape(&s.show(s.values[arm][place]))));
             cells
         })
     });
@@ -105,7 +106,7 @@ pub(super) fn depth(result: &StudyResult) -> String {
         }));
         cells
     });
-    fold("The figures of these lines (IOPS)", &table(&heads, rows))
+    folded("The figures of these lines (IOPS)", &table(&heads, rows))
 }
 
 /// The distributions as quantiles.
@@ -121,5 +122,5 @@ pub(super) fn quantiles(result: &StudyResult) -> String {
         cells
     });
     let heads = ["workload", "arm", "p50", "p90", "p99", "p99.9", "longest", "requests"];
-    fold("The quantiles of these curves", &table(&heads, rows))
+    folded("The quantiles of these curves", &table(&heads, rows))
 }

@@ -61,13 +61,40 @@ pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str)
     items.fold(String::new(), |html, item| html + open + &item + close)
 }
 
+/// A table that scrolls sideways where it is wider than the screen.
+pub(crate) fn scroll(name: &str, table: &str) -> String {
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">{table}</div>\n"
+    )
+}
+
+/// Something that is shown where somebody asks for it; `title` is HTML.
+pub(crate) fn fold(title: &str, body: &str) -> String {
+    format!("<details><summary>{title}</summary>{body}</details>\n")
+}
+
+/// A list under a heading of its own; nothing where there is nothing to list.
+pub(crate) fn list(title: &str, class: &str, lines: &[String]) -> String {
+    let items = each("<li>", lines.iter().map(|line| inline(line)), "</li>");
+    if items.is_empty() {
+        return items;
+    }
+    format!("<h3>{title}</h3>\n<ul class=\"{class}\">{items}</ul>\n")
+}
+
+/// A phrase at the beginning of a line.
+pub(crate) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// The sign of an arm: its colour and its kind of line.
-pub(super) fn swatch(arm: usize) -> String {
+pub(crate) fn swatch(arm: usize) -> String {
     format!("<i class=\"swatch arm-{}\" aria-hidden=\"true\"></i>", arm % ARM_STYLES)
 }
 
 /// As many arms as the style sheet tells apart; more would not be told apart by eye either.
-const ARM_STYLES: usize = 6;
+pub(crate) const ARM_STYLES: usize = 6;
 
 /// JSON inside a script element: no `<` can end the element or open a comment.
 pub(super) fn embedded(json: &str) -> String {

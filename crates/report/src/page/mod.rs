@@ -5,19 +5,23 @@
 
 mod arms;
 mod attached;
+mod claims;
+mod comparison;
 mod data;
 mod details;
-mod forest;
 pub(crate) mod html;
-mod scale;
+mod picture;
 
 use drivelab_core::plan::Design;
 use drivelab_stats::Verdict;
 
 use crate::figures;
-use crate::outcome::{Sentence, gather};
+use crate::outcome::{Sentence, Series, gather};
 use crate::study::{StudyResult, words};
-pub(crate) use html::{each, escape, inline};
+pub use comparison::comparison;
+use html::{each, escape, inline};
+use picture::dots;
+use picture::forest::Forest;
 
 const STYLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.css"));
 const SCRIPT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/report/page.js"));
@@ -28,64 +32,131 @@ const UPLOT_STYLE: &str =
 const UPLOT_LICENSE: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/vendor/uplot/LICENSE"));
 
-/// The page: the same result, the same bytes.
+/// The page of a study: the same result, the same bytes.
 pub fn html(result: &StudyResult) -> String {
-    let title = escape(&result.title);
+    let names = result.names();
+    let forest = Forest {
+        series: &result.series,
+        names: &names,
+        primary: result.primary(),
+        margin: result.margin,
+    };
     let body = [
-        header(result),
-        answer(result),
-        forest::ratios(result),
-        forest::causes(result),
+        answer(result.verdict(), &words(result)),
+        claims::findings(result),
+        blocks(result),
+        ratios(result, &forest),
+        forest.causes(&result.contrasts, &result.workloads),
+        claims::interactions(result),
+        claims::prices(result),
+        cells(result),
         depth(result),
         latency(result),
         arms::section(result),
-        attached::section(result),
+        attached::section(&result.attached, &names),
         remarks(result),
         details::section(result),
         reproduce(result),
     ]
     .concat();
+    let facts = [
+        format!("stage {}", result.stage),
+        names.join(", "),
+        format!("{} workloads", result.workloads.len()),
+        format!("{} blocks", result.used.len()),
+        format!("seed {}", result.seed),
+    ];
+    document("study", &result.title, &facts, &body, &script(&data::json(result)))
+}
+
+/// A page without scripts around `body`.
+pub(crate) fn skeleton(verb: &str, title: &str, facts: &[String], body: &str) -> String {
+    document(verb, title, facts, body, "")
+}
+
+fn document(verb: &str, title: &str, facts: &[String], body: &str, script: &str) -> String {
+    let title = escape(title);
+    let facts = each("<span>", facts.iter().map(|fact| escape(fact)), "</span>");
+    let style = if script.is_empty() { "" } else { UPLOT_STYLE };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"drivelab {version}\">\n<title>{title}</title>\n\
-         <style>\n{UPLOT_STYLE}\n{STYLE}</style>\n\
+         <style>\n{style}\n{STYLE}</style>\n\
          <noscript><style>.plot, .plot.tall {{ height: auto; }}</style></noscript>\n\
-         </head>\n<body>\n{body}\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n</script>\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         </head>\n<body>\n<header>\n<p class=\"kicker\">drivelab {verb}</p>\n<h1>{title}</h1>\n\
+         <p class=\"facts\">{facts}</p>\n</header>\n<main>\n{body}</main>\n\
+         {script}</body>\n</html>\n",
         version = crate::VERSION,
-        data = data::json(result),
     )
 }
 
-fn header(result: &StudyResult) -> String {
+/// What draws the curves from `data`, JSON that can stand inside a script element.
+fn script(data: &str) -> String {
     format!(
-        "<header>\n<p class=\"kicker\">drivelab study</p>\n<h1>{}</h1>\n\
-         <p class=\"facts\"><span>stage {}</span><span>{}</span><span>{} workloads</span>\
-         <span>n = {} blocks</span><span>seed {}</span></p>\n</header>\n<main>\n",
-        escape(&result.title),
-        escape(&result.stage),
-        escape(&result.names().join(", ")),
-        result.workloads.len(),
-        result.used.len(),
-        result.seed,
+        "<script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>\n/*\n{UPLOT_LICENSE}*/\n{UPLOT}\n</script>\n<script>\n{SCRIPT}</script>\n"
     )
 }
 
 /// The first screen: the answer, then what else follows.
-fn answer(result: &StudyResult) -> String {
-    let sentences = words(result);
+fn answer(verdict: Verdict, sentences: &[Sentence]) -> String {
     let (first, others) = sentences.split_first().expect("there is always an answer");
     let others: String = others.iter().map(point).collect();
     format!(
         "<section class=\"answer {}\" aria-label=\"The answer\">\n<p class=\"lead\">{}</p>\n\
          <dl>\n{others}</dl>\n</section>\n",
-        class(result.verdict()),
+        class(verdict),
         sentence(first),
     )
+}
+
+/// The blocks of the primary metric, and folded away those of the other headlines.
+fn blocks(result: &StudyResult) -> String {
+    let (names, primary) = (result.names(), result.primary().series);
+    let figure = |series: &Series| {
+        let workload = &result.workloads[series.workload];
+        let about = format!("<b>{}</b> {}", escape(&workload.name), escape(&workload.summary));
+        dots::figure(series, &names, &about)
+    };
+    let others = result.series.iter().enumerate();
+    let others = others.filter(|(place, one)| *place != primary && result.is_headline(one));
+    let others: String = others.map(|(_, one)| figure(one)).collect();
+    block_section(&figure(&result.series[primary]), &others)
+}
+
+fn block_section(primary: &str, others: &str) -> String {
+    if primary.is_empty() {
+        return String::new();
+    }
+    let others = match others {
+        "" => String::new(),
+        all => html::fold("Other metrics", &format!("<div class=\"plots\">\n{all}</div>")),
+    };
+    format!(
+        "<section>\n<h2>Block by block</h2>\n<p class=\"about\">A dot for each run, a line for each \
+         block. Where all lines rise, or all fall, the difference is sure; where they cross, it is \
+         chance.</p>\n{primary}{others}</section>\n"
+    )
+}
+
+fn ratios(result: &StudyResult, forest: &Forest) -> String {
+    let workloads = 0..result.workloads.len();
+    let headlines = workloads.flat_map(|place| {
+        (1..result.arms.len()).filter_map(move |arm| result.headline(place, arm))
+    });
+    let about = |series: &Series| {
+        let workload = &result.workloads[series.workload];
+        format!("<b>{}</b> {}", escape(&workload.name), escape(&workload.summary))
+    };
+    forest.ratios(&headlines.collect::<Vec<_>>(), about, "the headline metric")
+}
+
+fn cells(result: &StudyResult) -> String {
+    let arms: Vec<(&str, &str)> =
+        result.arms.iter().map(|arm| (arm.name.as_str(), arm.summary.as_str())).collect();
+    result.cells.as_ref().map_or_else(String::new, |cells| crate::cells::section(cells, &arms))
 }
 
 fn sentence(it: &Sentence) -> String {
@@ -182,23 +253,21 @@ fn plot(result: &StudyResult, place: usize) -> String {
 fn remarks(result: &StudyResult) -> String {
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
     let warnings = gather(outcomes.map(|o| (result.series_of(o).name.as_str(), o)));
-    let list = |title: &str, class: &str, lines: &[String]| {
-        let items = html::each("<li>", lines.iter().map(|line| inline(line)), "</li>");
-        if items.is_empty() {
-            return String::new();
-        }
-        format!("<h3>{title}</h3>\n<ul class=\"{class}\">{items}</ul>\n")
-    };
+    let doubts = result.cells.as_ref().map_or(&[][..], |cells| &cells.doubts);
+    caveats(&result.risks, &warnings, &[doubts, &result.notes].concat())
+}
+
+fn caveats(risks: &[String], warnings: &[String], notes: &[String]) -> String {
     let lists = [
-        list("Risks", "risks", &result.risks),
-        list("Warnings", "warnings", &warnings),
-        list("Notes", "notes", &result.notes),
+        html::list("Risks", "risks", risks),
+        html::list("Warnings", "warnings", warnings),
+        html::list("Notes", "notes", notes),
     ]
     .concat();
     if lists.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>What to know besides</h2>\n{lists}</section>\n")
+    format!("<section>\n<h2>Caveats</h2>\n{lists}</section>\n")
 }
 
 fn reproduce(result: &StudyResult) -> String {
@@ -214,14 +283,14 @@ fn reproduce(result: &StudyResult) -> String {
          </code>, declared before looking; the smallest effect that matters is {}. Ratios are of \
          geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
          interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n\
-         </section>\n</main>\n",
+         </section>\n",
         escape(&result.reproduce),
         result.seed,
         result.used.len(),
         result.blocks,
         escape(&result.series_of(result.primary()).name),
         escape(&result.arms[result.candidate].name),
-        figures::percent(result.mei),
+        figures::percent(result.margin),
         escape(&result.together.words()),
         crate::VERSION,
     )

@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use super::plot::{LEGEND, figure, groups, panels};
 use super::{Compared, ReplayResult};
-use crate::page::html::escape;
+use crate::page::skeleton;
 
 /// The page: the scores in a table, then the distributions. The same result, the same bytes.
 pub fn page(result: &ReplayResult, compared: &[Compared]) -> String {
-    let title = format!("{} on {}", escape(&result.trace), escape(&result.drive));
-    let mut body = format!(
-        "<p class=\"kicker\">drivelab replay</p>\n<h1>{title}</h1>\n\
-         <p class=\"about\">{} requests, {} loop, in virtual time; {} were refused.</p>\n",
-        result.requests, result.how, result.errors
-    );
+    let title = format!("{} on {}", result.trace, result.drive);
+    let facts = [
+        format!("{} requests, {} loop, in virtual time", result.requests, result.how),
+        format!("{} were refused", result.errors),
+    ];
+    let mut body = String::new();
     body += &table(result);
     body += LEGEND;
     for (name, group) in groups(compared) {
@@ -21,7 +21,7 @@ pub fn page(result: &ReplayResult, compared: &[Compared]) -> String {
         // Writing into a string cannot fail.
         let _ = writeln!(body, "<section><div class=\"panels\">{drawn}</div></section>");
     }
-    crate::matrix::document(&title, &body)
+    skeleton("replay", &title, &facts, &body)
 }
 
 fn table(result: &ReplayResult) -> String {
@@ -42,7 +42,7 @@ fn table(result: &ReplayResult) -> String {
         );
     }
     format!(
-        "<div class=\"wide\"><table>\n<tr><th></th><td>requests</td><td>measured mean, ms</td>\
+        "<div class=\"scroll\"><table class=\"heat\">\n<tr><th></th><td>requests</td><td>measured mean, ms</td>\
          <td>modelled mean, ms</td><td>demerit, ms</td><td>rms error, ms</td>\
          <td>% within 0.1 ms</td><td>% within 0.5 ms</td></tr>\n{rows}</table></div>\n\
          <p class=\"about\">Demerit: the root mean square of the horizontal distance between the \

@@ -4,18 +4,18 @@ use drivelab_core::record::JobRecord;
 use drivelab_stats::{Steadiness, SteadyState, steady_state};
 
 /// Judges the requests completed in each full second against the smallest effect that matters.
-pub fn steadiness(job: &JobRecord, mei: f64) -> Steadiness {
+pub fn steadiness(job: &JobRecord, margin: f64) -> Steadiness {
     // The second in which a run ends is cut short: its count says nothing about the drive.
     let full = usize::try_from(job.elapsed_ns / 1_000_000_000).unwrap_or(usize::MAX);
     let seconds = job.seconds.iter().take(full);
     #[expect(clippy::cast_precision_loss, reason = "requests in a second are far below 2^52")]
     let series: Vec<f64> = seconds.map(|second| second.ios as f64).collect();
-    steady_state(&series, mei)
+    steady_state(&series, margin)
 }
 
 /// What a reader must know of it; `None` where the run was steady, or too short or noisy to tell.
-pub(super) fn warning(job: &JobRecord, mei: f64) -> Option<String> {
-    let found = steadiness(job, mei);
+pub(super) fn warning(job: &JobRecord, margin: f64) -> Option<String> {
+    let found = steadiness(job, margin);
     let reason = found.reasons.first()?;
     let unsteady = found.state == SteadyState::Unsteady;
     unsteady.then(|| format!("the run had not settled: {}", reason.advice()))

@@ -10,7 +10,7 @@ use crate::figures;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
-const STEADY_MEI: f64 = 0.03;
+const STEADY_MARGIN: f64 = 0.03;
 
 /// The run as text: totals first, then latencies, then what casts doubt on them.
 pub fn text(record: &RunRecord, look: Look) -> String {
@@ -43,7 +43,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("What this is:", BOLD, &mark.message, 2);
         text.push('\n');
     }
-    if let Some(warning) = super::steady::warning(total, STEADY_MEI) {
+    if let Some(warning) = super::steady::warning(total, STEADY_MARGIN) {
         text += &look.led("Warning:", BOLD, &warning, 2);
         text.push('\n');
     }

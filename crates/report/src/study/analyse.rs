@@ -5,7 +5,7 @@ use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
 use super::result::{Contrast, StudyResult};
-use super::{Experiment, curve, empty};
+use super::{Experiment, curve, declared, empty, marks};
 use crate::attachment;
 use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
 
@@ -71,7 +71,9 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let (series, left_out) = all_series(&blocks);
     let gate = primary_series(experiment, &series, &left_out)?;
     let questions = Questions::new(experiment, &series, gate);
-    let first = (experiment.arms.len() == 2).then(|| blocks.first_arms());
+    // The cells of a matrix do not say which arm came first.
+    let is_ordered = experiment.arms.len() == 2 && experiment.cells.is_none();
+    let first = is_ordered.then(|| blocks.first_arms());
     let simulated = experiment.stage == "simulate";
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
     let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
@@ -82,13 +84,16 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
+    let (interactions, unanalysed) = declared::interactions(experiment, &series, gate);
+    let mut notes = notes(experiment, &blocks, &left_out);
+    notes.extend(unanalysed);
     Ok(StudyResult {
         title: experiment.title.clone(),
         stage: experiment.stage.clone(),
         seed: experiment.seed,
         blocks: experiment.blocks,
         design: experiment.design,
-        mei: experiment.mei,
+        margin: experiment.margin,
         candidate,
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
         arms: experiment.arms.clone(),
@@ -97,7 +102,12 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
         depth: curve::depth(experiment),
         attached,
         risks: experiment.risks.clone(),
-        notes: notes(experiment, &blocks, &left_out),
+        notes,
+        interactions,
+        findings: declared::answers(experiment, &series),
+        prices: declared::prices(experiment, &series, &outcomes),
+        cells: experiment.cells.clone(),
+        asks_gain: experiment.asks_gain,
         reproduce: experiment.reproduce.clone(),
         used: blocks.used,
         series,
@@ -113,7 +123,8 @@ fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), StudyE
         rest.is_some_and(|rest| rest.starts_with('.'))
     };
     let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
-    if blocks.empty.iter().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
+    let mut lost = blocks.empty.iter().chain(&blocks.void);
+    if lost.any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
         return Err(StudyError::NothingCompleted(empty::notes(experiment, blocks).join(" ")));
     }
     if blocks.used.is_empty() { Err(StudyError::NoCompleteBlock) } else { Ok(()) }
@@ -205,7 +216,8 @@ impl Questions {
 
 /// The experiment's notes, and what the analysis had to leave out.
 fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<String> {
-    let mut notes = experiment.notes.clone();
+    let mut notes = marks::notes(experiment);
+    notes.extend(experiment.notes.iter().cloned());
     let used = u32::try_from(blocks.used.len()).expect("blocks are counted in 32 bits");
     let planned = match experiment.design {
         Design::Interleaved => experiment.blocks,
@@ -228,8 +240,8 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     }
     for (workload, info) in experiment.workloads.iter().enumerate() {
         if !blocks.workloads.contains(&workload) {
-            let why = if blocks.empty.iter().any(|cell| cell.0 == workload) {
-                "not every arm completed a request of it"
+            let why = if blocks.has_lost(workload) {
+                "not every arm has a run of it that counts"
             } else {
                 "not every arm ran it"
             };

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drivelab_core::record::MarkId;
+
 use super::{Experiment, RunSample};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
@@ -16,6 +18,8 @@ pub(super) struct Blocks<'a> {
     cells: BTreeMap<Cell, Vec<&'a RunSample>>,
     /// Where no request completed in some run; none of its repeats counts.
     pub(super) empty: BTreeSet<Cell>,
+    /// Where some run is void: it measured the host that served the drive; no repeat counts.
+    pub(super) void: BTreeSet<Cell>,
     /// Workloads of which every arm completed something at least once.
     pub(super) workloads: Vec<usize>,
     /// How many blocks have nothing left to run.
@@ -44,11 +48,8 @@ impl<'a> Blocks<'a> {
             assert!(run.workload < workloads, "a run of workload {} of {workloads}", run.workload);
             cells.entry((run.workload, run.arm, run.block)).or_default().push(run);
         }
-        let has_empty_run =
-            |runs: &Vec<&RunSample>| runs.iter().any(|run| is_empty(experiment, run));
-        let empty = cells.iter().filter(|(_, runs)| has_empty_run(runs));
-        let empty: BTreeSet<Cell> = empty.map(|(cell, _)| *cell).collect();
-        cells.retain(|cell, _| !empty.contains(cell));
+        let void = take_out(&mut cells, |run| run.marks.contains(&MarkId::Void));
+        let empty = take_out(&mut cells, |run| is_empty(experiment, run));
         let ran = |workload: usize, arm: usize| {
             cells.range((workload, arm, 0)..=(workload, arm, u32::MAX)).next().is_some()
         };
@@ -61,11 +62,17 @@ impl<'a> Blocks<'a> {
             let all_arms = |w: &usize| (0..arms).all(|arm| has(&(*w, arm, block)));
             !workloads.is_empty() && workloads.iter().all(all_arms)
         };
-        let ran = |cell: &Cell| cells.contains_key(cell) || empty.contains(cell);
+        let ran =
+            |cell: &Cell| cells.contains_key(cell) || empty.contains(cell) || void.contains(cell);
         blocks.retain(|block| whole(*block, &ran));
         let finished = blocks.len();
         blocks.retain(|block| whole(*block, &|cell| cells.contains_key(cell)));
-        Self { experiment, cells, empty, workloads, finished, used: blocks }
+        Self { experiment, cells, empty, void, workloads, finished, used: blocks }
+    }
+
+    /// Whether a run of the workload does not count.
+    pub(super) fn has_lost(&self, workload: usize) -> bool {
+        self.empty.iter().chain(&self.void).any(|cell| cell.0 == workload)
     }
 
     /// The arm that ran first in each block that counts.
@@ -91,7 +98,8 @@ impl<'a> Blocks<'a> {
                     metric: metric.to_owned(),
                     workload,
                     better: self.better(workload, metric),
-                    mei: metric::mei(metric, self.experiment.mei),
+                    margin: metric::margin(metric, self.experiment.margin),
+                    unit: String::new(),
                     values,
                 }),
                 Err(why) => left_out.push(LeftOut { name, why }),
@@ -141,7 +149,12 @@ impl<'a> Blocks<'a> {
         let mut values = Vec::with_capacity(runs.len());
         for run in runs {
             let found = run.metrics.iter().find(|m| m.name == metric);
-            let value = found.ok_or_else(|| format!("it is missing {}", place()))?.value;
+            let missing = || {
+                let why = metric::why_missing(metric);
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("it is missing {}{why}", place())
+            };
+            let value = found.ok_or_else(missing)?.value;
             if !(value.is_finite() && value > 0.0) {
                 return Err(format!("it is {value} {}: the run failed or was too short", place()));
             }
@@ -149,6 +162,17 @@ impl<'a> Blocks<'a> {
         }
         Ok(geometric_mean(&values))
     }
+}
+
+/// Takes out the cells that have such a run.
+fn take_out(
+    cells: &mut BTreeMap<Cell, Vec<&RunSample>>,
+    is_such: impl Fn(&RunSample) -> bool,
+) -> BTreeSet<Cell> {
+    let found = cells.iter().filter(|(_, runs)| runs.iter().any(|run| is_such(run)));
+    let found: BTreeSet<Cell> = found.map(|(cell, _)| *cell).collect();
+    cells.retain(|cell, _| !found.contains(cell));
+    found
 }
 
 /// Whether no request completed in time: there is no rate to make a ratio of, even where an answer

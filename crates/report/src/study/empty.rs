@@ -1,23 +1,42 @@
-//! Runs in which no request completed: the blocks they are in are left out, and said so.
+//! Runs that do not count: no request completed, or the host that served the drive was too late.
+//! The blocks they are in are left out, and a note says so.
 //!
 //! An arm that stalls for a whole run would otherwise be judged by the blocks in which it did not,
 //! so that a stall makes it look no worse.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_stats::{Warning, WarningId};
 
 use super::Experiment;
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Cell};
 use crate::outcome::{Outcome, Series};
 
 /// What to do about runs that are too short.
 const LONGER: &str = "give the runs a longer `runtime`, in a study of its own";
 
-/// Which arm completed nothing of which workload, a sentence for each.
+/// What to do about a host that is too late.
+const QUIETER: &str = "leave this host alone while it runs, or take a quieter one";
+
+/// Which arm has runs of which workload that do not count, and why, a sentence for each.
 pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
+    let empty = of_kind(experiment, blocks, &blocks.empty, |arm, name, which| {
+        (format!("`{arm}` completed no request of `{name}` in {which}"), LONGER)
+    });
+    let void = of_kind(experiment, blocks, &blocks.void, |arm, name, which| {
+        (format!("the host served `{arm}` too late in `{name}` of {which}"), QUIETER)
+    });
+    [empty, void].concat()
+}
+
+fn of_kind(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    lost: &BTreeSet<Cell>,
+    words: impl Fn(&str, &str, &str) -> (String, &'static str),
+) -> Vec<String> {
     let mut places: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
-    for (workload, arm, block) in &blocks.empty {
+    for (workload, arm, block) in lost {
         places.entry((*workload, *arm)).or_default().push(*block);
     }
     let note = |((workload, arm), empty): ((usize, usize), Vec<u32>)| {
@@ -27,8 +46,8 @@ pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
             (true, 1) => ", which is left out",
             (true, _) => ", which are left out",
         };
-        let which = numbers(&empty);
-        format!("`{arm}` completed no request of `{name}` in {which}{left_out}: {LONGER}.")
+        let (what, remedy) = words(arm, name, &numbers(&empty));
+        format!("{what}{left_out}: {remedy}.")
     };
     places.into_iter().map(note).collect()
 }

@@ -2,9 +2,11 @@
 
 use drivelab_core::histogram::Histogram;
 use drivelab_core::plan::Design;
+use drivelab_core::record::MarkId;
 use drivelab_stats::Better;
 
 use crate::attachment::Question;
+use crate::cells::Cells;
 
 /// A finished experiment, or the finished part of one.
 #[derive(Debug, Clone)]
@@ -22,7 +24,7 @@ pub struct Experiment {
     /// The declared primary metric, `workload.metric`.
     pub primary: String,
     /// Smallest effect worth acting on, as a fraction.
-    pub mei: f64,
+    pub margin: f64,
     /// The configurations compared; the first is the baseline.
     pub arms: Vec<ArmInfo>,
     /// The arm that the overall verdict is about, by place; the last where none is declared.
@@ -31,10 +33,18 @@ pub struct Experiment {
     pub workloads: Vec<WorkloadInfo>,
     /// Pairs of arms that isolate one cause.
     pub contrasts: Vec<ContrastInfo>,
+    /// Factors whose main effects and interaction are asked for.
+    pub interactions: Vec<Interaction>,
+    /// Claims that the figures are held against.
+    pub findings: Vec<Finding>,
+    /// The title asks for a gain, so that "yes" or "no" answers it (`asks = "gain"`).
+    pub asks_gain: bool,
     /// Every run.
     pub runs: Vec<RunSample>,
     /// IOPS against depth, for the picture; compared nowhere.
     pub curves: Vec<CurvePoint>,
+    /// The cells of a matrix study; `runs` then holds a run for each group of cells.
+    pub cells: Option<Cells>,
     /// How the arms were attached, and what they are meant to differ in.
     pub attached: Question,
     /// What the settings risk when power fails, in sentences.
@@ -54,6 +64,10 @@ pub struct ArmInfo {
     pub summary: String,
     /// Every setting in force, as name and value.
     pub settings: Vec<(String, String)>,
+    /// The price of what the arm uses, in US dollars.
+    pub price_usd: Option<f64>,
+    /// The level of each factor of a factorial design, as factor and level.
+    pub levels: Vec<(String, String)>,
 }
 
 /// One workload.
@@ -78,6 +92,28 @@ pub struct ContrastInfo {
     pub to: usize,
 }
 
+/// Factors between which an interaction is asked for; every combination of their levels is an arm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interaction {
+    /// The factors, as they stand in [`ArmInfo::levels`].
+    pub factors: Vec<String>,
+}
+
+/// A claim about one figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Short name, or the claim itself.
+    pub name: String,
+    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio).
+    pub figure: String,
+    /// Who states it.
+    pub source: String,
+    /// The claim holds from this value on.
+    pub at_least: Option<f64>,
+    /// The claim holds up to this value.
+    pub at_most: Option<f64>,
+}
+
 /// The figures of one run.
 #[derive(Debug, Clone)]
 pub struct RunSample {
@@ -95,6 +131,8 @@ pub struct RunSample {
     pub metrics: Vec<MetricValue>,
     /// The latency distribution.
     pub latency: Histogram,
+    /// What the run's record says of its figures.
+    pub marks: Vec<MarkId>,
 }
 
 /// One number.

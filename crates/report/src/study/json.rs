@@ -1,7 +1,15 @@
 //! A study's result for scripts: schema `drivelab.study/1`.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
+use drivelab_core::matrix::Matrix;
+use drivelab_stats::Contrast;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::declared::FindingResult;
+use super::declared::InteractionResult;
+use super::declared::Price;
 use super::result::StudyResult;
 use crate::attachment::AttachedJson;
 use crate::outcome::{MetricJson, document};
@@ -20,25 +28,41 @@ struct StudyJson<'a> {
     design: drivelab_core::plan::Design,
     primary: &'a str,
     candidate: &'a str,
-    mei: f64,
+    margin: f64,
     verdict: drivelab_stats::Verdict,
     arms: Vec<ArmJson<'a>>,
     workloads: Vec<WorkloadJson<'a>>,
     metrics: Vec<MetricJson<'a>>,
     contrasts: Vec<ContrastJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    interactions: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    price: Vec<Value>,
     depth: Vec<DepthJson<'a>>,
     attached: AttachedJson<'a>,
     risks: &'a [String],
     notes: &'a [String],
     reproduce: &'a str,
     drivelab: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matrix: Option<&'a Matrix>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursors: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<Vec<Value>>,
 }
 
 #[derive(Serialize)]
 struct ArmJson<'a> {
     name: &'a str,
     summary: &'a str,
-    settings: std::collections::BTreeMap<&'a str, &'a str>,
+    settings: BTreeMap<&'a str, &'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_usd: Option<f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    levels: BTreeMap<&'a str, &'a str>,
 }
 
 #[derive(Serialize)]
@@ -83,26 +107,37 @@ pub fn json(result: &StudyResult) -> String {
         design: result.design,
         primary: &result.series_of(result.primary()).name,
         candidate: names[result.candidate],
-        mei: result.mei,
+        margin: result.margin,
         verdict: result.verdict(),
         arms: arms(result),
         workloads: workloads(result),
         metrics: result.outcomes.iter().map(metric).collect(),
         contrasts: contrasts.collect(),
+        interactions: result.interactions.iter().map(|one| interaction(result, one)).collect(),
+        findings: result.findings.iter().map(finding).collect(),
+        price: result.prices.iter().map(|price| self::price(result, price)).collect(),
         depth: depth(result, &names),
         attached: AttachedJson::from(&result.attached),
         risks: &result.risks,
         notes: &result.notes,
         reproduce: &result.reproduce,
         drivelab: crate::VERSION,
+        matrix: result.cells.as_ref().map(|cells| &cells.matrix),
+        cursors: result.cells.as_ref().map(|cells| cells.cursors.as_slice()),
+        cells: result.cells.as_ref().map(|cells| cells.json(&names)),
     })
 }
 
 fn arms(result: &StudyResult) -> Vec<ArmJson<'_>> {
+    fn map(pairs: &[(String, String)]) -> BTreeMap<&str, &str> {
+        pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
+    }
     let arms = result.arms.iter().map(|arm| ArmJson {
         name: &arm.name,
         summary: &arm.summary,
-        settings: arm.settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+        settings: map(&arm.settings),
+        price_usd: arm.price_usd,
+        levels: map(&arm.levels),
     });
     arms.collect()
 }
@@ -127,4 +162,76 @@ fn depth<'a>(result: &StudyResult, names: &[&'a str]) -> Vec<DepthJson<'a>> {
         })
     });
     points.collect()
+}
+
+fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
+    let level = |factor: usize, level: usize| &one.levels[factor][level];
+    let cells = one.cells.iter().map(|([first, second], value)| {
+        json!({
+            "levels": {&one.factors[0]: level(0, *first), &one.factors[1]: level(1, *second)},
+            "value": value,
+        })
+    });
+    let (mut main, mut simple, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (contrast, effect) in &one.effects {
+        let (ratio, ci95) = (effect.ratio, effect.ci95);
+        match *contrast {
+            Contrast::Main { factor, to } => main.push(json!({
+                "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
+                "ratio": ratio, "ci95": ci95,
+            })),
+            Contrast::Simple { factor, to, at } => simple.push(json!({
+                "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
+                "at": {&one.factors[1 - factor]: level(1 - factor, at)},
+                "ratio": ratio, "ci95": ci95,
+            })),
+            Contrast::Interaction { to } => all.push(json!({
+                "to": [level(0, to[0]), level(1, to[1])], "ratio": ratio, "ci95": ci95,
+            })),
+        }
+    }
+    let strongest = &one.strongest.1;
+    json!({
+        "factors": one.factors,
+        "metric": result.series[one.series].name,
+        "cells": cells.collect::<Vec<Value>>(),
+        "main": main,
+        "simple": simple,
+        "interaction": {
+            "ratio": strongest.ratio, "ci95": strongest.ci95, "verdict": one.verdict, "all": all,
+        },
+    })
+}
+
+fn finding(one: &FindingResult) -> Value {
+    let finding = &one.finding;
+    json!({
+        "name": finding.name,
+        "figure": finding.figure,
+        "source": finding.source,
+        "at_least": finding.at_least,
+        "at_most": finding.at_most,
+        "verdict": one.answer,
+        "value": one.value,
+        "ci95": one.ci95,
+        "why": one.why,
+    })
+}
+
+fn price(result: &StudyResult, price: &Price) -> Value {
+    let series = &result.series[price.series];
+    let arms = price.arms.iter().map(|arm| {
+        json!({
+            "arm": result.arms[arm.arm].name,
+            "price_usd": arm.usd,
+            "value": arm.value,
+            "ci95": arm.ci95,
+            "ratio": arm.ratio.map(|(ratio, _)| ratio),
+            "ratio_ci95": arm.ratio.and_then(|(_, limits)| limits),
+        })
+    });
+    json!({
+        "metric": format!("{}_per_usd", series.name),
+        "arms": arms.collect::<Vec<Value>>(),
+    })
 }

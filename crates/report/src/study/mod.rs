@@ -3,9 +3,11 @@
 mod analyse;
 mod blocks;
 mod curve;
+mod declared;
 mod empty;
 mod experiment;
 mod json;
+mod marks;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -14,8 +16,10 @@ mod words;
 
 pub use analyse::{StudyError, analyse};
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
+pub use declared::{Answer, ArmPrice, Figure, FindingResult, InteractionResult, Price};
 pub use experiment::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
+    WorkloadInfo,
 };
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{Contrast, StudyResult};

@@ -4,8 +4,12 @@ use drivelab_core::plan::Design;
 use drivelab_stats::Verdict;
 
 use super::curve::{DepthCurve, LatencyCurve};
+use super::declared::FindingResult;
+use super::declared::InteractionResult;
+use super::declared::Price;
 use super::{ArmInfo, WorkloadInfo};
 use crate::attachment::Difference;
+use crate::cells::Cells;
 use crate::outcome::{Outcome, Series, Together};
 
 /// The result of a study.
@@ -24,7 +28,7 @@ pub struct StudyResult {
     /// How the arms were laid out over time.
     pub design: Design,
     /// Smallest effect worth acting on, as a fraction, before the exception for tails.
-    pub mei: f64,
+    pub margin: f64,
     /// The arm that the overall verdict is about, by place.
     pub candidate: usize,
     /// The comparison that decides, by its place in `outcomes`.
@@ -41,6 +45,16 @@ pub struct StudyResult {
     pub together: Together,
     /// Single causes apart.
     pub contrasts: Vec<Contrast>,
+    /// Pairs of factors: first on the primary metric, then on the other headline metrics.
+    pub interactions: Vec<InteractionResult>,
+    /// What was stated, and whether it holds.
+    pub findings: Vec<FindingResult>,
+    /// What a dollar buys.
+    pub prices: Vec<Price>,
+    /// The cells of a matrix study.
+    pub cells: Option<Cells>,
+    /// The title asks for a gain, so that "yes" or "no" answers it.
+    pub asks_gain: bool,
     /// Latency distributions, all blocks together.
     pub latency: Vec<LatencyCurve>,
     /// IOPS against depth.

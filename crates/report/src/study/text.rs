@@ -4,7 +4,7 @@ use anstyle::Style;
 use drivelab_stats::Verdict;
 
 use super::result::StudyResult;
-use super::words::words;
+use super::words::{findings, interactions, words};
 use crate::attachment;
 use crate::figures;
 use crate::metric;
@@ -16,12 +16,24 @@ pub fn text(result: &StudyResult, look: Look) -> String {
     let mut text = String::new();
     text += &look.paint(&look.wrap(&result.title, 0), BOLD);
     text += "\n\n";
-    for sentence in words(result) {
+    for sentence in words(result).into_iter().chain(findings(result)) {
         text += &sentence.text(look);
     }
     text.push('\n');
+    if let Some(cells) = &result.cells {
+        text += &crate::cells::scaling(cells, &result.names(), look);
+        text.push('\n');
+    }
     text += &headlines(result).render(look);
     if let Some(table) = causes(result) {
+        text.push('\n');
+        text += &table.render(look);
+    }
+    for sentence in interactions(result) {
+        text.push('\n');
+        text += &sentence.text(look);
+    }
+    if let Some(table) = prices(result) {
         text.push('\n');
         text += &table.render(look);
     }
@@ -43,7 +55,7 @@ fn headlines(result: &StudyResult) -> Table {
     for (place, workload) in result.workloads.iter().enumerate() {
         let mut series = result.series.iter().filter(|s| s.workload == place);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
-        let measured = |arm| metric::show(&series.metric, series.centre(arm));
+        let measured = |arm| series.show(series.median(arm));
         let (name, about, baseline) = (&workload.name, &workload.summary, &result.arms[0].name);
         let body =
             format!("{about}; `{baseline}` has {}, {}", measured(0), direction(series.better));
@@ -80,6 +92,36 @@ fn causes(result: &StudyResult) -> Option<Table> {
     Some(table)
 }
 
+/// What a dollar buys: the headline rate of each workload that has one.
+fn prices(result: &StudyResult) -> Option<Table> {
+    let mut table = Table::new(&[
+        ("  arm", Align::Left, 0),
+        ("price", Align::Right, 1),
+        ("a dollar buys", Align::Right, 0),
+        ("95 % interval", Align::Left, 2),
+        ("ratio", Align::Right, 0),
+        ("95 % interval", Align::Left, 0),
+    ]);
+    for price in &result.prices {
+        let name = &result.series[price.series].name;
+        table.heading(name.clone(), format!("for each dollar, against `{}`", result.arms[0].name));
+        for arm in &price.arms {
+            let show = |value: f64| metric::show(&price.metric, value);
+            let own = arm.ci95.map(|limits| metric::show_range(&price.metric, limits));
+            let (ratio, limits) = arm.ratio.map_or((None, None), |(r, limits)| (Some(r), limits));
+            table.row(vec![
+                plain(&format!("  {}", result.arms[arm.arm].name)),
+                plain(&format!("${:.2}", arm.usd)),
+                plain(&show(arm.value)),
+                plain(&own.unwrap_or_default()),
+                plain(&ratio.map(figures::times).unwrap_or_default()),
+                plain(&limits.map(figures::range).unwrap_or_default()),
+            ]);
+        }
+    }
+    (!result.prices.is_empty()).then_some(table)
+}
+
 /// The size of what there is, in one cell.
 fn effect(outcome: &Outcome) -> String {
     let size = ratio_and_range(outcome);
@@ -114,7 +156,8 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
         text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
         text.push('\n');
     }
-    for note in &result.notes {
+    let doubts = result.cells.iter().flat_map(|cells| &cells.doubts);
+    for note in doubts.chain(&result.notes) {
         text += &look.led("Note:", BOLD, note, 2);
         text.push('\n');
     }
@@ -125,7 +168,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
         result.used.len(),
         result.stage,
         result.seed,
-        figures::percent(result.mei),
+        figures::percent(result.margin),
         tails(result),
         result.together.words(),
     );
@@ -137,6 +180,8 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
 
 /// The exception for tails, where the study has any.
 fn tails(result: &StudyResult) -> String {
-    let tail = result.series.iter().find(|series| series.mei > result.mei);
-    tail.map_or_else(String::new, |s| format!(" ({} for tail latencies)", figures::percent(s.mei)))
+    let tail = result.series.iter().find(|series| series.margin > result.margin);
+    tail.map_or_else(String::new, |s| {
+        format!(" ({} for tail latencies)", figures::percent(s.margin))
+    })
 }

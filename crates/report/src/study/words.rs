@@ -1,10 +1,12 @@
 //! The answer in words: what a reader should know who reads nothing else.
 
-use drivelab_stats::Verdict;
+use drivelab_stats::{Interacts, Verdict};
 
+use super::declared::FindingResult;
+use super::declared::InteractionResult;
 use super::result::StudyResult;
 use crate::metric;
-use crate::outcome::{Outcome, Sentence, claim, join, lead, ratio_and_range};
+use crate::outcome::{Outcome, Sentence, claim, join, lead, sized};
 
 /// The answer first, then what else follows from the study, most important first.
 pub fn words(result: &StudyResult) -> Vec<Sentence> {
@@ -12,7 +14,8 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
     sentences.extend(shares(result));
     sentences.extend(other_arms(result));
     sentences.extend(other_workloads(result));
-    sentences.extend(price(result));
+    sentences.extend(got_worse(result));
+    sentences.extend(of_primary(result).map(interaction));
     let risks = result.risks.iter();
     sentences.extend(risks.map(|risk| Sentence::new("Risk:", risk.clone(), None)));
     sentences
@@ -21,23 +24,11 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
 fn answer(result: &StudyResult) -> Sentence {
     let outcome = result.primary();
     let verdict = outcome.verdict();
-    let lead = lead(verdict, is_asking_for_gain(&result.title));
+    let lead = lead(verdict, result.asks_gain);
     let workload = &result.workloads[result.series_of(outcome).workload].summary;
     let body =
         format!("for {workload}: {}.", claim(outcome, result.series_of(outcome), &result.names()));
     Sentence::new(lead, body, Some(verdict))
-}
-
-/// Whether the title asks for a gain, so that "yes" and "no" answer it. Of any other question
-/// ("does it cost anything?", "this or that?") "yes" might say the opposite of what is meant.
-fn is_asking_for_gain(title: &str) -> bool {
-    let title = title.to_ascii_lowercase();
-    let has = |words: &[&str]| {
-        title.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
-    };
-    let gain = ["worth", "faster", "help", "helps", "pay", "pays", "better", "gain", "improve"];
-    let doubt = ["or", "not", "slower", "worse", "cost", "hurt", "lose", "without", "disabling"];
-    title.ends_with('?') && has(&gain) && !has(&doubt)
 }
 
 /// What single causes contribute to the primary metric's workload.
@@ -50,7 +41,7 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             let outcomes = contrast.outcomes.iter();
             let outcome = outcomes.clone().find(|o| result.series_of(o).workload == workload)?;
             let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
-            let numbers = ratio_and_range(outcome);
+            let numbers = sized(outcome, result.series_of(outcome));
             let what = match outcome.verdict() {
                 Verdict::Faster => format!("gives {numbers}"),
                 Verdict::Slower => format!("makes it slower, {numbers}"),
@@ -76,7 +67,14 @@ fn other_arms(result: &StudyResult) -> Option<Sentence> {
     };
     let others = result.outcomes.iter().filter(|o| o.series == gate && !told(o.to));
     let others: Vec<String> = others
-        .map(|o| format!("`{}` {} ({})", result.arms[o.to].name, o.verdict(), ratio_and_range(o)))
+        .map(|o| {
+            format!(
+                "`{}` {} ({})",
+                result.arms[o.to].name,
+                o.verdict(),
+                sized(o, result.series_of(o))
+            )
+        })
         .collect();
     (!others.is_empty())
         .then(|| Sentence::new("The other arms:", format!("{}.", join(&others)), None))
@@ -100,7 +98,7 @@ fn other_workloads(result: &StudyResult) -> Vec<Sentence> {
         let named: Vec<String> = of_verdict
             .map(|o| {
                 let workload = &result.workloads[result.series_of(o).workload];
-                format!("{} ({})", workload.summary, ratio_and_range(o))
+                format!("{} ({})", workload.summary, sized(o, result.series_of(o)))
             })
             .collect();
         let also = verdict == result.verdict() && verdict == Verdict::Faster;
@@ -112,7 +110,7 @@ fn other_workloads(result: &StudyResult) -> Vec<Sentence> {
 }
 
 /// Metrics that got worse though the headline of their workload did not.
-fn price(result: &StudyResult) -> Option<Sentence> {
+fn got_worse(result: &StudyResult) -> Option<Sentence> {
     let worse = result.outcomes.iter().filter(|outcome| {
         let series = result.series_of(outcome);
         let headline = result.headline(series.workload, outcome.to).map(Outcome::verdict);
@@ -125,27 +123,44 @@ fn price(result: &StudyResult) -> Option<Sentence> {
             let series = result.series_of(outcome);
             let workload = &result.workloads[series.workload].summary;
             let label = metric::label(&series.metric);
-            format!("{label} for {workload} ({})", ratio_and_range(outcome))
+            format!("{label} for {workload} ({})", sized(outcome, series))
         })
         .collect();
     (!worse.is_empty())
         .then(|| Sentence::new("But worse:", format!("{}.", join(&worse)), Some(Verdict::Slower)))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::is_asking_for_gain;
+/// Whether factors depend on each other, in the primary metric.
+fn of_primary(result: &StudyResult) -> impl Iterator<Item = &InteractionResult> {
+    let gate = result.primary().series;
+    result.interactions.iter().filter(move |one| one.series == gate)
+}
 
-    #[test]
-    fn yes_and_no_answer_only_questions_for_a_gain() {
-        let check = |title, expected| assert_eq!(is_asking_for_gain(title), expected, "{title}");
-        check("Is it worth enabling AHCI?", true);
-        check("Does NCQ help a mail server?", true);
-        check("Is AHCI faster?", true);
-        check("Does enabling AHCI cost performance?", false);
-        check("Is it worth running without a write cache?", false);
-        check("Is buffered or direct I/O faster?", false);
-        check("Which is better", false);
-        check("AHCI against IDE", false);
-    }
+fn interaction(one: &InteractionResult) -> Sentence {
+    let lead = match one.verdict {
+        Interacts::Interact => "The factors interact:",
+        Interacts::Independent => "No practical interaction:",
+        Interacts::NotShown => "No interaction shown:",
+    };
+    Sentence::new(lead, format!("{}.", one.sentence()), None)
+}
+
+/// The same in the other headline metrics.
+pub(super) fn interactions(result: &StudyResult) -> Vec<Sentence> {
+    let gate = result.primary().series;
+    let others = result.interactions.iter().filter(|one| one.series != gate);
+    let told = others.map(|one| {
+        let Sentence { lead, body, verdict } = interaction(one);
+        let workload = &result.workloads[result.series[one.series].workload].summary;
+        Sentence { lead, body: format!("{workload}: {body}"), verdict }
+    });
+    told.collect()
+}
+
+/// What was stated, and whether it holds.
+pub(super) fn findings(result: &StudyResult) -> Vec<Sentence> {
+    let sentence = |one: &FindingResult| {
+        Sentence::new(&format!("{}:", one.answer.words()), one.sentence(), None)
+    };
+    result.findings.iter().map(sentence).collect()
 }

@@ -96,9 +96,9 @@ pub struct Steadiness {
 
 /// Judges the values of one run (throughput per second, say) at equal distances in time.
 ///
-/// `mei` is the minimum effect of interest as a fraction. Drops the warm-up by MSER-5, then asks
-/// for no trend and for a drift below `mei` / 4.
-pub fn steady_state(series: &[f64], mei: f64) -> Steadiness {
+/// `margin` is the minimum effect of interest as a fraction. Drops the warm-up by MSER-5, then asks
+/// for no trend and for a drift below `margin` / 4.
+pub fn steady_state(series: &[f64], margin: f64) -> Steadiness {
     if series.len() < BATCHES_MIN {
         return unjudged(SteadyReason::TooShort);
     }
@@ -115,7 +115,7 @@ pub fn steady_state(series: &[f64], mei: f64) -> Steadiness {
     let kept = &batches[dropped..];
     let trend_p = trend::mann_kendall(kept);
     let drift = drift::fit(kept);
-    let reasons = reasons(too_long, trend_p, drift, DRIFT_SHARE * mei);
+    let reasons = reasons(too_long, trend_p, drift, DRIFT_SHARE * margin);
     Steadiness {
         state: state(&reasons),
         reasons,

@@ -150,7 +150,7 @@ fn no_difference_is_claimed_against_the_permutation_test() {
     // Both intervals exclude 1 (paired t: p = 0.047), the sign flips give 26/512 (SciPy).
     let percent = [0.9, -1.0, 1.5, -0.6, 1.1, 3.3, 1.4, 0.7, 1.6];
     let blocks = percent.map(|d| Pair::new(100.0, 100.0 * libm::exp(d / 100.0)));
-    let result = compare(&blocks, &Criteria { mei: 0.001, ..criteria() }).unwrap();
+    let result = compare(&blocks, &Criteria { margin: 0.001, ..criteria() }).unwrap();
     assert!(result.ci95.unwrap()[0] > 1.0 && result.hl_ci95.unwrap()[0] > 1.0);
     assert!((result.p - 26.0 / 512.0).abs() < 1e-12, "p = {}", result.p);
     assert_eq!((result.verdict, ids(&result)), (Verdict::Inconclusive, vec![WarningId::Skew]));
@@ -178,13 +178,13 @@ fn values_without_logarithm_are_named() {
 
 #[test]
 fn criteria_out_of_range_are_refused() {
-    for mei in [0.0, -0.03, 1.1, f64::NAN, f64::INFINITY] {
-        assert!(matches!(Criteria::new(mei, Better::More, 1), Err(CriteriaError::Mei(_))));
+    for margin in [0.0, -0.03, 1.1, f64::NAN, f64::INFINITY] {
+        assert!(matches!(Criteria::new(margin, Better::More, 1), Err(CriteriaError::Margin(_))));
     }
     for alpha in [0.0, 0.5, f64::NAN] {
         assert!(matches!(criteria().with_alpha(alpha), Err(CriteriaError::Alpha(_))));
     }
-    let broken = Criteria { mei: f64::NAN, ..criteria() };
+    let broken = Criteria { margin: f64::NAN, ..criteria() };
     assert!(matches!(compare(&pairs(&[(1.0, 1.0)]), &broken), Err(CompareError::Criteria(_))));
 }
 

@@ -4,7 +4,7 @@ use drivelab_stats::{Arm, Verdict, WarningId, compare};
 
 use crate::truth::boots::{Boots, Reboots};
 use crate::truth::drift::Drift;
-use crate::truth::experiment::{Cell, MEI, RUN_SD, criteria, randomised_blocks};
+use crate::truth::experiment::{Cell, MARGIN, RUN_SD, criteria, randomised_blocks};
 use crate::truth::noise::Noise;
 use crate::truth::random::Random;
 use crate::truth::rates::{Rates, judge, measure, rates_of, violations};
@@ -31,7 +31,7 @@ fn errors_stay_within_limits_for_every_noise() {
     let mut cells = Vec::new();
     for noise in Noise::ALL {
         for blocks in [6, 10, 20] {
-            cells.extend([0.0, MEI].map(|effect| plain(effect, noise, blocks)));
+            cells.extend([0.0, MARGIN].map(|effect| plain(effect, noise, blocks)));
         }
     }
     check(&cells, EXPERIMENTS);
@@ -52,7 +52,7 @@ fn errors_stay_within_limits_for_unequal_spread() {
 #[test]
 fn loud_hosts_get_no_verdict_rather_than_a_wrong_one() {
     let cells =
-        [0.0, MEI, 0.10].map(|effect| Cell { run_sd: 0.3, ..plain(effect, Noise::Normal, 20) });
+        [0.0, MARGIN, 0.10].map(|effect| Cell { run_sd: 0.3, ..plain(effect, Noise::Normal, 20) });
     check(&cells, EXPERIMENTS);
 }
 

@@ -7,6 +7,7 @@ mod edges;
 mod families;
 mod golden;
 mod grid;
+mod interaction;
 mod metamorphic;
 mod mutation;
 mod planning;

@@ -194,12 +194,12 @@ proptest! {
     #[test]
     fn results_are_finite_and_in_order(
         values in prop::collection::vec((any::<f64>(), any::<f64>()), 1..12),
-        mei in 1e-6..1.0_f64,
+        margin in 1e-6..1.0_f64,
     ) {
         let positive = |v: f64| if v.is_finite() && v != 0.0 { v.abs() } else { 1.0 };
         let pairs: Vec<Pair> =
             values.iter().map(|&(a, b)| Pair::new(positive(a), positive(b))).collect();
-        let result = compare(&pairs, &Criteria::new(mei, Better::More, 1).unwrap()).unwrap();
+        let result = compare(&pairs, &Criteria::new(margin, Better::More, 1).unwrap()).unwrap();
         prop_assert!(result.ratio.is_finite() && result.hl_ratio.is_finite());
         prop_assert!((0.0..=1.0).contains(&result.p));
         for [lo, hi] in [result.ci95, result.tost_ci90, result.hl_ci95].into_iter().flatten() {

@@ -7,7 +7,7 @@ mod wrong;
 use drivelab_stats::{WarningId, compare};
 
 use crate::truth::drift::Drift;
-use crate::truth::experiment::{Cell, MEI, RUN_SD, criteria, randomised_blocks};
+use crate::truth::experiment::{Cell, MARGIN, RUN_SD, criteria, randomised_blocks};
 use crate::truth::family;
 use crate::truth::noise::Noise;
 use crate::truth::random::Random;
@@ -46,7 +46,7 @@ fn check_in(experiments: u32, cell: &Cell, mutant: &Pipeline, limit: &str) {
 fn the_pipeline_unchanged_is_what_compare_does() {
     let mut random = Random::new(SEED);
     for blocks in [6, 10, 20] {
-        for effect in [-0.10, -MEI, 0.0, 0.5 * MEI, 0.10] {
+        for effect in [-0.10, -MARGIN, 0.0, 0.5 * MARGIN, 0.10] {
             for noise in Noise::ALL {
                 let cell = Cell { noise, ..cell(effect, Drift::Linear, blocks) };
                 let pairs = cell.experiment(randomised_blocks, &mut random);
@@ -102,11 +102,11 @@ fn dropped_logarithm_is_caught() {
 #[test]
 fn wrong_equivalence_bound_is_caught() {
     let mutant = Pipeline { bound: 2.0 * Pipeline::METHOD.bound, ..Pipeline::METHOD };
-    check(&cell(MEI, Drift::None, 20), &mutant, "equivalence though");
+    check(&cell(MARGIN, Drift::None, 20), &mutant, "equivalence though");
 }
 
 #[test]
 fn wrong_confidence_of_equivalence_is_caught() {
     let mutant = Pipeline { equivalence: 0.5, ..Pipeline::METHOD };
-    check(&cell(MEI, Drift::None, 20), &mutant, "equivalence though");
+    check(&cell(MARGIN, Drift::None, 20), &mutant, "equivalence though");
 }

@@ -2,11 +2,11 @@
 
 use drivelab_stats::{
     Better, CompareError, NoiseFloorError, Pair, PilotError, RUNS_MAX, Verdict, compare,
-    effective_mei, noise_floor, pilot, runs_needed,
+    effective_margin, noise_floor, pilot, runs_needed,
 };
 
 use crate::truth::drift::Drift;
-use crate::truth::experiment::{Cell, MEI, criteria, randomised_blocks};
+use crate::truth::experiment::{Cell, MARGIN, criteria, randomised_blocks};
 use crate::truth::noise::Noise;
 use crate::truth::random::Random;
 use crate::truth::rates::{judge, measure};
@@ -29,7 +29,7 @@ fn planned_runs_have_the_power_promised() {
         let blocks = runs_needed(sd_log, &criteria()).unwrap() as usize;
         let at =
             |effect| measure(&cell(effect, run_sd, blocks), 1_000, 5, randomised_blocks, judge);
-        let (none, minimum) = (at(0.0), at(MEI));
+        let (none, minimum) = (at(0.0), at(MARGIN));
         for power in [none.percent(none.equivalent), minimum.percent(minimum.difference)] {
             // 80 % less what the second interval and the order test cost.
             assert!((66.0..90.0).contains(&power), "{power} % with {blocks} blocks");
@@ -42,7 +42,7 @@ fn an_unsettled_result_asks_for_more_blocks_than_it_had() {
     let mut random = Random::new(31);
     let mut unsettled = 0;
     for blocks in [6, 10, 20, 40] {
-        for effect in [0.0, 0.5 * MEI, MEI] {
+        for effect in [0.0, 0.5 * MARGIN, MARGIN] {
             let pairs = cell(effect, 0.03, blocks).experiment(randomised_blocks, &mut random);
             if let Some(runs) = compare(&pairs, &criteria()).unwrap().runs_needed {
                 assert!(runs as usize > blocks && runs <= RUNS_MAX, "{runs} after {blocks}");
@@ -124,10 +124,10 @@ fn the_noise_floor_is_the_farther_limit() {
         let rules = drivelab_stats::Criteria { better, ..criteria() };
         let floor = noise_floor(&aa, &rules).unwrap();
         let [lo, hi] = floor.ci95;
-        assert!((floor.mei - (hi - 1.0).max(1.0 / lo - 1.0)).abs() < 1e-12);
-        assert!(floor.mei > 0.01 && floor.mei < 0.02 && !floor.biased, "{floor:?}");
-        assert!(effective_mei(0.005, &floor).to_bits() == floor.mei.to_bits());
-        assert!(effective_mei(0.03, &floor).to_bits() == 0.03_f64.to_bits());
+        assert!((floor.margin - (hi - 1.0).max(1.0 / lo - 1.0)).abs() < 1e-12);
+        assert!(floor.margin > 0.01 && floor.margin < 0.02 && !floor.biased, "{floor:?}");
+        assert!(effective_margin(0.005, &floor).to_bits() == floor.margin.to_bits());
+        assert!(effective_margin(0.03, &floor).to_bits() == 0.03_f64.to_bits());
     }
 }
 
@@ -141,7 +141,7 @@ fn one_more_pair_of_equal_runs_differs_by_less_than_was_said() {
         let floor = noise_floor(&pairs, &criteria()).unwrap();
         let differs = libm::exp((next.b / next.a).ln().abs()) - 1.0;
         inside += u32::from(differs <= floor.single);
-        below_mean += u32::from(differs <= floor.mei);
+        below_mean += u32::from(differs <= floor.margin);
     }
     let share = |count: u32| 100.0 * f64::from(count) / f64::from(trials);
     // 95 % less three standard errors.
@@ -154,7 +154,7 @@ fn one_more_pair_of_equal_runs_differs_by_less_than_was_said() {
 fn a_host_that_tells_an_arm_from_itself_is_biased() {
     let aa = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045].map(|r| Pair::new(100.0, 100.0 * r));
     let floor = noise_floor(&aa, &criteria()).unwrap();
-    assert!(floor.biased && floor.mei > 0.05, "{floor:?}");
+    assert!(floor.biased && floor.margin > 0.05, "{floor:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use drivelab_stats::{Steadiness, SteadyReason, SteadyState, steady_state};
 
 use crate::truth::random::Random;
 
-const MEI: f64 = 0.03;
+const MARGIN: f64 = 0.03;
 
 /// A run of `n` seconds around `curve`, with correlated noise of deviation `sd` (relative).
 fn series(
@@ -26,7 +26,7 @@ fn series(
 /// Judges 200 runs with different noise.
 fn judge(n: u32, sd: f64, correlation: f64, curve: impl Fn(f64) -> f64 + Copy) -> Vec<Steadiness> {
     let mut random = Random::new(41);
-    let mut one = |_| steady_state(&series(n, sd, correlation, &mut random, curve), MEI);
+    let mut one = |_| steady_state(&series(n, sd, correlation, &mut random, curve), MARGIN);
     (0..200).map(&mut one).collect()
 }
 
@@ -65,7 +65,7 @@ fn flat_runs_are_steady() {
 
 #[test]
 fn a_flat_run_without_noise_is_steady() {
-    let run = steady_state(&[250.0; 60], MEI);
+    let run = steady_state(&[250.0; 60], MARGIN);
     assert_eq!((run.state, run.warmup, run.mean), (SteadyState::Steady, 0, Some(250.0)));
     assert_eq!((run.drift, run.trend_p, run.snia), (Some(0.0), Some(1.0), true));
 }
@@ -116,7 +116,7 @@ fn the_snia_label_is_lenient_and_only_a_label() {
 #[test]
 fn unusable_series_are_refused_with_a_reason() {
     let check = |values: &[f64], state: SteadyState, reason: SteadyReason| {
-        let run = steady_state(values, MEI);
+        let run = steady_state(values, MARGIN);
         assert_eq!((run.state, run.reasons, run.mean), (state, vec![reason], None));
     };
     check(&[], SteadyState::Unknown, SteadyReason::TooShort);
@@ -133,7 +133,7 @@ fn unusable_series_are_refused_with_a_reason() {
 fn long_series_take_larger_batches() {
     let mut random = Random::new(3);
     let values = series(20_000, 0.05, 0.5, &mut random, |t| if t < 2_000.0 { 1.5 } else { 1.0 });
-    let run = steady_state(&values, MEI);
+    let run = steady_state(&values, MARGIN);
     assert!((2_000..3_000).contains(&run.warmup), "{run:?}");
     assert!((run.mean.unwrap() / 1000.0 - 1.0).abs() < 0.005, "{run:?}");
 }

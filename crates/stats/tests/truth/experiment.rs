@@ -7,7 +7,7 @@ use crate::truth::noise::Noise;
 use crate::truth::random::Random;
 
 /// Minimum effect of interest in all experiments.
-pub(crate) const MEI: f64 = 0.03;
+pub(crate) const MARGIN: f64 = 0.03;
 /// Run-to-run standard deviation of the logarithm: 3 %, as in the method's evidence.
 pub(crate) const RUN_SD: f64 = 0.03;
 
@@ -44,7 +44,7 @@ fn other(arm: Arm) -> Arm {
 }
 
 pub(crate) fn criteria() -> Criteria {
-    Criteria::new(MEI, Better::More, 7).expect("3 % is a usual minimum effect")
+    Criteria::new(MARGIN, Better::More, 7).expect("3 % is a usual minimum effect")
 }
 
 impl Cell {

@@ -2,7 +2,7 @@
 
 use drivelab_stats::{Pair, Verdict, compare};
 
-use crate::truth::experiment::{Cell, Design, MEI, criteria};
+use crate::truth::experiment::{Cell, Design, MARGIN, criteria};
 use crate::truth::random::Random;
 
 /// Counts over the experiments of one or more cells.
@@ -109,11 +109,11 @@ pub(crate) fn violations(cell: &Cell, rates: &Rates) -> Vec<String> {
     if cell.effect <= 0.0 {
         limit("difference where there is none", rates.difference, 5.0);
     }
-    if cell.effect <= MEI {
+    if cell.effect <= MARGIN {
         // Half of this if the log ratios are symmetric; if not, one side may carry both tails.
         limit("material though at most the minimum effect", rates.material, 5.0);
     }
-    if cell.effect >= MEI {
+    if cell.effect >= MARGIN {
         limit("equivalence though at least the minimum effect", rates.equivalent, 5.0);
     }
     limit("interval misses the truth", rates.experiments - rates.covered, 7.0);

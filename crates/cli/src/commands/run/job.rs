@@ -7,10 +7,11 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drivelab_core::IoEngine;
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
-use drivelab_engine::{IoEngine, Progress as Step, RunPlan, seed_of};
+use drivelab_engine::{Progress as Step, RunPlan, seed_of};
 use drivelab_formats::fio::job::{self, FileJob};
 use serde_json::json;
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use drivelab_core::matrix::{Cell, CellResult, Matrix};
+use drivelab_study::Watch;
+use drivelab_study::keep::{Journal, Line, Owner, Seal};
 
 use crate::failure::Failure;
-use crate::keep::{Journal, Line, Owner, Seal};
 
 /// The cells that are done: a journal with the matrix itself in the first line.
 pub(super) struct Kept {
@@ -19,7 +20,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn open(folder: &Path, matrix: &Matrix) -> Result<Self, Failure> {
+    pub(super) fn open(folder: &Path, matrix: &Matrix, watch: &dyn Watch) -> Result<Self, Failure> {
         if folder.join("plan.json").exists() {
             let message = format!("`{}` holds a study", folder.display());
             return Err(Failure::bad_words(message).hint("give another folder with `--out`"));
@@ -30,7 +31,7 @@ impl Kept {
         let owner = Owner::of(&[head.as_bytes()]);
         let mut kept = Self { journal, owner, results: BTreeMap::new(), damaged: Vec::new() };
         let Some((first, cells)) = lines.split_first() else {
-            return kept.with_head(&head);
+            return kept.with_head(&head, watch);
         };
         let head = Head::read(first, &head);
         if head == Head::Other {
@@ -49,8 +50,8 @@ impl Kept {
         Ok(kept)
     }
 
-    fn with_head(mut self, head: &str) -> Result<Self, Failure> {
-        self.journal.append(&Head::owner().seal(head))?;
+    fn with_head(mut self, head: &str, watch: &dyn Watch) -> Result<Self, Failure> {
+        self.journal.append(&Head::owner().seal(head), watch)?;
         Ok(self)
     }
 
@@ -96,9 +97,14 @@ impl Kept {
     }
 
     /// On the disk before the next cell begins.
-    pub(super) fn add(&mut self, result: CellResult, matrix: &Matrix) -> Result<(), Failure> {
+    pub(super) fn add(
+        &mut self,
+        result: CellResult,
+        matrix: &Matrix,
+        watch: &dyn Watch,
+    ) -> Result<(), Failure> {
         let line = serde_json::to_string(&result).expect("plain data is always JSON");
-        self.journal.append(&self.owner.seal(&line))?;
+        self.journal.append(&self.owner.seal(&line), watch)?;
         self.results.insert(result.cell.key(matrix), result);
         Ok(())
     }

@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
+use drivelab_core::units::Span;
 use drivelab_core::workload::BlockSizes;
 use drivelab_engine::{Progress as Step, RunPlan};
+use drivelab_study::keep;
 use serde_json::json;
 
 use super::kept::Kept;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
-use crate::keep;
 use crate::measure;
-use crate::ui::{Progress, Show, Ui};
+use crate::ui::{Console, Progress, Show, Ui};
 
 /// What the command line adds to the file.
 #[derive(Debug)]
@@ -39,7 +40,8 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     fits(&matrix, &cells, arguments)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.file.with_extension("matrix"));
     keep::make_folder(&out)?;
-    let mut kept = Kept::open(&out, &matrix)?;
+    let console = Console::new(ui);
+    let mut kept = Kept::open(&out, &matrix, &console)?;
     let left: Vec<&Cell> = cells.iter().filter(|cell| !kept.has(cell, &matrix)).collect();
     let each = Duration::from_nanos((matrix.runtime + matrix.ramp_time).ns());
     let whole = each * u32::try_from(left.len()).unwrap_or(u32::MAX);
@@ -47,7 +49,9 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     ui.note(&format!(
         "{left_count} of {all} cells are to be measured: {} or a little more; {} keeps what is \
          done",
-        in_words(whole),
+        drivelab_study::in_words(Span::from_ns(
+            u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX)
+        )),
         out.display()
     ));
     for line in &kept.damaged {
@@ -70,7 +74,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
             break;
         }
         let figures = records.iter().map(CellFigures::of).collect();
-        kept.add(CellResult { cell: cell.clone(), figures }, &matrix)?;
+        kept.add(CellResult { cell: cell.clone(), figures }, &matrix, &console)?;
         progress.done(kept.results.len(), all, &cell.key(&matrix));
     }
     drop(progress);
@@ -137,18 +141,6 @@ fn try_out(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<()
     Ok(())
 }
 
-/// A length of time as people say it.
-fn in_words(time: Duration) -> String {
-    match time.as_secs_f64().ceil() {
-        seconds if seconds < 120.0 => format!("{seconds} s"),
-        seconds if seconds < 7200.0 => format!("{} min", (seconds / 60.0).ceil()),
-        seconds => {
-            let minutes = (seconds / 60.0).ceil();
-            format!("{} h {} min", (minutes / 60.0).floor(), minutes % 60.0)
-        }
-    }
-}
-
 /// One run for each target of the cell.
 fn plans(matrix: &Matrix, cell: &Cell, arguments: &MatrixArgs) -> Result<Vec<RunPlan>, Failure> {
     let workload = cell.workload(matrix).map_err(Failure::bad_request)?;
@@ -166,15 +158,15 @@ fn plans(matrix: &Matrix, cell: &Cell, arguments: &MatrixArgs) -> Result<Vec<Run
 fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcome {
     let document = json!({"schema": "drivelab.run/1", "matrix": matrix, "cells": results});
     let document = crate::commands::json_text(&document);
-    let page = drivelab_report::matrix::html(matrix, results);
+    let page = drivelab_report::cells::html(matrix, results);
     for (name, text) in [("results.json", &document), ("report.html", &page)] {
         let path = out.join(name);
-        keep::write(&path, text.as_bytes())?;
+        keep::write(&path, text.as_bytes(), &Console::new(ui))?;
     }
     if ui.json {
         ui.result(&document)?;
     } else {
-        ui.result(&drivelab_report::matrix::text(matrix, results, ui.look()))?;
+        ui.result(&drivelab_report::cells::text(matrix, results, ui.look()))?;
         ui.note(&format!("{} shows the figures", out.join("report.html").display()));
     }
     if interrupt::requested() {

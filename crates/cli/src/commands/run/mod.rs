@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use drivelab_core::record::{RunRecord, Stamp};
-use drivelab_core::{JobSchedule, Polling};
-use drivelab_engine::{IoEngine, Progress as Step, RunPlan};
+use drivelab_core::{IoEngine, JobSchedule, Polling};
+use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
 use self::matrix::MatrixArgs;

@@ -109,6 +109,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DURATION", default_value_t = server::GRACE)]
     grace: Span,
 
+    /// End when the process that started this one ends, as the server of a study does.
+    #[arg(long, hide = true)]
+    end_with_parent: bool,
+
     /// The size of the `null` drive [default: 1G].
     #[arg(long)]
     size: Option<Bytes>,
@@ -129,6 +133,10 @@ const MOST_TAGS: usize = 256;
 
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
+    if arguments.end_with_parent {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
+            .map_err(std::io::Error::from)?;
+    }
     if arguments.ublk && cfg!(not(feature = "ublk")) {
         let failure = Failure::cannot_here(anyhow::anyhow!("this build of drivelab has no ublk"));
         return Err(failure.hint(

@@ -2,11 +2,12 @@
 
 use drivelab_core::plan::Plan;
 use drivelab_report::study::Experiment;
+use drivelab_study::file::MatrixFile;
+use drivelab_study::{Folder, Progressed, StageName, StudyFile};
 
+use super::matrix;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::study::grid::GridFile;
-use crate::study::{self, Folder, Progressed, Stage, StudyFile};
-use crate::ui::Ui;
+use crate::ui::{Console, Ui};
 
 /// Writes and prints what the finished runs allow to conclude.
 pub(super) fn conclude(
@@ -36,10 +37,11 @@ pub(super) fn conclude(
         }
     };
     let json = drivelab_report::study::json(&result);
-    let page = folder.write("report.html", &drivelab_report::page::html(&result))?;
+    let console = Console::new(ui);
+    let page = folder.write("report.html", &drivelab_report::page::html(&result), &console)?;
     if !interrupted {
         // Its presence says that the study is finished.
-        folder.write("result.json", &json)?;
+        folder.write("result.json", &json, &console)?;
     }
     if ui.json {
         ui.result(&json)?;
@@ -56,7 +58,7 @@ pub(super) fn conclude(
 
 /// Refuses a matrix study at any stage but simulate.
 pub(super) fn only_in_virtual_time(study: &StudyFile) -> Result<(), Failure> {
-    if study.stage == Stage::Simulate {
+    if study.stage == StageName::Simulate {
         return Ok(());
     }
     let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
@@ -66,23 +68,25 @@ pub(super) fn only_in_virtual_time(study: &StudyFile) -> Result<(), Failure> {
 
 /// Runs a matrix study: in virtual time, from the beginning, since it takes less than a minute.
 pub(super) fn matrix(
-    (study, grid): (&StudyFile, &GridFile),
+    study: &StudyFile,
+    file: &MatrixFile,
     plan: &Plan,
     folder: &Folder,
     command: String,
     ui: Ui,
 ) -> Outcome {
-    let Some(grid) = study::grid::simulate(study, grid, plan, command)? else {
+    let Some(result) = matrix::simulate(study, file, plan, command)? else {
         ui.warn("interrupted: nothing is concluded from a part of the cells");
         return Ok(Exit::Interrupted);
     };
-    let json = drivelab_report::grid::json(&grid);
-    let page = folder.write("report.html", &drivelab_report::grid::html(&grid))?;
-    folder.write("result.json", &json)?;
+    let json = drivelab_report::study::json(&result);
+    let console = Console::new(ui);
+    let page = folder.write("report.html", &drivelab_report::page::html(&result), &console)?;
+    folder.write("result.json", &json, &console)?;
     if ui.json {
         ui.result(&json)?;
     } else {
-        ui.result(&drivelab_report::grid::text(&grid, ui.look()))?;
+        ui.result(&drivelab_report::study::text(&result, ui.look()))?;
     }
     ui.note(&format!("report: {}", page.display()));
     Ok(Exit::Done)

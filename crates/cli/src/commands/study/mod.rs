@@ -1,16 +1,20 @@
 //! `study`: runs an experiment and prints its verdict.
 
 mod conclude;
+mod experiment;
+mod matrix;
 mod session;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use drivelab_core::units::Bytes;
+use drivelab_study::embedded::{self, STUDIES};
+use drivelab_study::{StageName, StudyFile};
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
-use crate::study::{self, Stage, StudyFile};
+use crate::stage::DriveKeys;
 use crate::ui::{Show, Ui};
 
 /// Run an experiment and print what may be concluded from it.
@@ -29,10 +33,14 @@ pub(crate) struct StudyArgs {
     list: bool,
     /// Where to run it: simulate (virtual time) or hardware (a real file).
     #[arg(long)]
-    stage: Option<Stage>,
+    stage: Option<StageName>,
     /// Blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
+    /// Only these workloads of the study; the verdict's own must be among them. The curve is left
+    /// out.
+    #[arg(long, value_name = "W,...", value_delimiter = ',')]
+    only: Vec<String>,
     /// Seed of everything random.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -42,7 +50,7 @@ pub(crate) struct StudyArgs {
     /// Go on where an earlier session stopped, with the options of that session.
     #[arg(long)]
     resume: bool,
-    /// At stage hardware: the file that is measured.
+    /// At stage hardware: the file or device that is measured, where an arm names none of its own.
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
     /// At stage hardware: how much of the file is used [default: all of it; a file that does not
@@ -70,8 +78,8 @@ pub(crate) fn run(arguments: &StudyArgs, ui: Ui) -> Outcome {
 
 fn list(ui: Ui) -> Outcome {
     let mut lines = String::new();
-    for (name, text) in study::STUDIES {
-        let study = StudyFile::parse(name, text)?;
+    for (name, text) in STUDIES {
+        let study = StudyFile::parse(name, text, &DriveKeys)?;
         lines.push_str(&format!("{name:24}{} (stage {})\n", study.title, study.stage));
     }
     ui.result(&lines)
@@ -80,11 +88,11 @@ fn list(ui: Ui) -> Outcome {
 /// The text of a study: a file where there is one of this name, else one that comes with us.
 fn read(name: &str) -> Result<String, Failure> {
     let path = std::path::Path::new(name);
-    if let (false, Some(text)) = (path.exists(), study::embedded_text(name)) {
+    if let (false, Some(text)) = (path.exists(), embedded::text(name)) {
         return Ok(text.to_owned());
     }
     if !path.exists() && path.extension().is_none() {
-        let names = study::STUDIES.iter().map(|(name, _)| *name);
+        let names = STUDIES.iter().map(|(name, _)| *name);
         let near = drivelab_core::config::nearest(name, names.clone());
         let hint = match near {
             Some(near) => format!("did you mean `{near}`?"),

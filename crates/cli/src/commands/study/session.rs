@@ -2,58 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
+use drivelab_core::config::Choice as _;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
+use drivelab_study::folder::{fresh, last, unused};
+use drivelab_study::repeat::{command, stem, words};
+use drivelab_study::{
+    Agenda, Asked, Begun, Choices, Effort, Header, Out, PLAN_SCHEMA, Stage, StageName, StudyFile,
+    carry_out,
+};
 
 use super::conclude;
+use super::experiment::experiment;
 use super::{StudyArgs, read};
 use crate::failure::{Failure, Outcome};
-use crate::study::{
-    self, Agenda, Asked, Begun, Bench, Hardware, Header, Out, PLAN_SCHEMA, Simulator, Stage,
-    StudyFile,
-};
-use crate::ui::{Show, Ui};
+use crate::stage::{self, DriveKeys};
+use crate::ui::{Console, Progress, Show, Ui};
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let name = arguments.study.as_deref().unwrap_or_default();
     let text = read(name)?;
-    let mut study = StudyFile::parse(name, &text)?;
-    let named = study.is_stage_named.then_some(study.stage);
-    let measured = arguments.target.as_ref().map(|_| Stage::Hardware);
-    study.override_with(
-        arguments.stage.or(named).or(measured),
-        arguments.blocks,
-        arguments.seed,
-    )?;
-    if measured.is_some() && study.stage != Stage::Hardware {
+    let mut study = StudyFile::parse(name, &text, &DriveKeys)?;
+    study.choose(Choices {
+        stage: Some(stage_of(arguments, &study)?),
+        blocks: arguments.blocks,
+        seed: arguments.seed,
+        only: &arguments.only,
+    })?;
+    if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("a study at stage {} measures no --target", study.stage);
         return Err(Failure::bad_words(message)
             .hint("add --stage hardware to measure it, or leave --target out"));
     }
     let asked = asked(arguments, name, &study);
     let plan = plan(&study);
-    if let Some(grid) = &study.grid {
+    let console = Console::new(ui);
+    if let Some(matrix) = &study.matrix {
         conclude::only_in_virtual_time(&study)?;
         let target = format!("drive:{}", study.drive.as_deref().unwrap_or_default());
         let header = header(&study, target, plan, &asked);
-        let folder = Out::create(&folder(arguments, name, ui), &text, &header)?.into_folder();
-        let command = study::command(&study::words(&study, &asked, None));
-        return conclude::matrix((&study, grid), &header.plan, &folder, command, ui);
+        let folder =
+            Out::create(&folder(arguments, name, ui), &text, &header, &console)?.into_folder();
+        let command = command(&words(&study, &asked, None));
+        return conclude::matrix(&study, matrix, &header.plan, &folder, command, ui);
     }
-    let mut bench = bench(&study, &asked, arguments.in_place.as_deref(), ui)?;
-    let header = header(&study, bench.target(), plan, &asked);
+    let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
+    let header = header(&study, stage.target(), plan, &asked);
     let agenda = Agenda::new(&study, &header.plan);
-    let out = Out::create(&folder(arguments, name, ui), &text, &header)?;
+    let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
     let session = Session { study, asked, plan: header.plan, agenda, out };
-    session.go_on(bench.as_mut(), arguments.progress, ui)
+    session.go_on(stage.as_mut(), arguments.progress, ui)
 }
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
 pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let folder = match (&arguments.out, &arguments.study) {
         (Some(out), _) => out.clone(),
-        (None, Some(name)) => study::last(&by_name(name)),
+        (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
             let message = "--resume needs the study's name, or its folder with --out";
             return Err(Failure::bad_words(message));
@@ -69,14 +75,15 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
-    let mut bench = bench(&study, &again, arguments.in_place.as_deref(), ui)?;
-    let header = header(&study, bench.target(), plan(&study), &asked);
-    let going = begun.resume(&text, &header, ui)?;
+    let mut stage = stage::of(&study, &again, arguments.in_place.as_deref(), ui)?;
+    let header = header(&study, stage.target(), plan(&study), &asked);
+    let console = Console::new(ui);
+    let going = begun.resume(&text, &header, &console)?;
     let plan = going.header.plan.clone();
     let agenda = Agenda::new(&study, &plan);
-    let out = going.out(&agenda, ui);
+    let out = going.out(&agenda, &console);
     let session = Session { study, asked, plan, agenda, out };
-    session.go_on(bench.as_mut(), arguments.progress, ui)
+    session.go_on(stage.as_mut(), arguments.progress, ui)
 }
 
 /// Name, text and content of a study.
@@ -84,8 +91,8 @@ type Named = (String, String, StudyFile);
 
 fn named(name: &str) -> Result<Named, Failure> {
     let text = read(name)?;
-    let study = StudyFile::parse(name, &text)?;
-    if study.grid.is_some() {
+    let study = StudyFile::parse(name, &text, &DriveKeys)?;
+    if study.matrix.is_some() {
         return Err(Failure::bad_words("a simulated matrix is not resumed")
             .hint("leave --resume out: it is made anew, with the same result"));
     }
@@ -112,20 +119,29 @@ struct Session {
 }
 
 impl Session {
-    fn go_on(mut self, bench: &mut dyn Bench, show: Show, ui: Ui) -> Outcome {
+    fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, show: Show, ui: Ui) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
         }
-        let made = study::carry_out(study, &self.agenda, bench, &mut self.out, (show, ui));
+        // How long virtual time takes is up to the processor.
+        if study.stage != StageName::Simulate
+            && let Some(effort) = Effort::left(study, &self.agenda, &self.out)
+        {
+            ui.note(&effort.to_string());
+        }
+        let progress = Progress::steps(self.agenda.count() as u64, &study.title).shown(show);
+        let console = Console::with_progress(ui, progress);
+        let made = carry_out(study, &self.agenda, stage, &mut self.out, &console);
+        drop(console);
         let progressed = made.map_err(|failure| match self.out.done.len() {
             0 => failure,
             1 => failure.hint("the finished run is kept: --resume goes on"),
             runs => failure.hint(format!("the {runs} finished runs are kept: --resume goes on")),
         })?;
         let (folder, runs) = self.out.into_runs();
-        let command = study::command(&study::words(study, &self.asked, bench.size()));
-        let experiment = study::experiment(study, &self.plan, bench, &runs, command);
+        let command = command(&words(study, &self.asked, stage.size()));
+        let experiment = experiment(study, &self.plan, stage, &runs, command);
         conclude::conclude(&experiment, &progressed, &folder, ui)
     }
 }
@@ -135,8 +151,8 @@ fn folder(arguments: &StudyArgs, name: &str, ui: Ui) -> PathBuf {
     if let Some(out) = &arguments.out {
         return out.clone();
     }
-    let folder = study::fresh(&by_name(name));
-    let last = study::last(&by_name(name));
+    let folder = fresh(&by_name(name));
+    let last = last(&by_name(name));
     if folder != last {
         let (last, folder) = (last.display(), folder.display());
         ui.note(&format!("`{last}` holds a finished study: this one goes to `{folder}`"));
@@ -145,7 +161,37 @@ fn folder(arguments: &StudyArgs, name: &str, ui: Ui) -> PathBuf {
 }
 
 fn by_name(name: &str) -> PathBuf {
-    Path::new("drivelab-results").join(study::stem(name))
+    Path::new("drivelab-results").join(stem(name))
+}
+
+/// Each arm's own target from the root on; nothing where no arm has one.
+fn paths(study: &StudyFile) -> Vec<String> {
+    if study.arms.iter().all(|arm| arm.target.is_none()) {
+        return Vec::new();
+    }
+    let path = |target: &String| {
+        let path = std::path::absolute(target).ok();
+        path.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| target.clone())
+    };
+    study.arms.iter().map(|arm| arm.target.as_ref().map(path).unwrap_or_default()).collect()
+}
+
+/// Where the study runs: as the command says, else as its file says, else where its targets are.
+fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failure> {
+    if let Some(stage) = arguments.stage.or(study.is_stage_named.then_some(study.stage)) {
+        return Ok(stage);
+    }
+    let has_drive = study.drive.is_some() || study.arms.iter().any(|arm| arm.drive.is_some());
+    let has_target = study.arms.iter().any(|arm| arm.target.is_some());
+    match (arguments.target.is_some(), has_target, has_drive) {
+        (false, true, true) => Err(Failure::bad_words(
+            "this study names drives to model and targets to measure, and not which of them it is \
+             about",
+        )
+        .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
+        (false, false, _) => Ok(StageName::Simulate),
+        (true, ..) | (_, true, false) => Ok(StageName::Hardware),
+    }
 }
 
 fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
@@ -158,6 +204,8 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
         blocks: study.blocks,
         target: target.and_then(text),
         path: path.as_deref().and_then(text),
+        paths: paths(study),
+        only: arguments.only.clone(),
         size: arguments.size,
         overwrite: arguments.overwrite,
     }
@@ -171,11 +219,23 @@ fn remembered(
     name: &str,
 ) -> Result<Asked, Failure> {
     let kept = begun.header.as_ref();
-    let (stage, seed) = (kept.and_then(|it| Stage::named(&it.stage)), kept.map(|it| it.seed));
-    let old = kept.and_then(|it| it.asked.clone());
-    let blocks = arguments.blocks.or(old.as_ref().map(|old| old.blocks));
-    study.override_with(arguments.stage.or(stage), blocks, arguments.seed.or(seed))?;
-    let new = asked(arguments, name, study);
+    let stage = kept.and_then(|header| StageName::from_name(&header.stage).ok());
+    let old = kept.and_then(|header| header.asked.clone());
+    let only = match (&arguments.only[..], &old) {
+        ([], Some(old)) => old.only.clone(),
+        (only, _) => only.to_vec(),
+    };
+    let stage = match arguments.stage.or(stage) {
+        Some(stage) => stage,
+        None => stage_of(arguments, study)?,
+    };
+    study.choose(Choices {
+        stage: Some(stage),
+        blocks: arguments.blocks.or(old.as_ref().map(|old| old.blocks)),
+        seed: arguments.seed.or(kept.map(|header| header.seed)),
+        only: &only,
+    })?;
+    let new = Asked { only, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
@@ -184,6 +244,8 @@ fn remembered(
         blocks: new.blocks,
         target,
         path,
+        paths: if old.paths.is_empty() { new.paths } else { old.paths },
+        only: new.only,
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
     })
@@ -208,21 +270,22 @@ fn refuse_other_blocks(
 ) -> Result<(), Failure> {
     let Some(header) = &begun.header else { return Ok(()) };
     let arms = study.arms.len().max(1);
-    let old = header.asked.as_ref().map_or(header.plan.steps.len() / arms, |it| it.blocks as usize);
+    let old =
+        header.asked.as_ref().map_or(header.plan.steps.len() / arms, |asked| asked.blocks as usize);
     let new = study.blocks;
     if old == new as usize {
         return Ok(());
     }
     let base = arguments.out.clone().unwrap_or_else(|| by_name(&asked.study));
-    let mut words = study::words(study, asked, asked.size);
-    words.extend(["--out".into(), study::unused(&base).display().to_string()]);
+    let mut words = words(study, asked, asked.size);
+    words.extend(["--out".into(), unused(&base).display().to_string()]);
     let message = format!("`{}` was begun with {old} blocks, not {new}", begun.folder.display());
     Err(Failure::bad_words(message)
         .hint(
             "blocks are counted before looking at a result: where they are added until one shows, \
              chance shows one",
         )
-        .hint(format!("a study of its own settles it: {}", study::command(&words))))
+        .hint(format!("a study of its own settles it: {}", command(&words))))
 }
 
 fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Header {
@@ -234,45 +297,6 @@ fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Heade
         plan,
         asked: Some(asked.clone()),
     }
-}
-
-fn bench(
-    study: &StudyFile,
-    asked: &Asked,
-    in_place: Option<&str>,
-    ui: Ui,
-) -> Result<Box<dyn Bench>, Failure> {
-    match study.stage {
-        Stage::Simulate => Ok(Box::new(Simulator::new(study)?)),
-        Stage::Hardware => {
-            let Some(target) = asked.path.as_ref().or(asked.target.as_ref()) else {
-                let message = "a study at stage hardware needs a target to measure";
-                return Err(Failure::bad_words(message)
-                    .hint("add --target FILE; a file that does not exist is laid out"));
-            };
-            refuse_model(asked.target.as_deref().unwrap_or_default())?;
-            let hardware = Hardware::new(study, Path::new(target), asked.size, ui)?
-                .overwriting(asked.overwrite)
-                .with_arm_in_place(in_place)?;
-            Ok(Box::new(hardware))
-        }
-        Stage::Kernel | Stage::Emulate | Stage::Vm => {
-            let message = format!("this version cannot run a study at stage {}", study.stage);
-            Err(Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("it can at: --stage simulate, --stage hardware"))
-        }
-    }
-}
-
-/// Refuses a modelled drive, of which a file would be made by that name.
-fn refuse_model(target: &str) -> Result<(), Failure> {
-    if !target.starts_with("drive:") {
-        return Ok(());
-    }
-    let message = format!("`{target}` is a modelled drive, and stage hardware measures real files");
-    Err(Failure::bad_words(message)
-        .hint("run it at stage simulate, with `drive = \"NAME\"` in `[base]`")
-        .hint(format!("a file of that name is `./{target}`")))
 }
 
 /// What a study with arms put in place by hand asks of the user.
@@ -288,7 +312,7 @@ fn effort(plan: &Plan, arms: usize) -> String {
 /// Arms that the user puts in place by hand cost a reboot each time: fewer blocks, then.
 fn plan(study: &StudyFile) -> Plan {
     let by_hand = study.arms.iter().any(|arm| arm.manual.is_some());
-    let grouped = by_hand && study.stage == Stage::Hardware;
+    let grouped = by_hand && study.stage == StageName::Hardware;
     let design = if grouped { Design::Grouped } else { Design::Interleaved };
     Plan::new(design, study.arms.len(), study.blocks, study.seed)
 }

@@ -26,19 +26,31 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
     for (name, records) in arms {
-        let mut told: Vec<&str> = Vec::new();
-        for mark in records.iter().flat_map(|record| &record.marks) {
-            if !told.contains(&mark.message.as_str()) {
-                notes.push(format!("`{name}`: {}", mark.message));
-                told.push(&mark.message);
-            }
-        }
+        notes.extend(mark_notes(name, records));
     }
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),
         ..Input::new(Source::Runs, named, notes)
     })
+}
+
+/// A note for each kind of mark: runs of an arm are marked alike, with other numbers.
+fn mark_notes(name: &str, records: &[RunRecord]) -> Vec<String> {
+    let mut kinds: Vec<(MarkId, BTreeSet<&str>, String)> = Vec::new();
+    for mark in records.iter().flat_map(|record| &record.marks) {
+        if let Some((_, messages, _)) = kinds.iter_mut().find(|(id, ..)| *id == mark.id) {
+            messages.insert(&mark.message);
+        } else {
+            let messages = BTreeSet::from([mark.message.as_str()]);
+            kinds.push((mark.id, messages, mark.message.clone()));
+        }
+    }
+    let note = |(_, messages, first): (MarkId, BTreeSet<&str>, String)| match messages.len() - 1 {
+        0 => format!("`{name}`: {first}"),
+        more => format!("`{name}`: {first} (and {more} more of this kind)"),
+    };
+    kinds.into_iter().map(note).collect()
 }
 
 /// Takes out runs that are another one again, figure by figure: a copy is no second run.

@@ -69,7 +69,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         blocks,
         design: Design::Interleaved,
         primary: "random-read-32.iops".to_owned(),
-        mei: 0.03,
+        margin: 0.03,
         arms: ARMS.iter().map(arm).collect(),
         candidate: None,
         workloads: WORKLOADS.iter().map(workload).collect(),
@@ -77,6 +77,10 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
             contrast("the host elevator", 0, 1),
             contrast("the drive's own queue (NCQ)", 2, 3),
         ],
+        interactions: Vec::new(),
+        findings: Vec::new(),
+        asks_gain: true,
+        cells: None,
         runs,
         curves: curves(blocks, &mut rng),
         attached: crate::attachment::Question::default(),
@@ -105,7 +109,7 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
         metric("lat_mean_ns", mean_ns, Better::Less),
         metric("lat_p99_ns", mean_ns * (1.0 + spread) * noise(rng, 0.04), Better::Less),
     ];
-    RunSample { arm, workload, block, repeat, position, metrics, latency }
+    RunSample { arm, workload, block, repeat, position, metrics, latency, marks: Vec::new() }
 }
 
 fn noise(rng: &mut Rng, size: f64) -> f64 {
@@ -144,7 +148,13 @@ fn arm((name, summary, settings): &(&str, &str, [&str; 3])) -> ArmInfo {
         names.iter().zip(settings).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     settings.push(("drive".to_owned(), "seagate-st31000333as".to_owned()));
     settings.push(("write-cache".to_owned(), "on".to_owned()));
-    ArmInfo { name: (*name).to_owned(), summary: (*summary).to_owned(), settings }
+    ArmInfo {
+        name: (*name).to_owned(),
+        summary: (*summary).to_owned(),
+        settings,
+        price_usd: None,
+        levels: Vec::new(),
+    }
 }
 
 fn workload(it: &Row) -> WorkloadInfo {

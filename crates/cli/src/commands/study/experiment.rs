@@ -1,0 +1,186 @@
+//! From stored runs to the experiment that is analysed.
+
+use drivelab_core::plan::Plan;
+use drivelab_core::record::JobRecord;
+use drivelab_report::attachment::{self, Question, Sample};
+use drivelab_report::run::steadiness;
+use drivelab_report::study::{
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
+    WorkloadInfo,
+};
+use drivelab_stats::SteadyState;
+use drivelab_study::file::{self, Contrast, NamedWorkload};
+use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task, metric};
+
+use crate::failure::Failure;
+
+/// What was asked, what was done, and what it measured.
+pub(crate) fn experiment(
+    study: &StudyFile,
+    plan: &Plan,
+    stage: &dyn Stage<Error = Failure>,
+    runs: &[StoredRun],
+    reproduce: String,
+) -> Experiment {
+    let arm = |(arm, settings): (&Arm, Vec<(String, String)>)| ArmInfo {
+        name: arm.name.clone(),
+        summary: arm.summary.clone(),
+        settings,
+        price_usd: arm.price_usd,
+        levels: arm.levels.clone(),
+    };
+    let workload = |named: &NamedWorkload| WorkloadInfo {
+        name: named.name.clone(),
+        summary: named.summary.clone(),
+        headline: metric::headline(&named.workload).into(),
+    };
+    let contrast = |contrast: &Contrast| ContrastInfo {
+        name: contrast.name.clone(),
+        from: contrast.from,
+        to: contrast.to,
+    };
+    Experiment {
+        title: study.title.clone(),
+        stage: study.stage.to_string(),
+        seed: study.seed,
+        blocks: plan.blocks,
+        design: plan.design,
+        primary: study.primary.clone(),
+        candidate: Some(study.candidate),
+        margin: study.margin.to_f64(),
+        arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
+        workloads: study.workloads.iter().map(workload).collect(),
+        contrasts: study.contrasts.iter().map(contrast).collect(),
+        interactions: study.interactions.iter().map(interaction).collect(),
+        findings: study.findings.iter().map(finding).collect(),
+        asks_gain: study.asks_gain,
+        cells: None,
+        runs: runs.iter().filter_map(sample).collect(),
+        curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
+        attached: attached(study, runs),
+        risks: stage.risks(runs),
+        notes: notes(study, stage, runs),
+        reproduce,
+    }
+}
+
+/// How the arms were attached, and what the study file says they differ in.
+fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
+    let baseline = (1..study.arms.len()).map(|to| (0, to));
+    let contrasts = study.contrasts.iter().map(|contrast| (contrast.from, contrast.to));
+    let mut pairs: Vec<(usize, usize)> = baseline.collect();
+    pairs.extend(contrasts.filter(|(from, _)| *from > 0));
+    let sample = |run: &StoredRun| Sample {
+        arm: run.step.arm,
+        group: match run.task {
+            Task::Workload(place) => place,
+            Task::Curve(place) => study.workloads.len() + place,
+        },
+        facts: attachment::facts(&run.record),
+    };
+    let measured = target_facts(study, runs);
+    let arm = |arm: &Arm| {
+        let mut declares = arm.declares(study.drive.as_deref());
+        let target = arm.target.as_deref().unwrap_or_default();
+        declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
+        attachment::Arm { name: arm.name.clone(), declares }
+    };
+    Question {
+        arms: study.arms.iter().map(arm).collect(),
+        factors: study.factors.clone(),
+        is_study: true,
+        pairs,
+        samples: runs.iter().map(sample).collect(),
+    }
+}
+
+fn interaction(interaction: &file::Interaction) -> Interaction {
+    Interaction { factors: interaction.factors.clone() }
+}
+
+/// As the report takes it.
+pub(super) fn finding(finding: &file::Finding) -> Finding {
+    Finding {
+        name: finding.name.clone(),
+        figure: finding.figure.clone(),
+        source: finding.source.clone(),
+        at_least: finding.at_least,
+        at_most: finding.at_most,
+    }
+}
+
+/// What arms with targets of their own are meant to differ in: what was seen to differ of the
+/// file system and the drive, or something without a name where nothing was.
+fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
+    if study.stage != StageName::Hardware
+        || study.arms.iter().all(|arm| arm.target == study.arms[0].target)
+    {
+        return Vec::new();
+    }
+    let facts: Vec<attachment::Facts> =
+        runs.iter().map(|run| attachment::facts(&run.record)).collect();
+    let differs = |name: &str| {
+        let mut values = facts.iter().map(|facts| facts.get(name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    let seen = [
+        ("file-system", differs("file_system")),
+        ("drive", differs("model") || differs("capacity_bytes")),
+    ];
+    let factors: Vec<&str> =
+        seen.into_iter().filter(|(_, differs)| *differs).map(|(factor, _)| factor).collect();
+    if factors.is_empty() { vec![""] } else { factors }
+}
+
+/// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
+fn metrics(record: &JobRecord) -> Vec<MetricValue> {
+    let mut metrics = drivelab_report::run::metrics(record);
+    metrics.retain(|metric| metric.value > 0.0);
+    metrics
+}
+
+fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRun]) -> Vec<String> {
+    let mut notes = stage.notes(runs);
+    notes.extend(study.notes.iter().cloned());
+    for (place, workload) in study.workloads.iter().enumerate() {
+        let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
+        let states: Vec<SteadyState> = of_workload
+            .map(|run| steadiness(&run.record.total, study.margin.to_f64()).state)
+            .collect();
+        let unsteady = states.iter().filter(|state| **state == SteadyState::Unsteady).count();
+        // The test turns away one steady run in ten; a third is no accident.
+        if unsteady * 3 > states.len() {
+            notes.push(format!(
+                "{unsteady} of {} runs of `{}` had not settled: give it a longer `ramp_time`.",
+                states.len(),
+                workload.name
+            ));
+        }
+    }
+    notes
+}
+
+fn sample(run: &StoredRun) -> Option<RunSample> {
+    let Task::Workload(workload) = run.task else { return None };
+    Some(RunSample {
+        arm: run.step.arm,
+        workload,
+        block: run.step.block,
+        repeat: run.step.repeat,
+        position: run.step.position,
+        metrics: metrics(&run.record.total),
+        latency: run.record.total.lat_histogram.clone(),
+        marks: run.record.marks.iter().map(|mark| mark.id).collect(),
+    })
+}
+
+fn curve_point(study: &StudyFile, run: &StoredRun) -> Option<CurvePoint> {
+    let Task::Curve(place) = run.task else { return None };
+    Some(CurvePoint {
+        arm: run.step.arm,
+        block: run.step.block,
+        iodepth: study.curve.as_ref()?.depths.get(place)?.0,
+        iops: run.record.total.iops,
+    })
+}

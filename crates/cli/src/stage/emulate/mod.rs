@@ -1,0 +1,169 @@
+//! Stage emulate: a modelled drive served in real time to this kernel, and measured as a real one.
+//!
+//! The server is a process of its own: one that served a file which it reads itself could not be
+//! killed while it waits for its own answer.
+
+mod server;
+
+use drivelab_core::record::{Mark, MarkId, RunRecord, Served};
+use drivelab_core::units::Span;
+use drivelab_engine::RunPlan;
+use drivelab_study::{Entered, Stage, StoredRun, StudyFile, Task};
+use tempfile::TempDir;
+
+use super::Simulator;
+use crate::failure::{AtPath as _, Failure};
+use crate::measure;
+use server::Server;
+
+/// The arms of a study as modelled drives that this host serves.
+#[derive(Debug)]
+pub(crate) struct Emulator {
+    drives: Simulator,
+    /// Where the drive is mounted.
+    folder: TempDir,
+}
+
+impl Emulator {
+    /// Checks that every arm's drive can be served here.
+    pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
+        let folder = TempDir::with_prefix("drivelab-emulate-");
+        let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
+        let emulator = Self { drives: Simulator::new(study)?, folder };
+        for (arm, name) in study.arms.iter().map(|arm| &arm.name).enumerate() {
+            let spec = emulator.drives.spec(arm, Task::Workload(0));
+            emulator
+                .serve(&spec, study.seed)
+                .and_then(Server::end)
+                .map_err(|failure| failure.hint(format!("this is arm `{name}`")))?;
+        }
+        Ok(emulator)
+    }
+
+    fn serve(&self, spec: &str, seed: u64) -> Result<Server, Failure> {
+        Server::start(spec, seed, &self.folder.path().join("drive"))
+    }
+}
+
+impl Stage for Emulator {
+    type Error = Failure;
+
+    fn target(&self) -> String {
+        self.drives.target()
+    }
+
+    fn enter(&mut self, arm: usize) -> Result<Entered, Failure> {
+        self.drives.enter(arm)
+    }
+
+    fn leave(&mut self, arm: usize) -> Result<(), Failure> {
+        self.drives.leave(arm)
+    }
+
+    /// Serves a drive that no run has used, as simulate does, and measures it.
+    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
+        let spec = self.drives.spec(arm, task);
+        let drive = self.serve(&spec, seed)?;
+        let measured = measure::file(
+            &RunPlan {
+                seed,
+                allow_overwrite: true,
+                ..RunPlan::new(drive.path().to_owned(), self.drives.workload(task).clone())
+            },
+            &|_| (),
+        );
+        let ended = drive.end();
+        let (record, served) = (measured?, ended?);
+        let mut marks = record.marks;
+        marks.insert(0, emulated());
+        marks.extend((!served.valid).then(|| void(&served)));
+        Ok(RunRecord {
+            target: spec,
+            total: record.total.without_series(),
+            attached: Some(self.drives.attached(arm, task)),
+            marks,
+            served: Some(served),
+            ..record
+        })
+    }
+
+    fn settings(&self) -> Vec<Vec<(String, String)>> {
+        self.drives.settings()
+    }
+
+    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+        self.drives.risks(runs)
+    }
+
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+        let mut notes = vec![format!(
+            "Emulated: this host served the model of {} in real time and measured it through its \
+             own kernel. No real drive was touched, and the verdict is as good as the model.",
+            self.drives.models().join(" and "),
+        )];
+        notes.extend(lateness(runs.iter().filter_map(|run| run.record.served.as_ref())));
+        notes
+    }
+}
+
+fn emulated() -> Mark {
+    let message = "a modelled drive, served in real time through FUSE: no real device was touched";
+    Mark { id: MarkId::Emulated, message: message.into() }
+}
+
+fn void(served: &Served) -> Mark {
+    let message = format!(
+        "{} of {} answers left more than {} after the moment that the model gave: this measured \
+         the host, not the drive",
+        served.late,
+        served.ios,
+        Span::from_ns(served.lateness_bound_ns)
+    );
+    Mark { id: MarkId::Void, message }
+}
+
+/// How late the answers of all runs were.
+fn lateness<'a>(runs: impl Iterator<Item = &'a Served>) -> Option<String> {
+    let runs: Vec<&Served> = runs.collect();
+    let worst = |of: fn(&Served) -> Option<u64>| runs.iter().filter_map(|run| of(run)).max();
+    let (p99, max) = (worst(|run| run.lateness_ns.p99)?, worst(|run| run.lateness_ns.max)?);
+    let bound = runs.iter().map(|run| run.lateness_bound_ns).min()?;
+    let void = runs.iter().filter(|run| !run.valid).count();
+    let validity = match void {
+        0 => "every run is valid".to_owned(),
+        void => format!("{void} of {} runs are void", runs.len()),
+    };
+    Some(format!(
+        "Lateness of the server: p99 {} in the worst run, {} at most, with a bound of {} for all \
+         but one answer in a hundred; {validity}.",
+        Span::from_ns(p99),
+        Span::from_ns(max),
+        Span::from_ns(bound)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::record::LatenessNs;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_measured_the_host_is_counted_and_marked() {
+        let run = |p99: u64, valid| Served {
+            ios: 1000,
+            lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
+            lateness_bound_ns: 500_000,
+            late: 0,
+            valid,
+            scheduling: "fifo".into(),
+        };
+        let (quiet, late) = (run(100_000, true), run(900_000, false));
+        let said = lateness([&quiet, &quiet].into_iter()).unwrap();
+        assert!(said.contains("p99 100us") && said.contains("every run is valid"), "{said}");
+        let said = lateness([&quiet, &late].into_iter()).unwrap();
+        assert!(said.contains("p99 900us") && said.contains("1 of 2 runs are void"), "{said}");
+        assert!(void(&late).message.contains("500us"));
+        assert_eq!(lateness([].into_iter()), None);
+    }
+}

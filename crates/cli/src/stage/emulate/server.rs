@@ -1,0 +1,100 @@
+//! `drivelab serve` as a process of a study.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use drivelab_core::record::Served;
+use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
+
+use crate::failure::{AtPath as _, Failure};
+
+/// A drive that is being served; it ends with this process, however that ends.
+#[derive(Debug)]
+pub(super) struct Server {
+    child: Option<Child>,
+    path: PathBuf,
+}
+
+/// What it says at its end.
+#[derive(Deserialize)]
+struct Summary {
+    stats: Served,
+}
+
+impl Server {
+    /// Serves the drive that `spec` names as the file at `path`.
+    pub(super) fn start(spec: &str, seed: u64, path: &Path) -> Result<Self, Failure> {
+        let own = std::env::current_exe()?;
+        let mut command = Command::new(&own);
+        command.args(["serve", spec, "--json", "--end-with-parent", "--seed"]);
+        command.arg(seed.to_string()).arg("--fuse").arg(path);
+        // Ctrl-C reaches this process alone, which ends the server when its own run has ended.
+        command.process_group(0).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().at_path("start", &own)?;
+        let mut said = BufReader::new(child.stderr.take().expect("it was piped"));
+        let mut first = String::new();
+        said.read_line(&mut first)?;
+        if !first.starts_with("serving ") {
+            said.read_to_string(&mut first)?;
+            child.wait()?;
+            return Err(refused(&first));
+        }
+        // What it says later is said into the void, and does not fill the pipe.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Ok(Self { child: Some(child), path: path.to_owned() })
+    }
+
+    /// The file that is the drive.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Ends it: how late it was.
+    pub(super) fn end(mut self) -> Result<Served, Failure> {
+        let child = self.child.as_mut().expect("it ends once");
+        ask_to_end(child);
+        let mut said = String::new();
+        child.stdout.take().expect("it was piped").read_to_string(&mut said)?;
+        child.wait()?;
+        self.child = None;
+        let summary: Summary = serde_json::from_str(&said).map_err(|error| {
+            let error = anyhow::Error::new(error);
+            Failure::cannot_here(error.context("the server of the modelled drive failed"))
+        })?;
+        Ok(summary.stats)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            ask_to_end(child);
+            // It is gone either way.
+            let _ = child.wait();
+        }
+    }
+}
+
+fn ask_to_end(child: &Child) {
+    // One that has ended already is not there to be asked.
+    let _ = kill_process(Pid::from_child(child), Signal::INT);
+}
+
+/// The server's own error, which says what this host lacks.
+fn refused(said: &str) -> Failure {
+    let lines = said.lines().map(|line| line.split_once(": ").unwrap_or(("", line)));
+    let (mut message, mut hints) = (String::new(), Vec::new());
+    for (what, text) in lines {
+        match what {
+            "error" => text.clone_into(&mut message),
+            "hint" => hints.push(text.to_owned()),
+            _ => {}
+        }
+    }
+    let failure = Failure::cannot_here(anyhow::anyhow!(message));
+    hints.into_iter().fold(failure, Failure::hint)
+}

@@ -1,0 +1,329 @@
+//! Stage hardware: a real file, arms switched by commands or by the user.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::record::RunRecord;
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
+use drivelab_engine::RunPlan;
+use drivelab_report::attachment;
+use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task, risk};
+
+use super::shell::{self, Patience};
+use crate::failure::{AtPath as _, Failure};
+use crate::interrupt::{self, Shield};
+use crate::measure;
+use crate::output;
+use crate::ui::Ui;
+
+/// The arms of a study on real files or devices.
+#[derive(Debug)]
+pub(crate) struct Hardware {
+    /// Each arm's target from the root on; what it leads to is found out for each run, since arms
+    /// may change that.
+    paths: Vec<PathBuf>,
+    /// How much of the target is used; known from the first arm on.
+    size: Option<Bytes>,
+    seed: u64,
+    arms: Vec<Arm>,
+    workloads: Vec<Workload>,
+    curve: Vec<Workload>,
+    overwrite: bool,
+    /// The arm that the user says is in place.
+    in_place: Option<usize>,
+    /// The boot this machine is in, where an arm takes a reboot.
+    boot: Option<String>,
+    /// Up from before a command switches to an arm until another has switched back.
+    shield: Option<Shield>,
+    ui: Ui,
+}
+
+impl Hardware {
+    /// The study on each arm's target; a file that does not exist is laid out.
+    pub(crate) fn new(
+        study: &StudyFile,
+        targets: &[PathBuf],
+        size: Option<Bytes>,
+        ui: Ui,
+    ) -> Result<Self, Failure> {
+        let writing = study.workloads.iter().find(|named| named.workload.rw.writes());
+        let is_device = |target: &&PathBuf| output::refuse_device(target).is_err();
+        if let (Some(writing), Some(target)) = (writing, targets.iter().find(is_device)) {
+            let (name, target) = (&writing.name, target.display());
+            let message = format!("`{target}` is a block device, and workload `{name}` writes");
+            return Err(Failure::bad_words(message)
+                .hint("a study writes files only: give one on a file system on that device"));
+        }
+        let absolute = |target: &PathBuf| std::path::absolute(target).at_path("find", target);
+        let of_curve = study.curve.iter().flat_map(|curve| &curve.depths);
+        let mut hardware = Self {
+            paths: targets.iter().map(absolute).collect::<Result<_, _>>()?,
+            size,
+            seed: study.seed,
+            arms: study.arms.clone(),
+            workloads: study.workloads.iter().map(|named| named.workload.clone()).collect(),
+            curve: of_curve.map(|(_, workload)| workload.clone()).collect(),
+            overwrite: false,
+            in_place: None,
+            boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
+            shield: None,
+            ui,
+        };
+        if !hardware.arms_bring_files() {
+            hardware.settle(&hardware.paths.clone())?;
+            for path in &mut hardware.paths {
+                *path = path.canonicalize().at_path("find", path)?;
+            }
+        }
+        Ok(hardware)
+    }
+
+    /// Whether an arm may put another file in the target's place: only what is done to the machine
+    /// can.
+    fn arms_bring_files(&self) -> bool {
+        self.arms.iter().any(|arm| arm.apply.is_some() || arm.manual.is_some())
+    }
+
+    /// Lays out what does not exist, and finds out how much is used: the same region in every arm,
+    /// so as much as the smallest target has.
+    fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        if self.size.is_none() {
+            let existing = paths.iter().filter(|path| path.exists());
+            let sizes = existing.map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
+            self.size = sizes.into_iter().flatten().min();
+        }
+        for path in paths {
+            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.seed)?;
+        }
+        if self.size.is_none() {
+            let sizes =
+                paths.iter().map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
+            self.size = sizes.into_iter().flatten().min();
+        }
+        Ok(())
+    }
+
+    /// The whole pages of a file, where it has any; of a device only where arms have other targets,
+    /// since one device alone is its own region.
+    fn pages_of(&self, path: &Path) -> Result<Option<Bytes>, Failure> {
+        let about = fs::metadata(path).at_path("look at", path)?;
+        let has_others = self.paths.iter().any(|other| *other != self.paths[0]);
+        let length = if about.is_file() {
+            about.len()
+        } else if has_others {
+            let device = fs::File::open(path).and_then(|mut device| device.seek(SeekFrom::End(0)));
+            device.at_path("find the size of", path)?
+        } else {
+            0
+        };
+        Ok(Some(Bytes::new(length / 4096 * 4096)).filter(|size| size.get() > 0))
+    }
+
+    /// Whether writing workloads may destroy what the file holds.
+    pub(crate) fn overwriting(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// A target, in words that are equal exactly when it is.
+    fn named(&self, path: &Path) -> String {
+        let name = path.display();
+        if self.arms_bring_files() {
+            return name.to_string();
+        }
+        match fs::metadata(path) {
+            Ok(meta) => format!("{name} (inode {}, {} bytes)", meta.ino(), meta.len()),
+            Err(error) => format!("{name} ({error})"),
+        }
+    }
+
+    /// Takes the user's word that an arm is in place.
+    pub(crate) fn with_arm_in_place(mut self, name: Option<&str>) -> Result<Self, Failure> {
+        let Some(name) = name else { return Ok(self) };
+        self.in_place = self.arms.iter().position(|arm| arm.name == name);
+        if self.in_place.is_none() {
+            let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
+            let message = format!("the study has no arm `{name}`");
+            let hint = format!("its arms are: {}", names.join(", "));
+            return Err(Failure::bad_words(message).hint(hint));
+        }
+        Ok(self)
+    }
+
+    fn shell(command: &str, arm: &str, patience: Patience) -> Result<(), Failure> {
+        let ended = shell::run(command, patience)?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        let message = format!("the command of arm `{arm}` failed ({}): {command}", ended.status);
+        let failure = Failure::cannot_here(anyhow::anyhow!(message));
+        Err(match ended.said.as_str() {
+            "" => failure,
+            said => failure.hint(format!("it said: {said}")),
+        })
+    }
+
+    /// Has the arm's command put it in place, and finds the file there.
+    fn put_in_place(&mut self, place: usize) -> Result<(), Failure> {
+        let arm = &self.arms[place];
+        if let Some(apply) = &arm.apply {
+            Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
+        }
+        if Self::checked(arm)? == Some(false) {
+            let (name, check) = (&arm.name, arm.check.as_deref().unwrap_or_default());
+            let message = format!("arm `{name}` is not in place: its check failed: {check}");
+            return Err(Failure::cannot_here(anyhow::anyhow!(message))
+                .hint("what `apply` does must make `check` succeed"));
+        }
+        self.settle(&[self.paths[place].clone()])
+    }
+
+    /// Whether the arm's own check, where it has one, says that it is in place.
+    fn checked(arm: &Arm) -> Result<Option<bool>, Failure> {
+        let Some(check) = &arm.check else { return Ok(None) };
+        Ok(Some(shell::run(check, Patience::UntilInterrupted)?.status.success()))
+    }
+
+    /// An arm that the user puts in place: by its own check, by word given, or by asking.
+    fn manual(&mut self, place: usize, what: &str) -> Result<Entered, Failure> {
+        let name = self.arms[place].name.clone();
+        let in_place = match Self::checked(&self.arms[place])? {
+            Some(found) => found,
+            // A word given counts once: the next switch needs another.
+            None if self.in_place.take() == Some(place) => true,
+            None => self.ui.confirm(&format!("Arm `{name}`: {what}\nDone?")) == Some(true),
+        };
+        if in_place {
+            self.settle(&[self.paths[place].clone()])?;
+            return Ok(Entered::Ready);
+        }
+        Ok(Entered::Waiting(format!(
+            "Next is arm `{name}`: {what}\nThe runs so far are kept. When it is done, type the \
+             same command with: --resume --in-place {name}"
+        )))
+    }
+}
+
+/// What the kernel drew at random when it booted.
+fn boot_id() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
+/// The size at which a missing file is laid out where none is said.
+const SIZE: Bytes = Bytes::gib(1);
+
+impl Stage for Hardware {
+    type Error = Failure;
+
+    fn boot(&self) -> Option<String> {
+        self.boot.clone()
+    }
+
+    fn target(&self) -> String {
+        let mut each: Vec<String> = self.paths.iter().map(|path| self.named(path)).collect();
+        if each.iter().all(|one| *one == each[0]) {
+            each.truncate(1);
+        }
+        each.join(", ")
+    }
+
+    fn enter(&mut self, place: usize) -> Result<Entered, Failure> {
+        if let Some(what) = self.arms[place].manual.clone() {
+            return self.manual(place, &what);
+        }
+        let arm = &self.arms[place];
+        let switched = arm.apply.is_some() || arm.revert.is_some();
+        self.shield = switched.then(interrupt::shield);
+        if let Err(failure) = self.put_in_place(place) {
+            // What was begun is undone: `apply` may have done half of it.
+            return Err(match self.leave(place) {
+                Ok(()) => failure,
+                Err(second) => failure.hint(format!("nor could it be undone: {}", second.error)),
+            });
+        }
+        Ok(Entered::Ready)
+    }
+
+    fn leave(&mut self, place: usize) -> Result<(), Failure> {
+        let arm = &self.arms[place];
+        let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
+        let left = arm.revert.as_deref().map_or(Ok(()), |revert| match to_the_end(revert) {
+            // Ctrl-C at a terminal ends the command that undoes the arm, too.
+            Err(_) if interrupt::requested() => to_the_end(revert),
+            left => left,
+        });
+        self.shield = None;
+        left
+    }
+
+    fn run(&mut self, place: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
+        let arm = &self.arms[place];
+        let workload = match task {
+            Task::Workload(place) => &self.workloads[place],
+            Task::Curve(place) => &self.curve[place],
+        };
+        // Links and mounts lead where this arm has them lead; the record names the file itself.
+        let path = &self.paths[place];
+        let path = path.canonicalize().at_path("find", path)?;
+        let workload = Workload { size: workload.size.or(self.size), ..workload.clone() };
+        measure::file(
+            &RunPlan {
+                seed,
+                ioengine: arm.ioengine,
+                direct: arm.direct.unwrap_or(true),
+                allow_overwrite: self.overwrite,
+                ..RunPlan::new(path, workload)
+            },
+            &|_| (),
+        )
+    }
+
+    fn settings(&self) -> Vec<Vec<(String, String)>> {
+        let row = |name: &str, value: Option<String>| Some((name.to_owned(), value?));
+        let of_arm = |(arm, path): (&Arm, &PathBuf)| {
+            let direct = if arm.direct.unwrap_or(true) { "O_DIRECT" } else { "buffered" };
+            [
+                row("file", Some(path.display().to_string())),
+                row("page cache", Some(direct.into())),
+                row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
+                row("put in place by", arm.apply.clone()),
+                row("put in place by you", arm.manual.clone()),
+                row("checked by", arm.check.clone()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect()
+        };
+        self.arms.iter().zip(&self.paths).map(of_arm).collect()
+    }
+
+    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+        let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");
+        vec![risk::seen(&runs.iter().filter_map(state).collect())]
+    }
+
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+        let of_arm = |arm: usize| -> BTreeSet<&str> {
+            let runs = runs.iter().filter(|run| run.step.arm == arm);
+            runs.map(|run| run.record.target.as_str()).collect()
+        };
+        let all: BTreeSet<&str> = (0..self.arms.len()).flat_map(of_arm).collect();
+        if all.len() < 2 {
+            return vec![format!("Measured on {}.", self.target())];
+        }
+        let measured = self.arms.iter().zip(0..).map(|(arm, place)| {
+            let files: Vec<&str> = of_arm(place).into_iter().collect();
+            format!("`{}` on {}", arm.name, files.join(" and "))
+        });
+        vec![format!("Measured {}.", measured.collect::<Vec<_>>().join(", "))]
+    }
+
+    fn size(&self) -> Option<Bytes> {
+        self.size
+    }
+}

@@ -1,0 +1,103 @@
+//! The stages of a study: what makes its runs.
+
+mod emulate;
+mod hardware;
+mod shell;
+mod simulate;
+
+pub(crate) use emulate::Emulator;
+pub(crate) use hardware::Hardware;
+pub(crate) use simulate::Simulator;
+
+use std::path::PathBuf;
+
+use drivelab_model::options::Options;
+use drivelab_study::file::Settings;
+use drivelab_study::{Asked, Stage, StageName, StudyFile, Vocabulary};
+
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// The settings of modelled drives.
+#[derive(Debug)]
+pub(crate) struct DriveKeys;
+
+impl Vocabulary for DriveKeys {
+    fn keys(&self) -> Vec<&'static str> {
+        // A study seeds its runs itself.
+        Options::KEYS.into_iter().filter(|key| *key != "seed").collect()
+    }
+
+    fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
+        let mut options = Options::default();
+        options.set(key, value).map_err(|wrong| wrong.to_string())?;
+        let (_, value) = options.entries().pop().expect("one key was set");
+        Ok(value)
+    }
+}
+
+/// Settings as the model takes them.
+fn options(settings: &Settings) -> Options {
+    let mut options = Options::default();
+    for (key, value) in settings {
+        options.set(key, value).expect("the vocabulary accepted it");
+    }
+    options
+}
+
+/// The stage of a study, ready to enter its first arm.
+pub(crate) fn of(
+    study: &StudyFile,
+    asked: &Asked,
+    in_place: Option<&str>,
+    ui: Ui,
+) -> Result<Box<dyn Stage<Error = Failure>>, Failure> {
+    match study.stage {
+        StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
+        StageName::Hardware => {
+            let hardware = Hardware::new(study, &targets(study, asked)?, asked.size, ui)?
+                .overwriting(asked.overwrite)
+                .with_arm_in_place(in_place)?;
+            Ok(Box::new(hardware))
+        }
+        StageName::Emulate => Ok(Box::new(Emulator::new(study)?)),
+    }
+}
+
+/// The target of each arm.
+fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<PathBuf>, Failure> {
+    let typed = asked.target.as_deref().unwrap_or_default();
+    refuse_model(typed)?;
+    if !typed.is_empty() && study.arms.iter().all(|arm| arm.target.is_some()) {
+        let message = format!("every arm has a target of its own: `{typed}` would not be measured");
+        return Err(Failure::bad_words(message).hint("leave --target out"));
+    }
+    let mut targets = Vec::new();
+    for (place, arm) in study.arms.iter().enumerate() {
+        let default = || asked.path.as_ref().or(asked.target.as_ref());
+        let of_arm = || arm.target.as_ref().map(|target| asked.paths.get(place).unwrap_or(target));
+        let Some(target) = of_arm().or_else(default) else {
+            let message = if study.arms.iter().any(|arm| arm.target.is_some()) {
+                format!("arm `{}` has no target to measure", arm.name)
+            } else {
+                "a study at stage hardware needs a target to measure".to_owned()
+            };
+            return Err(Failure::bad_words(message)
+                .hint("add --target FILE; a file that does not exist is laid out")
+                .hint("or give each arm its own in the study: target = \"PATH\""));
+        };
+        targets.push(PathBuf::from(target));
+    }
+    Ok(targets)
+}
+
+/// Refuses a modelled drive, of which a file would be made by that name.
+fn refuse_model(target: &str) -> Result<(), Failure> {
+    if !target.starts_with("drive:") {
+        return Ok(());
+    }
+    let message = format!("`{target}` is a modelled drive, and stage hardware measures real files");
+    Err(Failure::bad_words(message)
+        .hint("run it at stage simulate, with `drive = \"NAME\"` in `[base]`")
+        .hint(format!("a file of that name is `./{target}`")))
+}

@@ -1,0 +1,56 @@
+//! Cells that are one line of a figure.
+
+use super::{Matrix, order};
+
+/// Cells that differ in their block size only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// Share of random addresses, in percent.
+    pub random: u32,
+    /// Threads on each drive.
+    pub threads: u32,
+    /// Share of reads, in percent.
+    pub read: u32,
+}
+
+impl Group {
+    /// Every group of a matrix, in the order of its figures.
+    pub fn all(matrix: &Matrix) -> Vec<Self> {
+        let mut groups = Vec::new();
+        for &random in &matrix.random {
+            for &threads in &matrix.threads {
+                for &read in &matrix.read {
+                    groups.push(Self { random, threads, read });
+                }
+            }
+        }
+        groups
+    }
+
+    /// What scripts call it: `sequential-read-20`, `random-mixed50-1`.
+    pub fn name(&self) -> String {
+        let order = match self.random {
+            0 => "sequential".to_owned(),
+            100 => "random".to_owned(),
+            share => format!("random{share}"),
+        };
+        let kind = match self.read {
+            100 => "read".to_owned(),
+            0 => "write".to_owned(),
+            share => format!("mixed{share}"),
+        };
+        format!("{order}-{kind}-{}", self.threads)
+    }
+
+    /// What people call it.
+    pub fn words(&self) -> String {
+        let order = order(self.random);
+        let kind = match self.read {
+            100 => "reads".to_owned(),
+            0 => "writes".to_owned(),
+            share => format!("{share} % reads"),
+        };
+        let plural = if self.threads == 1 { "thread" } else { "threads" };
+        format!("{order} {kind}, {} {plural} a drive", self.threads)
+    }
+}

@@ -1,0 +1,41 @@
+//! Which way requests reach the kernel.
+
+use crate::choice_as_text;
+use crate::config::Choice;
+
+/// A way of doing I/O, under fio's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoEngine {
+    /// Many requests at once through a ring shared with the kernel.
+    IoUring,
+    /// `pread` and `pwrite`: one request at a time.
+    Psync,
+    /// Requests that reach nothing and are done at once: what the loop itself costs.
+    Null,
+}
+
+impl Choice for IoEngine {
+    const WHAT: &'static str = "way of doing I/O (`ioengine`)";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("io_uring", Self::IoUring), ("psync", Self::Psync), ("null", Self::Null)];
+}
+choice_as_text!(IoEngine);
+
+/// What is polled on the way to a target and back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Polling {
+    /// We look for completions ourselves, without interrupts (`IORING_SETUP_IOPOLL`; fio's
+    /// `hipri`). The device must have queues for it.
+    pub completions: bool,
+    /// A thread of the kernel looks for requests, so that sending them takes no system call
+    /// (`IORING_SETUP_SQPOLL`; fio's `sqthread_poll`). It takes a processor of its own.
+    pub submissions: bool,
+}
+
+impl Polling {
+    /// What is polled, under fio's names.
+    pub fn names(self) -> Vec<String> {
+        let asked = [(self.completions, "hipri"), (self.submissions, "sqthread_poll")];
+        asked.iter().filter(|(asked, _)| *asked).map(|(_, name)| (*name).to_owned()).collect()
+    }
+}

@@ -1,0 +1,101 @@
+//! The heat maps: how well drives work together, and every cell.
+
+use drivelab_core::matrix::{order, plural};
+
+use super::series::SUM;
+use super::{Cells, Group, Row};
+use crate::page::html::{each, escape, scroll};
+
+/// The share of a row's best below which a cell is worth a look.
+const OUTLIER: f64 = 0.8;
+
+/// A heat map: named rows of cells under heads.
+struct Map {
+    heads: Vec<String>,
+    rows: Vec<(String, Vec<String>)>,
+}
+
+impl Map {
+    fn html(&self, name: &str) -> String {
+        let heads = each("<th scope=\"col\">", self.heads.iter().map(|it| escape(it)), "</th>");
+        let row = |(name, cells): &(String, Vec<String>)| {
+            format!("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape(name), cells.concat())
+        };
+        let rows: String = self.rows.iter().map(row).collect();
+        let table = format!(
+            "<table class=\"heat\">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n\
+             </table>"
+        );
+        scroll(name, &table)
+    }
+}
+
+/// A cell whose colour is its share of the best there could be: a step of a tenth has a colour.
+fn cell(share: Option<f64>, text: &str) -> String {
+    let Some(share) = share else { return "<td class=\"none\">\u{2013}</td>".to_owned() };
+    // A share of exactly a tenth, or off by a rounding error, belongs to its own step.
+    let step = libm::floor((share * 10.0 + 1e-9).clamp(0.0, 10.0));
+    format!("<td class=\"s{step}\">{text}</td>")
+}
+
+/// All drives at once in per cent of the sum of each alone, for one arm.
+pub(super) fn scaling(cells: &Cells, means: &[Row], arm: usize) -> String {
+    let mut heads = vec!["% of the sum".to_owned()];
+    heads.extend(cells.matrix.bs.iter().map(ToString::to_string));
+    let row = |group: Group| {
+        let shares = cells.line(means, arm, group);
+        let shares = shares.iter().map(|row| row.and_then(Row::scaling));
+        let text = |share: Option<f64>| format!("{:.0}", 100.0 * share.unwrap_or_default());
+        (group.words(), shares.map(|share| cell(share, &text(share))).collect())
+    };
+    let rows = Group::all(&cells.matrix).into_iter().map(row).collect();
+    Map { heads, rows }.html("How well the drives work together")
+}
+
+/// Each target alone, each while all are measured, and their sum, in MB/s for one arm; colours hold
+/// a target against the best of its row, alone or with all.
+pub(super) fn every_cell(cells: &Cells, means: &[Row], arm: usize) -> String {
+    let matrix = &cells.matrix;
+    let mut heads = vec!["MB/s".to_owned()];
+    heads.extend(matrix.targets.iter().cloned());
+    let together = matrix.together && matrix.targets.len() > 1;
+    if together {
+        heads.extend(matrix.targets.iter().map(|name| format!("{name}, with all")));
+        heads.push(SUM.to_owned());
+    }
+    let mut rows = Vec::new();
+    for group in Group::all(matrix) {
+        for (size, row) in cells.line(means, arm, group).into_iter().enumerate() {
+            let at = |rates: fn(&Row) -> &Vec<Option<f64>>, place: usize| {
+                row.and_then(|row| rates(row).get(place).copied().flatten())
+            };
+            let places = 0..matrix.targets.len();
+            let mut shown = best_marked(places.clone().map(|place| at(|row| &row.alone, place)));
+            if together {
+                shown.extend(best_marked(places.map(|place| at(|row| &row.together, place))));
+                shown.extend(best_marked([row.and_then(Row::sum)].into_iter()));
+            }
+            let (order, threads) = (order(group.random), plural(group.threads));
+            let name = format!("{order}, {threads}, {} % read, {}", group.read, matrix.bs[size]);
+            rows.push((name, shown));
+        }
+    }
+    let about = format!(
+        "<p class=\"about\">Each target alone, then with all at once. The stronger the colour, the \
+         further behind the best target of its row; below {:.0} % of it a cell is marked.</p>\n",
+        100.0 * OUTLIER
+    );
+    about + &Map { heads, rows }.html("Every cell, in MB/s")
+}
+
+/// Cells that are held against the best of them.
+fn best_marked(rates: impl Iterator<Item = Option<f64>>) -> Vec<String> {
+    let rates: Vec<Option<f64>> = rates.collect();
+    let best = rates.iter().flatten().fold(0.0, |best: f64, rate| best.max(*rate));
+    let shown = rates.iter().map(|rate| {
+        let share = rate.map(|rate| if best > 0.0 { rate / best } else { 1.0 });
+        let mark = if share.is_some_and(|share| share < OUTLIER) { "\u{25bc} " } else { "" };
+        cell(share, &format!("{mark}{:.1}", rate.unwrap_or_default() / 1e6))
+    });
+    shown.collect()
+}

@@ -1,0 +1,75 @@
+//! Cells as runs of a study: a workload for each group, its figures over all block sizes.
+
+use drivelab_core::Histogram;
+use drivelab_core::matrix::Matrix;
+use drivelab_stats::Better;
+
+use super::{Cells, Group, Row};
+use crate::outcome::geometric_mean;
+use crate::study::{MetricValue, RunSample, WorkloadInfo};
+
+/// The names of the metrics that each group has: geometric means over the block sizes of the rate
+/// of all drives together and of scaling; then the lowest and highest of these rates, and the
+/// highest that a drive reaches alone.
+pub const METRICS: &[&str] =
+    &["bytes_per_s", "scaling", "worst_bytes_per_s", "best_bytes_per_s", "best_alone_bytes_per_s"];
+
+/// The groups of a matrix as workloads of an experiment.
+pub fn workloads(matrix: &Matrix) -> Vec<WorkloadInfo> {
+    let workload = |group: &Group| WorkloadInfo {
+        name: group.name(),
+        summary: format!("{}, over all block sizes", group.words()),
+        headline: "scaling".into(),
+    };
+    Group::all(matrix).iter().map(workload).collect()
+}
+
+/// One sample for every arm, block and group, at the first cursor. A metric that a cell lacks is
+/// left out.
+pub fn samples(cells: &Cells) -> Vec<RunSample> {
+    let mut places: Vec<(usize, u32)> = cells.rows.iter().map(|row| (row.arm, row.block)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let mut samples = Vec::new();
+    for (arm, block) in places {
+        for (workload, group) in Group::all(&cells.matrix).into_iter().enumerate() {
+            let rows = cells.rows.iter().filter(|row| {
+                (row.arm, row.block, row.cursor) == (arm, block, 0) && row.group() == group
+            });
+            let rows: Vec<&Row> = rows.collect();
+            let position = u32::try_from(arm).expect("few arms");
+            let (metrics, latency) = (metrics(&rows), Histogram::default());
+            samples.push(RunSample {
+                arm,
+                workload,
+                block,
+                repeat: 0,
+                position,
+                metrics,
+                latency,
+                marks: Vec::new(),
+            });
+        }
+    }
+    samples
+}
+
+fn metrics(rows: &[&Row]) -> Vec<MetricValue> {
+    let all = |value: fn(&Row) -> Option<f64>| -> Option<Vec<f64>> {
+        rows.iter().map(|row| value(row)).collect()
+    };
+    let least = |values: &Vec<f64>| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |values: &Vec<f64>| values.iter().copied().fold(0.0, f64::max);
+    let sums = all(Row::sum);
+    let values = [
+        sums.as_deref().map(geometric_mean),
+        all(Row::scaling).as_deref().map(geometric_mean),
+        sums.as_ref().map(least),
+        sums.as_ref().map(most),
+        all(Row::mean_alone).as_ref().map(most),
+    ];
+    let found = METRICS.iter().zip(values).filter_map(|(name, value)| Some((name, value?)));
+    found
+        .map(|(name, value)| MetricValue { name: (*name).into(), value, better: Better::More })
+        .collect()
+}

@@ -1,0 +1,33 @@
+//! How well drives scale, for a terminal.
+
+use anstyle::Style;
+
+use super::{Cells, Group, Row};
+use crate::outcome::geometric_mean;
+use crate::text::{Align, Look, Table};
+
+/// One row a group, one column an arm.
+pub(crate) fn scaling(cells: &Cells, arms: &[&str], look: Look) -> String {
+    let mut columns = vec![("cells", Align::Left, 0)];
+    columns.extend(arms.iter().map(|name| (*name, Align::Right, 0)));
+    let mut table = Table::new(&columns);
+    let means = cells.means();
+    for group in Group::all(&cells.matrix) {
+        let of_arm = |arm: usize| {
+            let line = cells.line(&means, arm, group);
+            let values: Vec<f64> = line.into_iter().flatten().filter_map(Row::scaling).collect();
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let text = match values.len() {
+                0 => "-".to_owned(),
+                _ => format!("{:.0} % ({:.0})", 100.0 * geometric_mean(&values), 100.0 * least),
+            };
+            (text, Style::new())
+        };
+        let mut row = vec![(group.name(), Style::new())];
+        row.extend((0..arms.len()).map(of_arm));
+        table.row(row);
+    }
+    let about = "Scaling: all drives at once, of the sum of each alone; geometric mean over block \
+                 sizes (lowest)";
+    format!("{}\n{}", look.wrap(about, 0), table.render(look))
+}

@@ -1,0 +1,121 @@
+//! What was stated or asked beforehand: findings, interactions, prices.
+
+use drivelab_stats::{Contrast, Effect, Interacts};
+
+use super::details::table;
+use super::html::{each, escape, inline, scroll};
+use crate::figures;
+use crate::metric;
+use crate::study::{Answer, ArmPrice, FindingResult, InteractionResult, Price, StudyResult};
+
+/// Each finding, and whether it holds.
+pub(super) fn findings(result: &StudyResult) -> String {
+    if result.findings.is_empty() {
+        return String::new();
+    }
+    let item = |one: &FindingResult| {
+        let (class, sign) = match one.answer {
+            Answer::Holds => ("faster", "\u{2713}"),
+            Answer::DoesNotHold => ("slower", "\u{2717}"),
+            Answer::CannotTell => ("open", "?"),
+        };
+        format!(
+            "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span> {}",
+            one.answer.words(),
+            inline(&one.sentence())
+        )
+    };
+    let items = each("<li>", result.findings.iter().map(item), "</li>\n");
+    format!(
+        "<section>\n<h2>What was stated</h2>\n<ul class=\"findings\">\n{items}</ul>\n</section>\n"
+    )
+}
+
+/// What two factors do alone and together, metric by metric.
+pub(super) fn interactions(result: &StudyResult) -> String {
+    if result.interactions.is_empty() {
+        return String::new();
+    }
+    let parts = result.interactions.iter().map(|one| {
+        let series = &result.series[one.series];
+        let verdict = match one.verdict {
+            Interacts::Interact => "the factors interact",
+            Interacts::Independent => "no practical interaction",
+            Interacts::NotShown => "no interaction shown",
+        };
+        let rows = one.effects.iter().map(|(contrast, effect)| row(one, *contrast, effect));
+        format!(
+            "<h3>{} and {} in {} of <code>{}</code>: {verdict}</h3>\n\
+             <p class=\"about\">{}.</p>\n{}",
+            escape(&one.factors[0]),
+            escape(&one.factors[1]),
+            escape(&metric::label(&series.metric)),
+            escape(&result.workloads[series.workload].name),
+            inline(&one.sentence()),
+            scroll("Effects", &table(&["effect", "ratio", "95 % interval"], rows)),
+        )
+    });
+    format!(
+        "<section>\n<h2>Factor by factor</h2>\n<p class=\"about\">Ratios above 1 are better. The \
+         intervals of the primary metric hold together, and so do all others.</p>\n{}</section>\n",
+        parts.collect::<String>()
+    )
+}
+
+fn row(one: &InteractionResult, contrast: Contrast, effect: &Effect) -> Vec<String> {
+    let level = |factor: usize, level: usize| one.levels[factor][level].as_str();
+    let name = match contrast {
+        Contrast::Main { factor, to } => format!(
+            "{}: {} instead of {}, on average",
+            one.factors[factor],
+            level(factor, to),
+            level(factor, 0)
+        ),
+        Contrast::Simple { factor, to, at } => format!(
+            "{}: {} instead of {}, with {} {}",
+            one.factors[factor],
+            level(factor, to),
+            level(factor, 0),
+            one.factors[1 - factor],
+            level(1 - factor, at)
+        ),
+        Contrast::Interaction { to } => {
+            format!("interaction ({} with {})", level(0, to[0]), level(1, to[1]))
+        }
+    };
+    let range = effect.ci95.map_or("\u{2013}".to_owned(), figures::range);
+    vec![escape(&name), figures::ratio(effect.ratio), range]
+}
+
+/// What a dollar buys.
+pub(super) fn prices(result: &StudyResult) -> String {
+    if result.prices.is_empty() {
+        return String::new();
+    }
+    let rows = result
+        .prices
+        .iter()
+        .flat_map(|price| price.arms.iter().map(move |arm| price_row(result, price, arm)));
+    let heads =
+        ["metric", "arm", "price", "a dollar buys", "95 % interval", "ratio", "its interval"];
+    format!(
+        "<section>\n<h2>For the money</h2>\n<p class=\"about\">The ratio is against <code>{}</code>, \
+         and each interval its own.</p>\n{}</section>\n",
+        escape(&result.arms[0].name),
+        scroll("What a dollar buys", &table(&heads, rows)),
+    )
+}
+
+fn price_row(result: &StudyResult, price: &Price, arm: &ArmPrice) -> Vec<String> {
+    let show = |value: f64| escape(&metric::show(&price.metric, value));
+    let none = || "\u{2013}".to_owned();
+    vec![
+        escape(&result.series[price.series].name),
+        escape(&result.arms[arm.arm].name),
+        format!("${:.2}", arm.usd),
+        show(arm.value),
+        arm.ci95.map_or_else(none, |limits| escape(&metric::show_range(&price.metric, limits))),
+        arm.ratio.map_or_else(none, |(ratio, _)| figures::ratio(ratio)),
+        arm.ratio.and_then(|(_, limits)| limits).map_or_else(none, figures::range),
+    ]
+}

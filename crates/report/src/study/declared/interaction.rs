@@ -1,0 +1,198 @@
+//! Two factors at once: what each does alone, and whether it depends on the other.
+
+use drivelab_core::plan::BLOCKS_MIN;
+use drivelab_stats::{
+    ALPHA_DEFAULT, Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts,
+};
+
+use crate::figures;
+use crate::outcome::{Series, geometric_mean};
+use crate::study::{ArmInfo, Experiment};
+
+/// The effects of two factors on one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InteractionResult {
+    /// The metric, by its place among the series.
+    pub series: usize,
+    /// The factors.
+    pub factors: [String; 2],
+    /// The levels of each factor, the base first.
+    pub levels: [Vec<String>; 2],
+    /// Every effect, with intervals that hold together.
+    pub effects: Vec<(Contrast, Effect)>,
+    /// The interaction that is shown best, where there are several.
+    pub strongest: (Contrast, Effect),
+    /// Whether the factors interact.
+    pub verdict: Interacts,
+    /// The value of each combination of levels.
+    pub cells: Vec<([usize; 2], f64)>,
+}
+
+/// A pair of factors and the layout of the arms.
+struct Layout {
+    factors: [String; 2],
+    levels: [Vec<String>; 2],
+    arms: Vec<[usize; 2]>,
+    design: Factorial,
+}
+
+/// The effects of every declared pair of factors on the headline metric of each workload, and why a
+/// pair is left out. Those on the primary metric are one family, all others another.
+pub(in crate::study) fn interactions(
+    experiment: &Experiment,
+    series: &[Series],
+    gate: usize,
+) -> (Vec<InteractionResult>, Vec<String>) {
+    let (mut layouts, mut notes) = (Vec::new(), Vec::new());
+    for declared in &experiment.interactions {
+        for (place, first) in declared.factors.iter().enumerate() {
+            for second in &declared.factors[place + 1..] {
+                match layout(&experiment.arms, [first, second]) {
+                    Ok(layout) => layouts.push(layout),
+                    Err(why) => notes.push(format!(
+                        "The interaction of {first} and {second} is not analysed: {why}."
+                    )),
+                }
+            }
+        }
+    }
+    let headline = |place: &usize| {
+        let series = &series[*place];
+        *place != gate && experiment.workloads[series.workload].headline == series.metric
+    };
+    let others: Vec<usize> = (0..series.len()).filter(headline).collect();
+    let mut results = family(experiment, &layouts, series, &[gate]);
+    results.extend(family(experiment, &layouts, series, &others));
+    (results, notes)
+}
+
+fn layout(arms: &[ArmInfo], factors: [&String; 2]) -> Result<Layout, String> {
+    let mut levels: [Vec<String>; 2] = [Vec::new(), Vec::new()];
+    let mut places = Vec::new();
+    for arm in arms {
+        let mut place = [0; 2];
+        for (factor, name) in factors.iter().enumerate() {
+            let level = arm.levels.iter().find(|(known, _)| known == *name);
+            let (_, level) =
+                level.ok_or_else(|| format!("arm `{}` has no level of {name}", arm.name))?;
+            let known = levels[factor].iter().position(|known| known == level);
+            place[factor] = known.unwrap_or_else(|| {
+                levels[factor].push(level.clone());
+                levels[factor].len() - 1
+            });
+        }
+        places.push(place);
+    }
+    let design = Factorial::new(places.clone()).map_err(|error| match error {
+        FactorialError::SingleLevel(factor) => format!("{} has one level only", factors[factor]),
+        FactorialError::Missing([first, second]) => format!(
+            "no arm has {} {} with {} {}",
+            factors[0], levels[0][first], factors[1], levels[1][second]
+        ),
+    })?;
+    Ok(Layout { factors: factors.map(Clone::clone), levels, arms: places, design })
+}
+
+fn family(
+    experiment: &Experiment,
+    layouts: &[Layout],
+    series: &[Series],
+    places: &[usize],
+) -> Vec<InteractionResult> {
+    let asked: Vec<(&Layout, usize)> =
+        layouts.iter().flat_map(|it| places.iter().map(move |place| (it, *place))).collect();
+    let rows = |(layout, place): &(&Layout, usize)| {
+        let series = &series[*place];
+        let row = |contrast| layout.design.row(contrast, &series.values, series.better);
+        layout.design.contrasts().into_iter().map(row).collect::<Vec<Vec<f64>>>()
+    };
+    let rows: Vec<Vec<f64>> = asked.iter().flat_map(rows).collect();
+    let mut effects = effects(&rows, ALPHA_DEFAULT, experiment.seed).into_iter();
+    asked
+        .into_iter()
+        .map(|(layout, place)| {
+            let contrasts = layout.design.contrasts();
+            let of_layout: Vec<(Contrast, Effect)> =
+                contrasts.into_iter().zip(&mut effects).collect();
+            result(layout, &series[place], place, of_layout)
+        })
+        .collect()
+}
+
+fn result(
+    layout: &Layout,
+    series: &Series,
+    place: usize,
+    effects: Vec<(Contrast, Effect)>,
+) -> InteractionResult {
+    let enough = series.values.first().is_some_and(|values| values.len() >= BLOCKS_MIN as usize);
+    let strength = |effect: &Effect| libm::log(effect.ratio).abs();
+    let all = effects.iter().filter(|(it, _)| matches!(it, Contrast::Interaction { .. }));
+    let verdict = |effect: &Effect| interacts(effect, series.margin, enough);
+    let strongest = *all
+        .clone()
+        .max_by(|(_, one), (_, other)| {
+            let shown = |it: &Effect| verdict(it) == Interacts::Interact;
+            shown(one).cmp(&shown(other)).then(strength(one).total_cmp(&strength(other)))
+        })
+        .expect("two factors of two levels interact somewhere");
+    let independent = all.clone().all(|(_, it)| verdict(it) == Interacts::Independent);
+    let verdict = match verdict(&strongest.1) {
+        Interacts::Interact => Interacts::Interact,
+        _ if independent => Interacts::Independent,
+        _ => Interacts::NotShown,
+    };
+    let mut cells: Vec<[usize; 2]> = layout.arms.clone();
+    cells.sort_unstable();
+    cells.dedup();
+    let value = |cell: &[usize; 2]| {
+        let arms = layout.arms.iter().zip(&series.values).filter(|(levels, _)| *levels == cell);
+        let means: Vec<f64> = arms.map(|(_, values)| geometric_mean(values)).collect();
+        geometric_mean(&means)
+    };
+    InteractionResult {
+        series: place,
+        factors: layout.factors.clone(),
+        levels: layout.levels.clone(),
+        cells: cells.iter().map(|cell| (*cell, value(cell))).collect(),
+        effects,
+        strongest,
+        verdict,
+    }
+}
+
+impl InteractionResult {
+    /// `mode ahci helps by 12 % with caching on and by 3 % with caching off`.
+    pub fn sentence(&self) -> String {
+        let Contrast::Interaction { to: [to, other] } = self.strongest.0 else {
+            unreachable!("the strongest interaction is one")
+        };
+        let at = |level: usize| {
+            let simple = Contrast::Simple { factor: 0, to, at: level };
+            let effect = self.effects.iter().find(|(it, _)| *it == simple).map(|(_, it)| it.ratio);
+            let level = &self.levels[1][level];
+            let what = helps(effect.unwrap_or(1.0));
+            format!("{what} with {} {level}", self.factors[1])
+        };
+        let effect = self.strongest.1;
+        let interval = effect.ci95.map_or_else(
+            || "no interval".to_owned(),
+            |limits| format!("95 % interval {}", figures::range(limits)),
+        );
+        format!(
+            "`{}` {} instead of {} {} and {} (interaction {}, {interval})",
+            self.factors[0],
+            self.levels[0][to],
+            self.levels[0][0],
+            at(other),
+            at(0),
+            figures::times(effect.ratio),
+        )
+    }
+}
+
+/// A ratio above 1 as a gain.
+fn helps(ratio: f64) -> String {
+    let percent = figures::percent_change(ratio);
+    if ratio >= 1.0 { format!("helps by {percent}") } else { format!("costs {percent}") }
+}

@@ -1,0 +1,12 @@
+//! What a study declares beforehand besides its primary metric: claims, factors, prices.
+
+mod finding;
+mod interaction;
+mod price;
+
+pub(super) use finding::answers;
+pub use finding::{Answer, Figure, FindingResult};
+pub use interaction::InteractionResult;
+pub(super) use interaction::interactions;
+pub(super) use price::prices;
+pub use price::{ArmPrice, Price};

@@ -1,0 +1,59 @@
+//! Means of log values over blocks, with intervals that hold together.
+
+mod interaction;
+
+pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts};
+
+use serde::{Deserialize, Serialize};
+
+use crate::family::{Critical, simultaneous};
+use crate::interval::{Interval, mean, ratio, standard_deviation};
+
+/// What a row of log values, one a block, is on average.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// The mean, as a ratio.
+    pub ratio: f64,
+    /// Its interval, which holds together with those of the other rows; needs two blocks.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Effect {
+    /// Says whether the whole interval lies between the limits of `margin`, a fraction.
+    pub fn is_within(&self, margin: f64) -> bool {
+        let bound = 1.0 + margin;
+        self.ci95.is_some_and(|[lo, hi]| 1.0 / bound < lo && hi < bound)
+    }
+
+    /// Says whether the interval leaves 1 out.
+    pub fn is_shown(&self) -> bool {
+        self.ci95.is_some_and(|[lo, hi]| lo > 1.0 || hi < 1.0)
+    }
+}
+
+/// Returns the mean of each row with an interval: all of them contain their truth with confidence
+/// 1 - `alpha`.
+///
+/// Rows are measured in the same blocks, and their correlation is kept (max-T with sign flips of
+/// the residuals); one row alone has Student's interval.
+///
+/// # Panics
+/// If the rows differ in length.
+pub fn effects(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Vec<Effect> {
+    let blocks = rows.first().map_or(0, Vec::len);
+    let critical = match rows.len() {
+        0 => return Vec::new(),
+        1 => Critical::bonferroni(blocks, 1, alpha),
+        _ => simultaneous(rows, alpha, seed),
+    };
+    rows.iter().map(|row| effect(row, critical.difference)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
+fn effect(row: &[f64], critical: f64) -> Effect {
+    let (centre, sd) = (mean(row), standard_deviation(row));
+    // Without variation the interval is a point, however far the critical value.
+    let half = if sd > 0.0 { critical * sd / (row.len() as f64).sqrt() } else { 0.0 };
+    let interval = Interval { lo: centre - half, hi: centre + half };
+    Effect { ratio: ratio(centre), ci95: (row.len() > 1).then(|| interval.ratios()) }
+}

@@ -1,0 +1,294 @@
+//! Carrying a study out: every run that is missing, over any stage.
+
+use drivelab_core::plan::Step;
+use drivelab_core::rng::Rng;
+
+use crate::agenda::Agenda;
+use crate::file::{Arm, StudyFile};
+use crate::folder::Out;
+use crate::stage::{Entered, Stage, StoredRun, Task};
+use crate::watch::Watch;
+
+/// How far the runs of a study came.
+#[derive(Debug)]
+pub enum Progressed {
+    /// All are done.
+    Done,
+    /// The user must act before the next arm.
+    Waiting(String),
+    /// The user asked to stop.
+    Interrupted,
+}
+
+/// Makes every run of the agenda that `out` does not hold yet, and keeps each as it finishes.
+///
+/// # Errors
+/// A run could not be made or kept; the arm in place was left.
+pub fn carry_out<S: Stage + ?Sized>(
+    study: &StudyFile,
+    agenda: &Agenda,
+    stage: &mut S,
+    out: &mut Out,
+    watch: &dyn Watch,
+) -> Result<Progressed, S::Error> {
+    // The step whose stay this is.
+    let mut place: Option<Step> = None;
+    let boot = stage.boot();
+    for (step, runs) in agenda.stays() {
+        let mut missing = runs;
+        missing.retain(|(place, _)| !out.done.contains_key(place));
+        if missing.is_empty() {
+            continue;
+        }
+        if !place.is_some_and(|place| place.shares_stay_with(step)) {
+            leave(stage, place.take())?;
+            let arm = &study.arms[step.arm];
+            let shares = |run: &StoredRun| shares_boot(run, step, arm, boot.as_deref());
+            if boot.is_some() && out.done.values().any(shares) {
+                return Ok(Progressed::Waiting(reboot_first(study, step)));
+            }
+            let entered = stage.enter(step.arm);
+            if watch.is_stopping() {
+                let is_ready = matches!(entered, Ok(Entered::Ready));
+                leave(stage, is_ready.then_some(*step))?;
+                return Ok(Progressed::Interrupted);
+            }
+            match entered? {
+                Entered::Ready => place = Some(*step),
+                Entered::Waiting(what) => return Ok(Progressed::Waiting(what)),
+            }
+        }
+        for (number, task) in missing {
+            let what = describe(study, step, task);
+            watch.begins(out.done.len(), &what);
+            let made = stage.run(step.arm, task, seed(study, step, task));
+            // A run that was cut short is no run: it is made again at the next --resume.
+            if watch.is_stopping() {
+                leave(stage, place)?;
+                return Ok(Progressed::Interrupted);
+            }
+            let run = |record| StoredRun { step: *step, task, boot: boot.clone(), record };
+            let kept = made.and_then(|record| Ok(out.keep(number, run(record), watch)?));
+            if let Err(failure) = kept {
+                if let Err(second) = leave(stage, place) {
+                    watch.warn(&format!("and the arm could not be undone: {second}"));
+                }
+                return Err(failure);
+            }
+            watch.finished(out.done.len(), agenda.count(), &what);
+        }
+    }
+    leave(stage, place)?;
+    Ok(Progressed::Done)
+}
+
+/// Whether a finished run keeps `step` from being made in this boot.
+///
+/// Boots differ: blocks that share one are not independent. An arm that takes a reboot cannot have
+/// come without one.
+fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&str>) -> bool {
+    let other_block = run.step.block != step.block;
+    let other_stay = !run.step.shares_stay_with(step);
+    run.boot.as_deref() == boot && (other_block || (other_stay && arm.takes_reboot()))
+}
+
+/// What the user must do where this boot served another block.
+fn reboot_first(study: &StudyFile, step: &Step) -> String {
+    let arm = &study.arms[step.arm];
+    let what = arm.manual.as_deref().unwrap_or("nothing else, the study puts it in place");
+    format!(
+        "Next is block {} of arm `{}`, which needs a boot of its own, because boots differ.\nReboot \
+         (for this arm: {what}).\nThe runs so far are kept. When it is done, type the same command \
+         with: --resume --in-place {}",
+        step.block + 1,
+        arm.name,
+        arm.name
+    )
+}
+
+fn leave<S: Stage + ?Sized>(stage: &mut S, place: Option<Step>) -> Result<(), S::Error> {
+    place.map_or(Ok(()), |step| stage.leave(step.arm))
+}
+
+/// The seed of a run: the same for every arm of a block, so that all see the same addresses.
+fn seed(study: &StudyFile, step: &Step, task: Task) -> u64 {
+    let task = match task {
+        Task::Workload(place) => study.workloads[place].number as u64,
+        // A curve is one experiment over depth: every depth sees the same addresses.
+        Task::Curve(_) => u64::from(u16::MAX),
+    };
+    let place = (u64::from(step.block) << 32) | (u64::from(step.repeat) << 16) | task;
+    Rng::for_part(study.seed, place).bits()
+}
+
+fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
+    let arm = &study.arms[step.arm].name;
+    let what = match task {
+        Task::Workload(place) => study.workloads[place].name.clone(),
+        Task::Curve(place) => {
+            let depth = study.curve.as_ref().map_or(0, |curve| curve.depths[place].0);
+            format!("depth {depth}")
+        }
+    };
+    format!("block {}: {arm}, {what}", step.block + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::plan::{Design, Plan};
+    use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
+    use drivelab_core::{JobSchedule, Refusal};
+
+    use super::*;
+    use crate::file::Choices;
+    use crate::file::tests::TwoKeys;
+    use crate::folder::{Header, PLAN_SCHEMA};
+    use crate::watch::tests::Quiet;
+
+    const STUDY: &str = r#"
+        title = "Is it worth a reboot?"
+        primary = "read.iops"
+        blocks = 6
+        stage = "simulate"
+        [base]
+        drive = "fixed"
+        [[arm]]
+        name = "one"
+        [[arm]]
+        name = "two"
+        manual = "set it in the BIOS"
+        [[workload]]
+        name = "read"
+        rw = "randread"
+        number_ios = 10
+    "#;
+
+    /// A machine in one boot, in which the user puts every arm in place that is asked for.
+    struct Machine<'a> {
+        study: &'a StudyFile,
+        boot: Option<String>,
+        /// Seeds of the runs, in order.
+        seeds: Vec<u64>,
+    }
+
+    impl Stage for Machine<'_> {
+        type Error = Refusal;
+
+        fn boot(&self) -> Option<String> {
+            self.boot.clone()
+        }
+
+        fn target(&self) -> String {
+            "machine".into()
+        }
+
+        fn enter(&mut self, _arm: usize) -> Result<Entered, Refusal> {
+            Ok(Entered::Ready)
+        }
+
+        fn leave(&mut self, _arm: usize) -> Result<(), Refusal> {
+            Ok(())
+        }
+
+        fn run(&mut self, _arm: usize, task: Task, seed: u64) -> Result<RunRecord, Refusal> {
+            let Task::Workload(place) = task else { panic!("the study has no curve") };
+            self.seeds.push(seed);
+            let total = Tally::default().record();
+            Ok(RunRecord {
+                schema: RUN_SCHEMA.into(),
+                target: self.target(),
+                label: None,
+                config: RunConfig {
+                    drivelab: String::new(),
+                    ioengine: "none".into(),
+                    polling: Vec::new(),
+                    direct: true,
+                    numjobs: 1,
+                    conduct: JobSchedule::default(),
+                    seed,
+                    workload: self.study.workloads[place].workload.clone(),
+                },
+                jobs: vec![total.clone()],
+                total,
+                marks: Vec::new(),
+                host: None,
+                attached: None,
+                served: None,
+                verification: None,
+            })
+        }
+
+        fn settings(&self) -> Vec<Vec<(String, String)>> {
+            Vec::new()
+        }
+
+        fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn notes(&self, _runs: &[StoredRun]) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    fn header(study: &StudyFile, design: Design) -> Header {
+        Header {
+            schema: PLAN_SCHEMA.into(),
+            target: "machine".into(),
+            stage: "hardware".into(),
+            seed: study.seed,
+            plan: Plan::new(design, study.arms.len(), study.blocks, study.seed),
+            asked: None,
+        }
+    }
+
+    #[test]
+    fn a_boot_serves_one_block_and_one_stay_of_an_arm_that_takes_a_reboot() {
+        let study = StudyFile::parse("boots.toml", STUDY, &TwoKeys).unwrap();
+        let header = header(&study, Design::Grouped);
+        let agenda = Agenda::new(&study, &header.plan);
+        let folder = tempfile::tempdir().unwrap();
+        let watch = Quiet::default();
+        let mut out = Out::create(folder.path(), STUDY, &header, &watch).unwrap();
+        let mut boots = 0;
+        loop {
+            boots += 1;
+            assert!(boots < 20, "the study never ends");
+            let boot = Some(boots.to_string());
+            let mut machine = Machine { study: &study, boot, seeds: Vec::new() };
+            let mut go_on = || carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
+            if let Progressed::Done = go_on() {
+                break;
+            }
+            // Whatever this boot may serve is done: to ask again brings no more.
+            let Progressed::Waiting(what) = go_on() else { panic!("boot {boots} served more") };
+            assert!(what.contains("Reboot") && what.contains("a boot of its own"), "{what}");
+        }
+        let runs: Vec<StoredRun> = out.done.values().cloned().collect();
+        assert_eq!(runs.len(), 12);
+        for (one, other) in runs.iter().flat_map(|one| runs.iter().map(move |other| (one, other))) {
+            assert!(one.step.block == other.step.block || one.boot != other.boot, "{one:?}");
+        }
+    }
+
+    #[test]
+    fn a_workload_has_the_same_seeds_whichever_others_there_are() {
+        let two = format!("{STUDY}[[workload]]\nname = \"late\"\nnumber_ios = 3\n");
+        let two = two.replace("read.iops", "late.iops");
+        let seeds = |only: &[String]| {
+            let mut study = StudyFile::parse("seeds.toml", &two, &TwoKeys).unwrap();
+            study.choose(Choices { only, ..Choices::default() }).unwrap();
+            let header = header(&study, Design::Interleaved);
+            let agenda = Agenda::new(&study, &header.plan);
+            let folder = tempfile::tempdir().unwrap();
+            let watch = Quiet::default();
+            let mut out = Out::create(folder.path(), &two, &header, &watch).unwrap();
+            let mut machine = Machine { study: &study, boot: None, seeds: Vec::new() };
+            carry_out(&study, &agenda, &mut machine, &mut out, &watch).unwrap();
+            machine.seeds
+        };
+        let (all, late) = (seeds(&[]), seeds(&["late".into()]));
+        assert_eq!((all.len(), late.len()), (24, 12));
+        assert!(late.iter().all(|seed| all.contains(seed)), "{late:?} in {all:?}");
+    }
+}

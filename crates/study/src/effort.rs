@@ -1,0 +1,102 @@
+//! How long a study will take.
+
+use std::fmt;
+
+use drivelab_core::units::Span;
+use drivelab_core::workload::Workload;
+
+use crate::agenda::Agenda;
+use crate::file::StudyFile;
+use crate::folder::Out;
+use crate::stage::Task;
+
+/// The runs that are missing, and the time they take at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    runs: u64,
+    whole: Span,
+    shortest: Span,
+    longest: Span,
+    /// Some run ends after a number of requests instead.
+    is_at_most: bool,
+}
+
+impl Effort {
+    /// What is left of a study in real time; `None` where nothing is.
+    pub fn left(study: &StudyFile, agenda: &Agenda, out: &Out) -> Option<Self> {
+        let all = agenda.stays().flat_map(|(_, runs)| runs);
+        let missing = all.filter(|(place, _)| !out.done.contains_key(place));
+        let workload = |(_, task): (usize, Task)| match task {
+            Task::Workload(place) => Some(&study.workloads[place].workload),
+            Task::Curve(place) => study.curve.as_ref().map(|curve| &curve.depths[place].1),
+        };
+        Self::of(missing.filter_map(workload))
+    }
+
+    fn of<'a>(workloads: impl Iterator<Item = &'a Workload>) -> Option<Self> {
+        let one = |workload: &Workload| {
+            let time = workload.runtime + workload.ramp_time;
+            let is_at_most = workload.number_ios.is_some() || workload.steady.is_some();
+            Self { runs: 1, whole: time, shortest: time, longest: time, is_at_most }
+        };
+        workloads.map(one).reduce(|sum, next| Self {
+            runs: sum.runs + 1,
+            whole: sum.whole + next.whole,
+            shortest: sum.shortest.min(next.shortest),
+            longest: sum.longest.max(next.longest),
+            is_at_most: sum.is_at_most || next.is_at_most,
+        })
+    }
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.is_at_most { "at most" } else { "about" };
+        let runs = if self.runs == 1 { "run" } else { "runs" };
+        let (whole, shortest) = (in_words(self.whole), in_words(self.shortest));
+        write!(f, "{how} {whole}: {} {runs} of {shortest}", self.runs)?;
+        if self.longest > self.shortest {
+            write!(f, " to {}", in_words(self.longest))?;
+        }
+        Ok(())
+    }
+}
+
+/// A length of time as people say it.
+pub fn in_words(time: Span) -> String {
+    let seconds = time.ns().div_ceil(1_000_000_000);
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => {
+            let minutes = seconds.div_ceil(60);
+            format!("{} h {} min", minutes / 60, minutes % 60)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::workload::WorkloadOptions;
+
+    use super::*;
+
+    fn workload(runtime: u64, number_ios: Option<u64>) -> Workload {
+        let runtime = Some(Span::from_secs(runtime));
+        WorkloadOptions { runtime, number_ios, ..WorkloadOptions::default() }.check().unwrap()
+    }
+
+    #[test]
+    fn the_time_is_said_as_people_say_it() {
+        let check = |workloads: &[Workload], expected: &str| {
+            assert_eq!(Effort::of(workloads.iter()).unwrap().to_string(), expected);
+        };
+        let five = workload(5, None);
+        check(&vec![five.clone(); 20], "about 100 s: 20 runs of 5 s");
+        check(&vec![five.clone(); 30], "about 3 min: 30 runs of 5 s");
+        check(&vec![five.clone(); 1441], "about 2 h 1 min: 1441 runs of 5 s");
+        check(&[five.clone(), workload(30, None)], "about 35 s: 2 runs of 5 s to 30 s");
+        check(&[workload(5, Some(10))], "at most 5 s: 1 run of 5 s");
+        assert!(Effort::of([].into_iter()).is_none());
+    }
+}

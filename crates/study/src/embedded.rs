@@ -1,0 +1,13 @@
+//! The studies that come with the program.
+
+/// Name and text of each, in the order they are listed.
+pub const STUDIES: &[(&str, &str)] = &[
+    ("ahci-or-ide", include_str!("../../../studies/ahci-or-ide.toml")),
+    ("buffered-or-direct", include_str!("../../../studies/buffered-or-direct.toml")),
+    ("two-controllers", include_str!("../../../studies/two-controllers.toml")),
+];
+
+/// The text of the study called `name`.
+pub fn text(name: &str) -> Option<&'static str> {
+    STUDIES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

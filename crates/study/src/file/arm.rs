@@ -1,0 +1,169 @@
+//! `[[arm]]`: one configuration.
+
+use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::{IoEngine, factor};
+
+use super::vocabulary::{Settings, Vocabulary, settings};
+
+/// One configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Arm {
+    /// Its name.
+    pub name: String,
+    /// What it is, in one sentence.
+    pub summary: String,
+    /// The modelled drive, as `NAME[,key=value...]`; the study's where absent.
+    pub drive: Option<String>,
+    /// The file or device that is measured; the command's where absent.
+    pub target: Option<String>,
+    /// Settings of the modelled drive.
+    pub settings: Settings,
+    /// Command that puts the arm in place.
+    pub apply: Option<String>,
+    /// Command that undoes it.
+    pub revert: Option<String>,
+    /// What the user must do, where no command can.
+    pub manual: Option<String>,
+    /// What the user must do takes a reboot; else each time is independent of the others by the
+    /// user's word.
+    pub reboot: bool,
+    /// Command that succeeds only while the arm is in place.
+    pub check: Option<String>,
+    /// Which way requests reach the kernel; the best there is where absent.
+    pub ioengine: Option<IoEngine>,
+    /// Whether the page cache is bypassed.
+    pub direct: Option<bool>,
+    /// The price of what it uses, in US dollars.
+    pub price_usd: Option<f64>,
+    /// Its level of each factor of an interaction, as factor and level.
+    pub levels: Vec<(String, String)>,
+}
+
+impl Arm {
+    /// Whether it is put in place by hand and a reboot.
+    pub fn takes_reboot(&self) -> bool {
+        self.manual.is_some() && self.reboot
+    }
+
+    /// Its level of a factor.
+    pub fn level(&self, factor: &str) -> Option<&str> {
+        let levels = self.levels.iter().find(|(known, _)| known == factor);
+        levels.map(|(_, level)| level.as_str())
+    }
+
+    /// What is set for it, by factor: its drive and settings, how it is run, and what its command
+    /// or its instruction to the user mentions. `default_drive` is the drive of the study.
+    pub fn declares(&self, default_drive: Option<&str>) -> Vec<(String, String)> {
+        let mut declares: Vec<(String, String)> = Vec::new();
+        if let Some(drive) = self.drive.as_deref().or(default_drive) {
+            declares.extend(drive_declares(drive));
+        }
+        for (key, value) in &self.settings {
+            let factor = factor_of(key);
+            // What the arm sets replaces what its drive brings along.
+            declares.retain(|(known, _)| *known != factor);
+            declares.push((factor, value.clone()));
+        }
+        declares.extend(self.ioengine.map(|engine| ("ioengine".to_owned(), engine.to_string())));
+        declares.extend(self.direct.map(|direct| ("direct".to_owned(), direct.to_string())));
+        for text in [&self.apply, &self.manual].into_iter().flatten() {
+            let named = factor::named_in(text);
+            let unknown = named.is_empty().then_some("");
+            let all = named.into_iter().chain(unknown);
+            declares.extend(all.map(|factor| (factor.to_owned(), text.clone())));
+        }
+        declares
+    }
+}
+
+/// What `NAME,key=value...` declares: the drive, and each setting that follows its name.
+fn drive_declares(drive: &str) -> Vec<(String, String)> {
+    let mut parts = drive.strip_prefix("drive:").unwrap_or(drive).split(',');
+    let name = parts.next().unwrap_or_default().to_owned();
+    let settings = parts.filter_map(|part| part.split_once('='));
+    let settings = settings.map(|(key, value)| (factor_of(key), value.to_owned()));
+    std::iter::once(("drive".to_owned(), name)).chain(settings).collect()
+}
+
+/// The factor that a setting of a modelled drive is.
+fn factor_of(key: &str) -> String {
+    factor::read(key).unwrap_or(key).to_owned()
+}
+
+pub(super) fn arms(
+    top: &mut Section,
+    vocabulary: &dyn Vocabulary,
+) -> Result<Vec<Arm>, ConfigError> {
+    let mut arms: Vec<Arm> = Vec::new();
+    for mut section in top.sections("arm")? {
+        let name: String = section.require("name")?;
+        if arms.iter().any(|arm| arm.name == name) {
+            return Err(section.error(format!("two arms are called `{name}`")));
+        }
+        let arm = arm(&mut section, name, vocabulary)?;
+        section.finish()?;
+        arms.push(arm);
+    }
+    if arms.len() < 2 {
+        return Err(top.error(format!(
+            "a study compares at least two arms, this one has {}: add `[[arm]]` tables",
+            arms.len()
+        )));
+    }
+    Ok(arms)
+}
+
+fn arm(
+    section: &mut Section,
+    name: String,
+    vocabulary: &dyn Vocabulary,
+) -> Result<Arm, ConfigError> {
+    let summary = section.take("summary")?.unwrap_or_default();
+    let (mut ioengine, mut direct) = (None, None);
+    if let Some(mut run) = section.section("run")? {
+        (ioengine, direct) = (run.take("ioengine")?, run.take("direct")?);
+        run.finish()?;
+    }
+    Ok(Arm {
+        name,
+        summary,
+        drive: section.take("drive")?,
+        target: section.take_with("target", target)?,
+        apply: section.take("apply")?,
+        revert: section.take("revert")?,
+        manual: section.take("manual")?,
+        reboot: section.take("reboot")?.unwrap_or(true),
+        check: section.take("check")?,
+        settings: settings(section, vocabulary)?,
+        ioengine,
+        direct,
+        price_usd: section.take_with("price_usd", price)?,
+        levels: section.words("levels")?,
+    })
+}
+
+fn target(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("a path is needed".into());
+    }
+    if text.starts_with("drive:") {
+        return Err(format!(
+            "`{text}` is a modelled drive: write `drive = \"NAME\"`; a file of that name is \
+             `./{text}`"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn price(text: &str) -> Result<f64, String> {
+    let price: Option<f64> = text.parse().ok();
+    let price = price.filter(|price| price.is_finite() && *price > 0.0);
+    price.ok_or_else(|| format!("`{text}` is not a price in US dollars, above 0"))
+}
+
+pub(super) fn arm_named(section: &Section, arms: &[Arm], name: &str) -> Result<usize, ConfigError> {
+    arms.iter().position(|arm| arm.name == name).ok_or_else(|| {
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+        section.error(format!("there is no arm `{name}`; there are `{}`", names.join("`, `")))
+    })
+}

@@ -1,0 +1,262 @@
+//! A study file: what is compared, under which work, and what would count as better.
+
+mod arm;
+mod matrix;
+mod question;
+mod stage;
+#[cfg(test)]
+pub(crate) mod tests;
+mod vocabulary;
+mod workload;
+
+pub use arm::Arm;
+pub use matrix::MatrixFile;
+pub use question::{Contrast, Finding, Interaction};
+pub use vocabulary::{Settings, Vocabulary};
+pub use workload::{Curve, NamedWorkload};
+
+use drivelab_core::Refusal;
+use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::units::Ratio;
+
+use crate::metric;
+use crate::stage::StageName;
+use question::Names;
+use stage::{Override, Stages};
+
+/// A study as its file says it.
+#[derive(Debug, Clone)]
+pub struct StudyFile {
+    /// The question.
+    pub title: String,
+    /// `workload.metric`.
+    pub primary: String,
+    /// The arm that the overall verdict is about, by place.
+    pub candidate: usize,
+    /// The smallest effect worth acting on.
+    pub margin: Ratio,
+    /// How often each arm is measured.
+    pub blocks: u32,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Where it runs.
+    pub stage: StageName,
+    /// Whether the file says where it runs.
+    pub is_stage_named: bool,
+    /// The modelled drive of every arm that names none of its own.
+    pub drive: Option<String>,
+    /// Settings that all arms share.
+    pub base: Settings,
+    /// The configurations; the first is the baseline.
+    pub arms: Vec<Arm>,
+    /// What each of them does.
+    pub workloads: Vec<NamedWorkload>,
+    /// Pairs of arms that isolate one cause.
+    pub contrasts: Vec<Contrast>,
+    /// Factors whose interaction is asked for.
+    pub interactions: Vec<Interaction>,
+    /// Claims that the figures are held against.
+    pub findings: Vec<Finding>,
+    /// The title asks for a gain, so that "yes" or "no" answers it.
+    pub asks_gain: bool,
+    /// What a reader of the result must know.
+    pub notes: Vec<String>,
+    /// A picture beside the comparison.
+    pub curve: Option<Curve>,
+    /// What the arms are meant to differ in, where the file names it; else it is what they set.
+    pub factors: Vec<String>,
+    /// The matrix that arms go through instead of workloads.
+    pub matrix: Option<MatrixFile>,
+    overrides: Vec<Override>,
+}
+
+/// What the command line says instead of the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Choices<'a> {
+    /// Where it runs.
+    pub stage: Option<StageName>,
+    /// How often each arm is measured.
+    pub blocks: Option<u32>,
+    /// Seed of everything random.
+    pub seed: Option<u64>,
+    /// The only workloads; all where empty.
+    pub only: &'a [String],
+}
+
+/// More blocks than anybody waits for, and few enough to be planned at once.
+const BLOCKS_MAX: u32 = 10_000;
+/// More arms than anybody compares: each is one more chance of a wrong answer.
+const ARMS_MAX: usize = 1000;
+/// Most workloads, depths of a curve, contrasts and findings.
+const LISTED_MAX: usize = 1000;
+/// Most runs: of a second each they take twelve days.
+const RUNS_MAX: usize = 1_000_000;
+
+impl StudyFile {
+    /// Reads the study in `text`; `name` stands in messages.
+    ///
+    /// # Errors
+    /// What is wrong with it, where, and what to write instead.
+    pub fn parse(name: &str, text: &str, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
+        let mut top = Section::parse(name, text)?;
+        top.at_most("arm", ARMS_MAX)?;
+        for list in ["workload", "contrast", "interaction", "finding", "notes"] {
+            top.at_most(list, LISTED_MAX)?;
+        }
+        let (drive, base) = base(&mut top, vocabulary)?;
+        let arms = arm::arms(&mut top, vocabulary)?;
+        let candidate = match top.take::<String>("candidate")? {
+            None => arms.len() - 1,
+            Some(name) => arm::arm_named(&top, &arms, &name)?,
+        };
+        let title: String = top.require("title")?;
+        let (blocks, seed) = (top.take("blocks")?.unwrap_or(10), top.take("seed")?.unwrap_or(1));
+        let Stages { default, overrides } = stage::stages(&mut top)?;
+        let matrix = MatrixFile::read(&mut top, &title, (blocks, seed), &base)?;
+        let mut study = Self {
+            title,
+            primary: top.require("primary")?,
+            candidate,
+            margin: margin(&mut top)?,
+            blocks,
+            seed,
+            stage: default.unwrap_or(StageName::Simulate),
+            is_stage_named: default.is_some(),
+            drive,
+            base,
+            workloads: workload::workloads(&mut top, vocabulary, matrix.is_some())?,
+            contrasts: question::contrasts(&mut top, &arms)?,
+            interactions: question::interactions(&mut top, &arms)?,
+            findings: Vec::new(),
+            asks_gain: question::asks_gain(&mut top)?,
+            notes: top.list("notes")?.unwrap_or_default(),
+            curve: workload::curve(&mut top)?,
+            factors: question::factors(&mut top)?,
+            arms,
+            matrix,
+            overrides,
+        };
+        study.check(&mut top)?;
+        top.finish()?;
+        Ok(study)
+    }
+
+    /// Makes it what it is at its stage, and puts what the command line says in place of what the
+    /// file says. It is called once.
+    ///
+    /// # Errors
+    /// The command line asks for something that the study does not have, or for too much.
+    pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
+        self.stage = choices.stage.unwrap_or(self.stage);
+        if let Some(own) = self.overrides.iter().find(|own| own.stage == self.stage).cloned() {
+            own.apply(self).expect("every stage was tried when the file was read");
+        }
+        self.seed = choices.seed.unwrap_or(self.seed);
+        self.blocks = choices.blocks.unwrap_or(self.blocks);
+        if !choices.only.is_empty() {
+            self.keep_only(choices.only)
+                .map_err(|wrong| Refusal::request(format!("--only: {wrong}")))?;
+            // A curve is none of the workloads that were named.
+            self.curve = None;
+        }
+        if let Some(matrix) = &mut self.matrix {
+            (matrix.matrix.blocks, matrix.matrix.seed) = (self.blocks, self.seed);
+        }
+        if !(1..=BLOCKS_MAX).contains(&self.blocks) {
+            return Err(Refusal::request(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        match self.too_many() {
+            Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves every workload out that is not named.
+    fn keep_only(&mut self, names: &[String]) -> Result<(), String> {
+        let known: Vec<&str> = self.workloads.iter().map(|known| known.name.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            let known = known.join("`, `");
+            return Err(format!("there is no workload `{name}`; there are `{known}`"));
+        }
+        let primary = self.primary.rsplit_once('.').map_or("", |(workload, _)| workload);
+        if !names.iter().any(|name| name == primary) {
+            return Err(format!(
+                "`{primary}` must be among the workloads: the verdict rests on `{}`",
+                self.primary
+            ));
+        }
+        let is_of_left_out = |finding: &Finding| {
+            let of = finding.figure.split_once(" of ").map_or("", |(of, _)| of);
+            let workload = of.rsplit_once('.').map_or("", |(workload, _)| workload);
+            !names.iter().any(|name| name == workload)
+        };
+        self.findings.retain(|finding| !is_of_left_out(finding));
+        self.workloads.retain(|workload| names.contains(&workload.name));
+        Ok(())
+    }
+
+    /// What is wrong with the number of its runs.
+    fn too_many(&self) -> Option<String> {
+        if let Some(matrix) = &self.matrix {
+            return matrix.matrix.too_large();
+        }
+        let depths = self.curve.as_ref().map_or(0, |curve| curve.depths.len());
+        let each = self.arms.len() * (self.workloads.len() + depths);
+        let runs = each.saturating_mul(self.blocks as usize);
+        let message =
+            || format!("arms, workloads and `blocks` make {runs} runs; at most {RUNS_MAX}");
+        (runs > RUNS_MAX).then(message)
+    }
+
+    /// Checks what depends on several keys, and takes the findings, which name the rest.
+    fn check(&mut self, top: &mut Section) -> Result<(), ConfigError> {
+        if !(1..=BLOCKS_MAX).contains(&self.blocks) {
+            return Err(top.error(format!("`blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        if let Some(wrong) = self.too_many() {
+            return Err(top.error(wrong));
+        }
+        if self.margin == Ratio::ZERO || self.margin >= Ratio::ONE {
+            let wrong =
+                "`margin` must lie between 0 and 100 %: no effect of size 0 can be excluded";
+            return Err(top.error(wrong));
+        }
+        let (workloads, metrics): (Vec<String>, _) = if let Some(matrix) = &self.matrix {
+            (matrix.groups(), metric::OF_CELLS)
+        } else {
+            let names = self.workloads.iter().map(|known| known.name.clone());
+            (names.collect(), metric::NAMES)
+        };
+        let names = Names { arms: &self.arms, workloads: &workloads, metrics };
+        names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
+        self.findings = question::findings(top, &names)?;
+        for own in &self.overrides {
+            let mut tried = self.clone();
+            let name = own.stage;
+            let applied = own.apply(&mut tried);
+            applied.map_err(|wrong| top.error(format!("[stage.{name}]: {wrong}")))?;
+            if !(1..=BLOCKS_MAX).contains(&tried.blocks) {
+                let wrong = format!("[stage.{name}]: `blocks` must be from 1 to {BLOCKS_MAX}");
+                return Err(top.error(wrong));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `[base]`: the drive, and settings that all arms share.
+fn base(
+    top: &mut Section,
+    vocabulary: &dyn Vocabulary,
+) -> Result<(Option<String>, Settings), ConfigError> {
+    let Some(mut section) = top.section("base")? else { return Ok((None, Settings::new())) };
+    let read = (section.take("drive")?, vocabulary::settings(&mut section, vocabulary)?);
+    section.finish()?;
+    Ok(read)
+}
+
+fn margin(top: &mut Section) -> Result<Ratio, ConfigError> {
+    let renamed = |_: &str| Err("this key is now called `margin`".to_owned());
+    top.take_with::<()>("mei", renamed)?;
+    Ok(top.take("margin")?.unwrap_or(Ratio::percent(3)))
+}

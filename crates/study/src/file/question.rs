@@ -1,0 +1,217 @@
+//! What is asked of the figures: contrasts, interactions and findings.
+
+use std::collections::BTreeSet;
+
+use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::factor;
+
+use super::arm::{Arm, arm_named};
+
+/// Two arms between which one cause differs, by place.
+#[derive(Debug, Clone)]
+pub struct Contrast {
+    /// The cause.
+    pub name: String,
+    /// The arm without it.
+    pub from: usize,
+    /// The arm with it.
+    pub to: usize,
+}
+
+/// Factors whose main effects and interaction are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interaction {
+    /// Each arm has a level of each of them, and every combination of levels is an arm.
+    pub factors: Vec<String>,
+}
+
+/// A claim that somebody made about one figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Its name, or the claim itself.
+    pub name: String,
+    /// `WORKLOAD.METRIC of ARM`, or `WORKLOAD.METRIC of ARM over ARM`.
+    pub figure: String,
+    /// Who states it; may be empty.
+    pub source: String,
+    /// The claim holds from this value on.
+    pub at_least: Option<f64>,
+    /// The claim holds up to this value.
+    pub at_most: Option<f64>,
+}
+
+/// `factor = "scheduler"`, or several: `factor = "scheduler, nr-requests"`.
+pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
+    let text: String = top.take("factor")?.unwrap_or_default();
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let read = |name: &str| match factor::read(name) {
+        Ok(known) => Ok(known.to_owned()),
+        Err(wrong) => Err(top.error(wrong)),
+    };
+    names.map(read).collect()
+}
+
+/// `asks = "gain"`.
+pub(super) fn asks_gain(top: &mut Section) -> Result<bool, ConfigError> {
+    let read = |text: &str| match text {
+        "gain" => Ok(true),
+        _ => Err(format!("`{text}` is not something a title can ask for; `gain` is")),
+    };
+    Ok(top.take_with("asks", read)?.unwrap_or(false))
+}
+
+pub(super) fn contrasts(top: &mut Section, arms: &[Arm]) -> Result<Vec<Contrast>, ConfigError> {
+    let mut contrasts = Vec::new();
+    for mut section in top.sections("contrast")? {
+        let (from, to): (String, String) = (section.require("from")?, section.require("to")?);
+        contrasts.push(Contrast {
+            name: section.require("name")?,
+            from: arm_named(&section, arms, &from)?,
+            to: arm_named(&section, arms, &to)?,
+        });
+        section.finish()?;
+    }
+    Ok(contrasts)
+}
+
+pub(super) fn interactions(
+    top: &mut Section,
+    arms: &[Arm],
+) -> Result<Vec<Interaction>, ConfigError> {
+    let mut interactions = Vec::new();
+    for mut section in top.sections("interaction")? {
+        let factors: Vec<String> = section.list("factors")?.unwrap_or_default();
+        check_interaction(&factors, arms).map_err(|wrong| section.error(wrong))?;
+        section.finish()?;
+        interactions.push(Interaction { factors });
+    }
+    Ok(interactions)
+}
+
+fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
+    let different: BTreeSet<&String> = factors.iter().collect();
+    if different.len() < 2 || different.len() != factors.len() {
+        return Err("an interaction is between two factors or more: `factors = [\"mode\", \
+                    \"caching\"]`"
+            .into());
+    }
+    let mut combinations = 1_usize;
+    for factor in factors {
+        let missing = arms.iter().find(|arm| arm.level(factor).is_none());
+        if let Some(arm) = missing {
+            let name = &arm.name;
+            return Err(format!(
+                "arm `{name}` has no level of `{factor}`: add `levels = {{ {factor} = \"...\" }}`"
+            ));
+        }
+        let levels: BTreeSet<_> = arms.iter().map(|arm| arm.level(factor)).collect();
+        if levels.len() < 2 {
+            return Err(format!("every arm has the same level of `{factor}`"));
+        }
+        combinations = combinations.saturating_mul(levels.len());
+    }
+    let of_arm = |arm: &Arm| -> Vec<String> {
+        factors.iter().filter_map(|factor| arm.level(factor)).map(str::to_owned).collect()
+    };
+    let present: BTreeSet<Vec<String>> = arms.iter().map(of_arm).collect();
+    if present.len() < combinations {
+        return Err(format!(
+            "the levels of `{}` have {combinations} combinations, and the arms are {} of them: \
+             add the missing arms",
+            factors.join("`, `"),
+            present.len()
+        ));
+    }
+    Ok(())
+}
+
+/// What a figure may name.
+pub(super) struct Names<'a> {
+    pub(super) arms: &'a [Arm],
+    pub(super) workloads: &'a [String],
+    pub(super) metrics: &'a [&'a str],
+}
+
+pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Finding>, ConfigError> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for mut section in top.sections("finding")? {
+        let name: String = section.require("name")?;
+        if findings.iter().any(|known| known.name == name) {
+            return Err(section.error(format!("two findings are called `{name}`")));
+        }
+        let figure: String = section.require("figure")?;
+        names.check_figure(&figure).map_err(|wrong| section.error(wrong))?;
+        let finding = Finding {
+            name,
+            figure,
+            source: section.take("source")?.unwrap_or_default(),
+            at_least: section.take("at_least")?,
+            at_most: section.take("at_most")?,
+        };
+        check_bounds(&finding).map_err(|wrong| section.error(wrong))?;
+        section.finish()?;
+        findings.push(finding);
+    }
+    Ok(findings)
+}
+
+fn check_bounds(finding: &Finding) -> Result<(), String> {
+    match (finding.at_least, finding.at_most) {
+        (None, None) => Err("a finding needs a bound: `at_least`, `at_most` or both".into()),
+        (Some(least), Some(most)) if least > most => {
+            Err("`at_least` is above `at_most`: nothing lies between".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Names<'_> {
+    /// Checks `WORKLOAD.METRIC of ARM [over ARM]`.
+    fn check_figure(&self, figure: &str) -> Result<(), String> {
+        let form = || {
+            format!(
+                "`{figure}` is not a figure: write `WORKLOAD.METRIC of ARM`, or `WORKLOAD.METRIC \
+                 of ARM over ARM`"
+            )
+        };
+        let (of, arms) = figure.split_once(" of ").ok_or_else(form)?;
+        // What a dollar buys is known of rates.
+        let rate = of.strip_suffix("_per_usd").and_then(|of| of.rsplit_once('.'));
+        let of = match rate {
+            Some((workload, rate @ ("iops" | "bytes_per_s"))) => format!("{workload}.{rate}"),
+            _ => of.to_owned(),
+        };
+        self.check_metric("figure", &of)?;
+        let is_arm = |name: &str| self.arms.iter().any(|arm| arm.name == name);
+        if is_arm(arms) {
+            return Ok(());
+        }
+        let both = arms.split_once(" over ").map_or(vec![arms], |(one, other)| vec![one, other]);
+        match both.into_iter().find(|name| !is_arm(name)) {
+            None => Ok(()),
+            Some(name) => {
+                let known: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
+                let known = known.join("`, `");
+                Err(format!("`figure` names the arm `{name}`; there are `{known}`"))
+            }
+        }
+    }
+
+    /// Checks `WORKLOAD.METRIC`, the value of `key`.
+    pub(super) fn check_metric(&self, key: &str, text: &str) -> Result<(), String> {
+        let (workload, metric) = text.rsplit_once('.').unwrap_or((text, ""));
+        if !self.workloads.iter().any(|known| known == workload) {
+            return Err(format!(
+                "`{key}` names the workload `{workload}`; there are `{}`",
+                self.workloads.join("`, `")
+            ));
+        }
+        if !self.metrics.contains(&metric) {
+            return Err(format!(
+                "`{key}` names the metric `{metric}`; there are `{}`",
+                self.metrics.join("`, `")
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Study files that are read, and files that are refused.
+
+use super::*;
+
+/// Two keys, one of which is a switch.
+#[derive(Debug)]
+pub(crate) struct TwoKeys;
+
+impl Vocabulary for TwoKeys {
+    fn keys(&self) -> Vec<&'static str> {
+        vec!["controller", "write-cache"]
+    }
+
+    fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
+        match (key, value) {
+            ("write-cache", "on" | "off") | ("controller", _) => Ok(value.to_owned()),
+            _ => Err(format!("`{value}` is neither `on` nor `off`")),
+        }
+    }
+}
+
+const STUDY: &str = r#"
+title = "Is it worth enabling AHCI?"
+primary = "read.iops"
+margin = "5%"
+
+[base]
+drive = "disk,controller=ide"
+
+[[arm]]
+name = "ide"
+price_usd = 99.5
+
+[[arm]]
+name = "ahci"
+controller = "ahci"
+
+[[workload]]
+name = "read"
+rw = "randread"
+runtime = "9s"
+
+[[workload]]
+name = "write"
+rw = "randwrite"
+runtime = "9s"
+
+[curve]
+iodepth = [1, 4]
+"#;
+
+fn parse(text: &str) -> Result<StudyFile, ConfigError> {
+    StudyFile::parse("study.toml", text, &TwoKeys)
+}
+
+fn refused(text: &str, parts: &[&str]) {
+    let error = parse(text).expect_err(text).to_string();
+    for part in parts {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// The study with `to` in place of `from`.
+fn with(from: &str, to: &str) -> String {
+    assert!(STUDY.contains(from), "{from}");
+    STUDY.replacen(from, to, 1)
+}
+
+#[test]
+fn the_old_name_of_the_margin_is_answered_with_the_new_one() {
+    assert_eq!(parse(STUDY).unwrap().margin, Ratio::percent(5));
+    refused(&with("margin", "mei"), &["study.toml:4:", "`mei`", "`margin`"]);
+    refused(&with("5%", "0%"), &["`margin`", "between 0 and 100 %"]);
+}
+
+#[test]
+fn a_stage_overrides_what_the_file_says_elsewhere() {
+    let own = "[stage]\ndefault = \"simulate\"\n[stage.hardware]\nruntime = \"2s\"\nblocks = 6\n\
+               workloads = [\"read\"]\ncurve = false\n[stage.emulate]\nramp_time = \"1s\"\n[base]";
+    let text = with("[base]", own);
+    let at = |stage, blocks| {
+        let mut study = parse(&text).unwrap();
+        assert!(study.is_stage_named);
+        study.choose(Choices { stage, blocks, ..Choices::default() }).unwrap();
+        let times: Vec<u64> = study
+            .workloads
+            .iter()
+            .map(|named| (named.workload.runtime + named.workload.ramp_time).ns() / 1_000_000_000)
+            .collect();
+        let depths = study.curve.map(|curve| curve.depths[0].1.ramp_time.ns() / 1_000_000_000);
+        (study.blocks, times, depths)
+    };
+    assert_eq!(at(None, None), (10, vec![9, 9], Some(0)));
+    assert_eq!(at(Some(StageName::Hardware), None), (6, vec![2], None));
+    assert_eq!(at(Some(StageName::Hardware), Some(8)), (8, vec![2], None));
+    assert_eq!(at(Some(StageName::Emulate), None), (10, vec![10, 10], Some(1)));
+    let wrong = |from, to, parts: &[&str]| refused(&text.replacen(from, to, 1), parts);
+    wrong("[\"read\"]", "[\"write\"]", &["[stage.hardware]", "`read` must be among"]);
+    wrong("[\"read\"]", "[\"reed\"]", &["no workload `reed`", "`write`"]);
+    wrong("stage.emulate", "stage.emulat", &["unknown key `emulat`"]);
+    wrong("blocks = 6", "blocks = 0", &["[stage.hardware]", "`blocks`"]);
+}
+
+#[test]
+fn workloads_that_are_left_out_change_nothing_for_the_others() {
+    let mut study = parse(&with("\"read.iops\"", "\"write.iops\"")).unwrap();
+    let all: Vec<usize> = study.workloads.iter().map(|named| named.number).collect();
+    let only = ["write".to_owned()];
+    study.choose(Choices { only: &only, ..Choices::default() }).unwrap();
+    let left: Vec<usize> = study.workloads.iter().map(|named| named.number).collect();
+    assert_eq!((all, left), (vec![0, 1], vec![1]));
+    assert!(study.curve.is_none());
+    let wrong = |only: &[&str], part: &str| {
+        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+        let choices = Choices { only: &only, ..Choices::default() };
+        let error = parse(STUDY).unwrap().choose(choices).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    wrong(&["write"], "`read` must be among the workloads: the verdict rests on `read.iops`");
+    wrong(&["read", "reed"], "there is no workload `reed`");
+}
+
+#[test]
+fn an_arm_declares_its_drive_and_what_stands_behind_its_name() {
+    let text = with("controller = \"ahci\"", "drive = \"drive:other,controller=ahci,tags=8\"");
+    let study = parse(&text).unwrap();
+    let declares = |arm: usize| study.arms[arm].declares(study.drive.as_deref());
+    let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(factor, value)| ((*factor).into(), (*value).into())).collect()
+    };
+    assert_eq!(declares(0), pairs(&[("drive", "disk"), ("controller", "ide")]));
+    let other = [("drive", "other"), ("controller", "ahci"), ("queue-depth", "8")];
+    assert_eq!(declares(1), pairs(&other));
+    // What the arm sets goes before what its drive brings along.
+    let text = text.replacen("drive = \"drive:other", "controller = \"scsi\"\ndrive = \"other", 1);
+    let study = parse(&text).unwrap();
+    assert!(study.arms[1].declares(None).contains(&("controller".into(), "scsi".into())));
+    assert_eq!(study.arms[1].declares(None).len(), 3);
+}
+
+#[test]
+fn targets_are_paths() {
+    let study = parse(&with("price_usd", "target = \"/mnt/one/file\"\nprice_usd")).unwrap();
+    assert_eq!(study.arms[0].target.as_deref(), Some("/mnt/one/file"));
+    refused(&with("price_usd", "target = \"drive:disk\"\nprice_usd"), &["`drive = \"NAME\"`"]);
+    refused(&with("price_usd", "target = \"\"\nprice_usd"), &["`target`", "path"]);
+    refused(&with("99.5", "0"), &["`price_usd`", "above 0"]);
+}
+
+/// Four arms, the combinations of two factors.
+fn factorial(change: (&str, &str)) -> String {
+    let mut text = String::new();
+    for mode in ["ide", "ahci"] {
+        for caching in ["on", "off"] {
+            let levels = format!("{{ mode = \"{mode}\", caching = \"{caching}\" }}");
+            text += &format!("[[arm]]\nname = \"{mode}-{caching}\"\nlevels = {levels}\n");
+        }
+    }
+    let (_, rest) = STUDY.split_once("[[workload]]").unwrap();
+    let (head, _) = STUDY.split_once("[[arm]]").unwrap();
+    let interaction = "[[interaction]]\nfactors = [\"mode\", \"caching\"]\n";
+    let text = format!("asks = \"gain\"{head}{text}{interaction}[[workload]]{rest}");
+    assert!(text.contains(change.0), "{change:?}");
+    text.replacen(change.0, change.1, 1)
+}
+
+#[test]
+fn an_interaction_needs_every_combination_of_its_levels() {
+    let study = parse(&factorial(("", ""))).unwrap();
+    assert_eq!(
+        study.interactions,
+        [Interaction { factors: vec!["mode".into(), "caching".into()] }]
+    );
+    assert!(study.asks_gain);
+    assert_eq!(study.arms[3].level("caching"), Some("off"));
+    let check = |change, parts: &[&str]| refused(&factorial(change), parts);
+    check(("[\"mode\", \"caching\"]", "[\"mode\"]"), &["two factors"]);
+    check(("[\"mode\", \"caching\"]", "[\"mode\", \"mode\"]"), &["two factors"]);
+    check(("[\"mode\", \"caching\"]", "[\"mode\", \"cache\"]"), &["no level of `cache`"]);
+    let one_level = ("caching = \"off\"", "caching = \"on\"");
+    check(one_level, &["4 combinations, and the arms are 3"]);
+    check(("asks = \"gain\"", "asks = \"loss\""), &["`asks`", "`gain`"]);
+}
+
+#[test]
+fn findings_name_what_exists_and_have_bounds() {
+    let finding = |figure: &str, bounds: &str| {
+        let finding = format!(
+            "[[finding]]\nname = \"faster\"\nsource = \"an article\"\nfigure = \"{figure}\"\n{bounds}"
+        );
+        with("[curve]", &format!("{finding}\n[curve]"))
+    };
+    let study = parse(&finding("read.iops of ahci over ide", "at_least = 1.5")).unwrap();
+    assert_eq!(study.findings[0].figure, "read.iops of ahci over ide");
+    assert_eq!((study.findings[0].at_least, study.findings[0].at_most), (Some(1.5), None));
+    parse(&finding("write.lat_p99_ns of ide", "at_least = 1\nat_most = 1")).unwrap();
+    parse(&finding("read.iops_per_usd of ide", "at_least = 1")).unwrap();
+    let check = |figure, bounds, part| refused(&finding(figure, bounds), &[part]);
+    check("read.iops of ahci", "", "needs a bound");
+    check("read.iops of ahci", "at_least = 2\nat_most = 1", "nothing lies between");
+    check("read.iops of ahci", "at_least = nan", "number");
+    check("read.iops", "at_least = 2", "write `WORKLOAD.METRIC of ARM`");
+    check("reed.iops of ahci", "at_least = 2", "the workload `reed`");
+    check("read.iopses of ahci", "at_least = 2", "the metric `iopses`");
+    check("read.lat_p99_ns_per_usd of ahci", "at_least = 2", "the metric");
+    check("read.iops of scsi", "at_least = 2", "the arm `scsi`");
+    check("read.iops of ahci over scsi", "at_least = 2", "the arm `scsi`");
+    // A finding about a workload that is left out is left out with it.
+    let mut study = parse(&finding("write.iops of ide", "at_least = 1")).unwrap();
+    let only = ["read".to_owned()];
+    study.choose(Choices { only: &only, ..Choices::default() }).unwrap();
+    assert!(study.findings.is_empty());
+}
+
+#[test]
+fn settings_are_those_of_the_vocabulary() {
+    let study = parse(STUDY).unwrap();
+    assert_eq!(study.arms[1].settings, [("controller", "ahci".to_owned())]);
+    refused(&with("controller = \"ahci\"", "contoller = \"ahci\""), &["unknown key `contoller`"]);
+    let wrong = with("controller = \"ahci\"", "write-cache = \"maybe\"");
+    refused(&wrong, &["`write-cache`", "neither `on` nor `off`"]);
+}

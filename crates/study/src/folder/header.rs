@@ -1,0 +1,129 @@
+//! `plan.json`: what a results folder belongs to.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use drivelab_core::Refusal;
+use drivelab_core::plan::Plan;
+use drivelab_core::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::keep::{self, AtPath as _, Owner, Seal};
+use crate::watch::Watch;
+
+/// What a results folder belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of this layout.
+    pub schema: String,
+    /// What is measured: two targets are the same when this text is.
+    pub target: String,
+    /// Where it is measured.
+    pub stage: String,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// In which order.
+    pub plan: Plan,
+    /// What was typed; absent in folders of versions before 2 of this layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// What was typed, for `--resume` to remember.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The study's file or name.
+    pub study: String,
+    /// Blocks, as asked for: a grouped plan gathers them into fewer.
+    pub blocks: u32,
+    /// The target, as typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The same from the root on, for a session in another folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Each arm's own target from the root on; empty where an arm has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The only workloads; all where empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// How much of the target is used, as typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Writing workloads may destroy what the target holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overwrite: bool,
+}
+
+/// The layout that this version writes.
+pub const PLAN_SCHEMA: &str = "drivelab.plan/2";
+/// The layout without checksums, in which blocks of arms that take a reboot shared boots. It is
+/// still read where that plays no part.
+const PLAN_SCHEMA_PLAIN: &str = "drivelab.plan/1";
+
+impl Header {
+    /// Whether lines without a checksum may stand in its journal.
+    pub(super) fn is_plain(&self) -> bool {
+        self.schema == PLAN_SCHEMA_PLAIN
+    }
+
+    /// The only workloads; all where empty.
+    pub(super) fn only(&self) -> &[String] {
+        self.asked.as_ref().map_or(&[], |asked| &asked.only)
+    }
+
+    /// What the runs of the study in `text` belong to.
+    pub(super) fn owner(&self, text: &str) -> Owner {
+        let plan = serde_json::to_vec(&self.plan).expect("plain data is always JSON");
+        let seed = self.seed.to_le_bytes();
+        let only = self.only().join(",");
+        let mut parts =
+            vec![text.as_bytes(), self.stage.as_bytes(), self.target.as_bytes(), &seed, &plan];
+        // Which workload a run is of depends on which there are.
+        if !only.is_empty() {
+            parts.push(only.as_bytes());
+        }
+        Owner::of(&parts)
+    }
+
+    /// Writes it into the folder, which thereby counts as begun.
+    pub(super) fn write(&self, folder: &Path, watch: &dyn Watch) -> Result<(), Refusal> {
+        let json = serde_json::to_string(self).expect("plain data is always JSON");
+        let line = own_owner().seal(&json) + "\n";
+        keep::write(&folder.join("plan.json"), line.as_bytes(), watch)
+    }
+
+    /// Reads it out of the folder.
+    pub(super) fn read(folder: &Path) -> Result<PlanFile, Refusal> {
+        let path = folder.join("plan.json");
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PlanFile::Missing),
+            text => text.at_path("read", &path)?,
+        };
+        let text = text.trim_ascii();
+        let seal = own_owner().check(text);
+        let header: Option<Self> = serde_json::from_slice(text).ok();
+        let whole = header.filter(|header| match seal {
+            Seal::Whole => header.schema == PLAN_SCHEMA,
+            Seal::Absent => header.is_plain(),
+            Seal::Broken => false,
+        });
+        Ok(whole.map_or(PlanFile::Damaged, |header| PlanFile::Whole(Box::new(header))))
+    }
+}
+
+/// What `plan.json` is.
+#[derive(Debug)]
+pub(super) enum PlanFile {
+    /// There is none: nothing was begun.
+    Missing,
+    /// It is not as it was written.
+    Damaged,
+    Whole(Box<Header>),
+}
+
+fn own_owner() -> Owner {
+    Owner::of(&[b"drivelab.plan"])
+}

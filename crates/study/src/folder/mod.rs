@@ -1,0 +1,332 @@
+//! The results folder: finished runs are kept as they finish, and a later session goes on there.
+//!
+//! `study.toml` is the study as it was started, `plan.json` what is to be done and on what,
+//! `runs.jsonl` the journal, one finished run a line. `result.json` says that all are there: what a
+//! finished study left is never replaced.
+
+mod header;
+mod place;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use drivelab_core::Refusal;
+use drivelab_core::plan::Design;
+use drivelab_core::units::Bytes;
+
+use header::PlanFile;
+pub use header::{Asked, Header, PLAN_SCHEMA};
+pub use place::{fresh, last, unused};
+
+use crate::agenda::Agenda;
+use crate::file::StudyFile;
+use crate::keep::{self, AtPath as _, Journal, Line, Owner, Seal};
+use crate::stage::{StoredRun, Task};
+use crate::watch::Watch;
+
+/// An open results folder.
+#[derive(Debug)]
+pub struct Out {
+    folder: PathBuf,
+    journal: Journal,
+    owner: Owner,
+    /// Finished runs by their place in the agenda.
+    pub done: BTreeMap<usize, StoredRun>,
+}
+
+impl Out {
+    /// Begins anew in `folder`.
+    ///
+    /// A finished study is not replaced, nor an unfinished measurement of hardware: its runs cost
+    /// somebody hours. An unfinished study in virtual time is: it can be made again.
+    pub fn create(
+        folder: &Path,
+        study: &str,
+        header: &Header,
+        watch: &dyn Watch,
+    ) -> Result<Self, Refusal> {
+        keep::make_folder(folder)?;
+        refuse_matrix(folder)?;
+        let mut journal = Journal::open(&folder.join("runs.jsonl"))?;
+        refuse_finished(folder)?;
+        refuse_unfinished(folder, &mut journal)?;
+        // The plan goes last and comes last: a kill in between leaves nothing of two studies.
+        journal.clear()?;
+        for old in ["report.html", "plan.json"] {
+            keep::remove(&folder.join(old))?;
+        }
+        keep::write(&folder.join("study.toml"), study.as_bytes(), watch)?;
+        header.write(folder, watch)?;
+        let owner = header.owner(study);
+        Ok(Self { folder: folder.to_owned(), journal, owner, done: BTreeMap::new() })
+    }
+
+    /// Keeps a finished run: it is on the disk when this returns.
+    pub fn keep(&mut self, place: usize, run: StoredRun, watch: &dyn Watch) -> Result<(), Refusal> {
+        let line = serde_json::to_string(&run).expect("plain data is always JSON");
+        self.journal.append(&self.owner.seal(&line), watch)?;
+        self.done.insert(place, run);
+        Ok(())
+    }
+
+    /// Every finished run, in the order of the agenda.
+    pub fn into_runs(self) -> (Folder, Vec<StoredRun>) {
+        let folder = Folder { path: self.folder, _journal: self.journal };
+        (folder, self.done.into_values().collect())
+    }
+
+    /// The folder of a study that keeps no single runs.
+    pub fn into_folder(self) -> Folder {
+        self.into_runs().0
+    }
+}
+
+/// A results folder that takes results, still locked.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    _journal: Journal,
+}
+
+impl Folder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a result into the folder and returns its path.
+    pub fn write(&self, name: &str, content: &str, watch: &dyn Watch) -> Result<PathBuf, Refusal> {
+        let path = self.path.join(name);
+        keep::write(&path, content.as_bytes(), watch)?;
+        Ok(path)
+    }
+}
+
+/// A results folder in which a study was begun, locked.
+#[derive(Debug)]
+pub struct Begun {
+    /// Where it is.
+    pub folder: PathBuf,
+    journal: Journal,
+    lines: Vec<Line>,
+    /// What it belongs to; `None` where that is damaged.
+    pub header: Option<Header>,
+    /// The study as it was started; `None` where that cannot be read.
+    pub study: Option<String>,
+}
+
+impl Begun {
+    /// Opens a folder; nothing in it changes before the first run is kept.
+    pub fn open(folder: &Path) -> Result<Self, Refusal> {
+        let path = folder.join("runs.jsonl");
+        let begun = match Header::read(folder)? {
+            PlanFile::Missing => path.metadata().is_ok_and(|about| about.len() > 0),
+            PlanFile::Whole(_) | PlanFile::Damaged => true,
+        };
+        if !begun {
+            let message = format!("no study was begun in `{}`", folder.display());
+            return Err(Refusal::request(message)
+                .hint("there is nothing to resume here: leave --resume out to begin"));
+        }
+        let mut journal = Journal::open(&path)?;
+        let lines = journal.lines()?;
+        // Read again: until the journal was locked another process may have written it.
+        let header = match Header::read(folder)? {
+            PlanFile::Whole(header) => Some(*header),
+            PlanFile::Missing | PlanFile::Damaged => None,
+        };
+        let path = folder.join("study.toml");
+        let study = match fs::read_to_string(&path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
+                None
+            }
+            text => Some(text.at_path("read", &path)?),
+        };
+        Ok(Self { folder: folder.to_owned(), journal, lines, header, study })
+    }
+
+    /// Goes on with the study in `text`, which would begin with `header` today.
+    pub fn resume(self, text: &str, header: &Header, watch: &dyn Watch) -> Result<Going, Refusal> {
+        let (is_mine, folder) = (|owner: &Owner| self.holds_runs_of(owner), self.folder.display());
+        let header = match &self.header {
+            Some(kept) => {
+                self.refuse_if_other(kept, header)?;
+                kept
+            }
+            // The runs say themselves what they belong to.
+            None if is_mine(&header.owner(text)) => header,
+            None => {
+                let message = format!("`{folder}/plan.json` is damaged");
+                return Err(Refusal::request(message)
+                    .hint(
+                        "nothing was changed; type the command that began the study, with all \
+                           its options and --resume",
+                    )
+                    .hint("or begin anew in another folder with --out DIR"));
+            }
+        };
+        let owner = header.owner(text);
+        if self.study.as_deref() != Some(text) && !is_mine(&owner) {
+            return refuse(&self.folder, "another study file");
+        }
+        for (name, damaged) in [
+            ("plan.json", self.header.is_none()),
+            ("study.toml", self.study.as_deref() != Some(text)),
+        ] {
+            if damaged {
+                watch.warn(&format!("`{folder}/{name}` is damaged; it is written again"));
+            }
+        }
+        if self.header.is_none() {
+            header.write(&self.folder, watch)?;
+        }
+        if self.study.as_deref() != Some(text) {
+            keep::write(&self.folder.join("study.toml"), text.as_bytes(), watch)?;
+        }
+        let header = header.clone();
+        Ok(Going { begun: self, header, owner })
+    }
+
+    /// How much of the target the finished runs used, where the workload does not say it.
+    pub fn size(&self, study: &StudyFile, text: &str) -> Option<Bytes> {
+        let header = self.header.as_ref()?;
+        let owner = header.owner(text);
+        let seal = if header.is_plain() { Seal::Absent } else { Seal::Whole };
+        let whole = self.lines.iter().filter(|line| owner.check(&line.text) == seal);
+        let mut runs = whole.filter_map(|line| serde_json::from_slice(&line.text).ok());
+        runs.find_map(|run: StoredRun| match run.task {
+            Task::Workload(place) if study.workloads.get(place)?.workload.size.is_none() => {
+                run.record.config.workload.size
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a line of the journal has a checksum that holds for `owner`.
+    fn holds_runs_of(&self, owner: &Owner) -> bool {
+        self.lines.iter().any(|line| line.ended && owner.check(&line.text) == Seal::Whole)
+    }
+
+    fn refuse_if_other(&self, kept: &Header, header: &Header) -> Result<(), Refusal> {
+        let (old, new) = (&kept.target, &header.target);
+        // Versions before wrote the inode down also where arms bring files of their own, and no
+        // checksum of a profile.
+        let plain = kept.is_plain()
+            && (old.starts_with(&format!("{new} (inode "))
+                || new.starts_with(&format!("{old} (crc32 ")));
+        let same = old == new || plain;
+        if !same {
+            return refuse(&self.folder, &format!("another target (`{old}`, now `{new}`)"));
+        }
+        if kept.stage != header.stage {
+            let what = format!("another stage ({}, now {})", kept.stage, header.stage);
+            return refuse(&self.folder, &what);
+        }
+        if kept.seed != header.seed {
+            let what = format!("another seed ({}, now {})", kept.seed, header.seed);
+            return refuse(&self.folder, &what);
+        }
+        if kept.only() != header.only() {
+            let list = |only: &[String]| match only {
+                [] => "all".to_owned(),
+                only => only.join(","),
+            };
+            let (old, new) = (list(kept.only()), list(header.only()));
+            return refuse(&self.folder, &format!("other workloads ({old}, now {new})"));
+        }
+        let (old, new) = (&kept.plan, &header.plan);
+        // Blocks shared boots then: their runs must not pass for independent ones.
+        if kept.is_plain() && old.design == Design::Grouped {
+            let (old, new) = (&kept.schema, &header.schema);
+            let what =
+                format!("another plan (`{old}`, now `{new}`) by another version of drivelab");
+            return refuse(&self.folder, &what);
+        }
+        if (old.design, old.blocks, old.steps.len()) != (new.design, new.blocks, new.steps.len()) {
+            return refuse(&self.folder, "another number of blocks or arms");
+        }
+        Ok(())
+    }
+}
+
+/// A study that goes on.
+#[derive(Debug)]
+pub struct Going {
+    begun: Begun,
+    /// What it belongs to: its plan is the one to go by.
+    pub header: Header,
+    owner: Owner,
+}
+
+impl Going {
+    /// Reads the finished runs; names what cannot be read, which is made again.
+    pub fn out(self, agenda: &Agenda, watch: &dyn Watch) -> Out {
+        let Self { begun, header, owner } = self;
+        let path = begun.journal.path().display().to_string();
+        let mut done = BTreeMap::new();
+        for line in &begun.lines {
+            let sealed = match owner.check(&line.text) {
+                Seal::Whole => true,
+                Seal::Absent => header.is_plain(),
+                Seal::Broken => false,
+            };
+            let run: Option<StoredRun> = serde_json::from_slice(&line.text).ok();
+            let run = run.filter(|_| sealed && line.ended);
+            let place = run.as_ref().and_then(|run| agenda.place(&run.step, run.task));
+            if let Some((place, run)) = place.zip(run) {
+                // A line that is there twice counts once.
+                done.entry(place).or_insert(run);
+            } else {
+                let how = if line.ended { "is damaged" } else { "was cut short" };
+                watch.warn(&format!(
+                    "{path}:{} {how} and left out: its run is made again",
+                    line.number
+                ));
+            }
+        }
+        Out { folder: begun.folder, journal: begun.journal, owner, done }
+    }
+}
+
+fn refuse<T>(folder: &Path, what: &str) -> Result<T, Refusal> {
+    let failure = Refusal::request(format!("`{}` was begun with {what}", folder.display()));
+    Err(failure.hint("runs of the two cannot be compared; choose another folder with --out"))
+}
+
+fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
+    if !folder.join("cells.jsonl").exists() {
+        return Ok(());
+    }
+    let message = format!("`{}` holds the cells of a matrix", folder.display());
+    Err(Refusal::request(message).hint("choose another folder with --out DIR"))
+}
+
+fn refuse_finished(folder: &Path) -> Result<(), Refusal> {
+    if !place::is_finished(folder) {
+        return Ok(());
+    }
+    let message = format!("`{}` holds a finished study, which is not replaced", folder.display());
+    Err(Refusal::request(message)
+        .hint("choose another folder with --out DIR")
+        .hint("or add --resume to see its result again"))
+}
+
+/// Refuses to throw away runs on real hardware.
+fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Refusal> {
+    let runs = journal.lines()?.len();
+    if runs == 0 {
+        return Ok(());
+    }
+    let what = match Header::read(folder)? {
+        PlanFile::Whole(header) if header.stage != "hardware" => return Ok(()),
+        PlanFile::Whole(header) => format!("of `{}` with {runs} finished runs", header.target),
+        PlanFile::Missing => format!("with {runs} finished runs, and its plan.json is gone"),
+        PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),
+    };
+    let message = format!("`{}` holds an unfinished study {what}", folder.display());
+    Err(Refusal::request(message)
+        .hint("add --resume to go on with it")
+        .hint("or choose another folder with --out DIR"))
+}

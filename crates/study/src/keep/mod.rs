@@ -1,0 +1,24 @@
+//! What is kept on disk: a journal of finished runs, and files that are replaced whole.
+
+mod durable;
+mod journal;
+
+pub use durable::{make_folder, remove, write};
+pub use journal::{Journal, Line, Owner, Seal};
+
+use std::io;
+use std::path::Path;
+
+use drivelab_core::Refusal;
+
+/// Adds the path and what was being done with it to an I/O error.
+pub(crate) trait AtPath<T> {
+    /// `cannot <what> <path>`.
+    fn at_path(self, what: &str, path: &Path) -> Result<T, Refusal>;
+}
+
+impl<T> AtPath<T> for io::Result<T> {
+    fn at_path(self, what: &str, path: &Path) -> Result<T, Refusal> {
+        self.map_err(|error| Refusal::at_path(what, path, error))
+    }
+}

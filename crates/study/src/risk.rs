@@ -1,0 +1,80 @@
+//! What a study's settings risk when power fails, in sentences.
+
+use std::collections::BTreeSet;
+
+use drivelab_core::units::Bytes;
+
+/// The state of the drive's write cache in one arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteCache {
+    /// How much it acknowledges before the medium has it; `None` where it is off.
+    pub size: Option<Bytes>,
+}
+
+/// What the write caches of the arms mean for data, `names` and `caches` alike in order.
+pub fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
+    let with: Vec<&str> = names
+        .iter()
+        .zip(caches)
+        .filter(|(_, cache)| cache.size.is_some())
+        .map(|(name, _)| *name)
+        .collect();
+    let Some(size) = caches.iter().filter_map(|cache| cache.size).max() else {
+        return vec![
+            "no arm's drive acknowledges a write before it is on the medium: a power cut loses \
+             nothing that was acknowledged."
+                .into(),
+        ];
+    };
+    let mib = size.get() >> 20;
+    let loss = format!(
+        "the drive's write cache acknowledges writes before they are on the medium: up to {mib} \
+         MiB that were not flushed can be lost, in any order, when power fails. What a program \
+         flushed (fsync) is safe."
+    );
+    let who = if with.len() == names.len() {
+        "This is so in every arm: choosing between them changes nothing about it.".into()
+    } else {
+        format!("This is so in {}, not in the others.", with.join(", "))
+    };
+    vec![format!("{loss} {who}")]
+}
+
+/// What the write cache of a real drive means for data, by the states that inspections saw before
+/// the runs.
+pub fn seen(states: &BTreeSet<String>) -> String {
+    if states.is_empty() {
+        return "not known here: whether the drive acknowledges writes before they are on the \
+                medium (its write cache) could not be seen."
+            .into();
+    }
+    let caching: Vec<&str> =
+        states.iter().map(String::as_str).filter(|state| state.contains("write back")).collect();
+    if caching.is_empty() {
+        return "the drive says that it acknowledges no write before it is on the medium: a power \
+                cut loses nothing that was acknowledged, if that is so."
+            .into();
+    }
+    let when = if caching.len() < states.len() { " in some of the runs" } else { "" };
+    format!(
+        "the drive's write cache is on{when}: what was not flushed can be lost, in any order, when \
+         power fails. What a program flushed (fsync) is safe, if the drive keeps its promise."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_risk_is_that_of_the_cache_that_was_seen() {
+        let check = |states: &[&str], expected: &str| {
+            let sentence = seen(&states.iter().map(|state| (*state).to_owned()).collect());
+            assert!(sentence.contains(expected), "{states:?}: {sentence}");
+        };
+        check(&[], "not known here");
+        check(&["write through"], "loses nothing");
+        check(&["write back"], "cache is on: what");
+        check(&["write back", "write through"], "on in some of the runs");
+    }
+}

@@ -1,0 +1,99 @@
+//! A place where the runs of a study are made.
+
+use std::fmt::Display;
+
+use drivelab_core::config::Choice;
+use drivelab_core::plan::Step;
+use drivelab_core::record::RunRecord;
+use drivelab_core::units::Bytes;
+use drivelab_core::{Refusal, choice_as_text};
+use serde::{Deserialize, Serialize};
+
+/// Where a study runs, as files and commands spell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageName {
+    /// Virtual time over a modelled drive.
+    Simulate,
+    /// A modelled drive served in real time to this kernel.
+    Emulate,
+    /// A real file or device.
+    Hardware,
+}
+
+impl Choice for StageName {
+    const WHAT: &'static str = "stage";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("simulate", Self::Simulate), ("emulate", Self::Emulate), ("hardware", Self::Hardware)];
+}
+choice_as_text!(StageName);
+
+/// Makes the runs of a study.
+pub trait Stage {
+    /// Why a run could not be made.
+    type Error: From<Refusal> + Display;
+
+    /// What is measured, in words that are equal exactly when the target is.
+    fn target(&self) -> String;
+
+    /// The boot this machine is in, where no two blocks may share one.
+    fn boot(&self) -> Option<String> {
+        None
+    }
+
+    /// Puts the arm in place anew, whatever was in place before; where that fails nothing of it
+    /// stays.
+    fn enter(&mut self, arm: usize) -> Result<Entered, Self::Error>;
+
+    /// Undoes what [`Stage::enter`] did.
+    fn leave(&mut self, arm: usize) -> Result<(), Self::Error>;
+
+    /// Makes one run of the arm in place.
+    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Self::Error>;
+
+    /// The settings in force in each arm, for the report.
+    fn settings(&self) -> Vec<Vec<(String, String)>>;
+
+    /// What the settings risk when power fails, by what is known here and what `runs` saw.
+    fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
+
+    /// What the reader must know about this place and where `runs` were made.
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String>;
+
+    /// How much of the target is used, where the workloads do not say it.
+    fn size(&self) -> Option<Bytes> {
+        None
+    }
+}
+
+/// Whether an arm could be put in place.
+#[derive(Debug)]
+pub enum Entered {
+    /// It is in place.
+    Ready,
+    /// The user must do something first, often reboot; runs so far are kept.
+    Waiting(String),
+}
+
+/// What one run does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// The workload at this place.
+    Workload(usize),
+    /// The point of the depth curve at this place.
+    Curve(usize),
+}
+
+/// One finished run and its place in the experiment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StoredRun {
+    /// The arm and block it belongs to.
+    pub step: Step,
+    /// What was run.
+    pub task: Task,
+    /// The boot it was made in, where that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// What it measured.
+    pub record: RunRecord,
+}
