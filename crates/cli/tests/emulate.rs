@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Said, drivelab, file, folder};
+use crate::common::{Said, drivelab, file, folder, left_out};
 
 const STUDY: &str = r#"
 title = "Does a service time show?"
@@ -44,8 +44,7 @@ fn has_fuse() -> bool {
 fn a_model_is_served_and_measured_and_says_how_late_it_was() {
     let folder = folder();
     if !has_fuse() {
-        println!("left out: no /dev/fuse here");
-        return;
+        return left_out("stage emulate", "no /dev/fuse");
     }
     let said = emulate(folder.path(), "4ms");
     assert!([0, 1, 4].contains(&said.code), "{said:?}");
@@ -70,8 +69,7 @@ fn a_model_is_served_and_measured_and_says_how_late_it_was() {
 fn a_drive_too_fast_for_this_host_is_refused_by_name() {
     let folder = folder();
     if !has_fuse() {
-        println!("left out: no /dev/fuse here");
-        return;
+        return left_out("stage emulate", "no /dev/fuse");
     }
     let said = emulate(folder.path(), "1us");
     said.failed(3, &["drive.toml", "virtual time", "this is arm `one`"]);

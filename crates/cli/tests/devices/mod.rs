@@ -24,12 +24,7 @@ mod discard;
 #[expect(dead_code, reason = "shared with tests of the engine, which need more of it")]
 mod scratch;
 
-/// Says which part of a test this machine cannot do, and why.
-fn left_out(what: &str, why: impl std::fmt::Display) {
-    use std::io::Write as _;
-    // Straight to the stream: the test runner would keep a passing test's output to itself.
-    let _ = writeln!(std::io::stderr(), "left out: {what}: {why}");
-}
+use crate::common::left_out;
 
 const SIZE: usize = 8 << 20;
 
