@@ -65,6 +65,15 @@ pub(super) struct JobWatch<'a> {
     pub(super) waited: Span,
 }
 
+impl JobWatch<'_> {
+    /// Notes what the machine counts when a job begins to measure, or has ended.
+    fn note(&self, begins: bool) {
+        let mut counters = self.shared.counters.lock();
+        let counters = counters.as_mut().expect("no job panics while it holds the lock");
+        counters.note(self.shared.census, self.group, self.device, begins);
+    }
+}
+
 impl Watch for JobWatch<'_> {
     #[inline]
     fn stop(&mut self) -> bool {
@@ -79,17 +88,24 @@ impl Watch for JobWatch<'_> {
             self.shared.waited.fetch_add(waited, Ordering::Relaxed);
         }
         self.waited = so_far;
-        let now = process_cpu();
-        let mut cpu = self.shared.cpu.lock().expect("no job panics while it holds the lock");
+        // What reading the counters takes is no part of the run.
         match phase {
-            Phase::Measure => cpu.0 = cpu.0.min(now),
-            Phase::Drain => cpu.1 = cpu.1.max(now),
-            Phase::LayOut | Phase::Ramp => return,
+            Phase::Measure => {
+                self.note(true);
+                let mut cpu =
+                    self.shared.cpu.lock().expect("no job panics while it holds the lock");
+                cpu.0 = cpu.0.min(process_cpu());
+            }
+            Phase::Drain => {
+                let now = process_cpu();
+                let mut cpu =
+                    self.shared.cpu.lock().expect("no job panics while it holds the lock");
+                cpu.1 = cpu.1.max(now);
+                drop(cpu);
+                self.note(false);
+            }
+            Phase::LayOut | Phase::Ramp => {}
         }
-        drop(cpu);
-        let mut counters = self.shared.counters.lock();
-        let counters = counters.as_mut().expect("no job panics while it holds the lock");
-        counters.note(self.shared.census, self.group, self.device, phase == Phase::Measure);
     }
 
     fn tick(&mut self, progress: &Progress) {
