@@ -16,7 +16,7 @@ mod tree;
 mod volume;
 
 pub(crate) use contents::{holds_only_ours, note_laid_out};
-pub(crate) use device::{claim, disk_under, of_file};
+pub(crate) use device::{Guarded, claim, disk_under, of_file};
 pub use error::{GuardError, Use};
 pub(crate) use locks::{Held, alone, share};
 pub use signature::Membership;

@@ -22,12 +22,12 @@ use std::sync::Arc;
 
 use drivelab_core::JobSchedule;
 use drivelab_core::units::Bytes;
-use drivelab_core::usage::{Census, DeviceNumber};
+use drivelab_core::usage::{Census, DeviceNumber, Usage};
 use drivelab_core::workload::Workload;
 use rustix::fs::{Advice, OFlags};
 
 use crate::file::Trim;
-use crate::guard::{self, Disk, GuardError};
+use crate::guard::{self, Disk, GuardError, Guarded};
 use crate::load::Control;
 
 /// What is to be opened, and for what.
@@ -90,7 +90,7 @@ impl Opened {
 /// It cannot be measured so, or must not be written: see [`OpenError`].
 pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenError> {
     let laid_out = lay_out_if_missing(ask, control)?;
-    let file = open_checked(ask)?;
+    let (file, usage) = open_checked(ask)?;
     let system =
         |operation| move |source| OpenError::System { operation, path: ask.path.into(), source };
     let meta = file.metadata().map_err(system("stat"))?;
@@ -119,7 +119,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         }
         1
     };
-    let disk = guard::disk_under(ask.path, &file, ask.census);
+    let disk = guard::disk_under(ask.path, &meta, usage, ask.census);
     let is_polled = disk.as_ref().and_then(|disk| disk.polled);
     if ask.polled
         && let Some((why, instead)) = polling::refusal(ask.workload, ask.direct, is_polled)
@@ -219,17 +219,20 @@ fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
     Err(OpenError::NoBlocks { path: path.into(), kind })
 }
 
-/// Opens it; for writing only what may be written.
-fn open_checked(ask: Ask<'_>) -> Result<File, OpenError> {
+/// Opens it; for writing only what may be written, with what it was judged by.
+fn open_checked(ask: Ask<'_>) -> Result<(File, Option<Usage>), OpenError> {
     if ask.workload.rw.writes() {
-        let file = open_for_writing(ask.path, ask.allow_destructive, ask.census)?;
+        let Guarded { file, usage } =
+            writing::shared(ask.path, ask.allow_destructive, ask.census)?;
         if ask.writers == Writers::One {
             writing::alone(ask.path, &file, ask.census)?;
         }
-        return Ok(file);
+        return Ok((file, Some(usage)));
     }
     let (operation, path) = ("open", ask.path.to_owned());
-    File::open(ask.path).map_err(|source| OpenError::System { operation, path, source })
+    let file = File::open(ask.path);
+    let file = file.map_err(|source| OpenError::System { operation, path, source })?;
+    Ok((file, None))
 }
 
 fn add_flag(file: &File, flag: OFlags) -> rustix::io::Result<()> {

@@ -9,7 +9,7 @@ use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census;
 
 use super::{OpenError, has_blocks, layout, length};
-use crate::guard::{self, GuardError, Held};
+use crate::guard::{self, GuardError, Guarded, Held};
 use crate::load::Control;
 
 /// Opens a file, or a block device whose name is among `allow_destructive`, to be read and written.
@@ -24,12 +24,21 @@ pub fn open_for_writing(
     allow_destructive: &[PathBuf],
     census: &dyn Census,
 ) -> Result<File, OpenError> {
-    let file = open_guarded(path, allow_destructive, census)?;
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    Ok(shared(path, allow_destructive, census)?.file)
+}
+
+/// As [`open_for_writing`]; with what the target was judged by.
+pub(super) fn shared(
+    path: &Path,
+    allow_destructive: &[PathBuf],
+    census: &dyn Census,
+) -> Result<Guarded, OpenError> {
+    let guarded = open_guarded(path, allow_destructive, census)?;
+    let regular = guarded.file.metadata().is_ok_and(|meta| meta.is_file());
     // A device was claimed when it was opened.
-    let lock = if regular { guard::share(&file, census) } else { Ok(()) };
+    let lock = if regular { guard::share(&guarded.file, census) } else { Ok(()) };
     lock.map_err(|held| locked(path, held))?;
-    Ok(file)
+    Ok(guarded)
 }
 
 /// Refuses what [`open_for_writing`] would refuse, but for other writers of the file: whoever opens
@@ -45,7 +54,7 @@ fn open_guarded(
     path: &Path,
     allow_destructive: &[PathBuf],
     census: &dyn Census,
-) -> Result<File, OpenError> {
+) -> Result<Guarded, OpenError> {
     let system =
         |operation| move |source| OpenError::System { operation, path: path.into(), source };
     // Before it is opened: to open a pipe is to wait for its other end.
@@ -57,13 +66,11 @@ fn open_guarded(
     if meta.file_type().is_block_device() {
         return Ok(guard::claim(path, &file, allow_destructive, census)?);
     }
-    match guard::of_file(&meta, census) {
-        Ok(None) => {}
-        Ok(Some(by)) => {
-            let device = path.display().to_string();
-            return Err(GuardError::InUse { path: path.into(), device, by }.into());
-        }
-        Err(source) => return Err(GuardError::Unknown { path: path.into(), source }.into()),
+    let (by, usage) = guard::of_file(&meta, census)
+        .map_err(|source| GuardError::Unknown { path: path.into(), source })?;
+    if let Some(by) = by {
+        let device = path.display().to_string();
+        return Err(GuardError::InUse { path: path.into(), device, by }.into());
     }
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(system("open"))?;
     let again = file.metadata().map_err(system("stat"))?;
@@ -71,7 +78,7 @@ fn open_guarded(
         let source = io::Error::other("another file took its place while it was opened");
         return Err(OpenError::System { operation: "open", path: path.into(), source });
     }
-    Ok(file)
+    Ok(Guarded { file, usage })
 }
 
 /// Keeps every other writer away from a `file` that was opened for writing, while it is open.

@@ -247,6 +247,10 @@ impl Census for Counted {
         QUIET.usage()
     }
 
+    fn under(&self, number: DeviceNumber) -> Usage {
+        QUIET.under(number)
+    }
+
     fn openers(&self, devices: &[DeviceNumber]) -> std::io::Result<Vec<Opener>> {
         QUIET.openers(devices)
     }

@@ -16,6 +16,14 @@ pub(super) fn devices(root: &Root) -> Vec<BlockDevice> {
     disks.flat_map(|node| disk(&node)).collect()
 }
 
+/// The device of this number and, of a partition, the disk that it lies on.
+pub(super) fn device_at(root: &Root, number: DeviceNumber) -> Vec<BlockDevice> {
+    let Some(node) = root.node(&format!("sys/dev/block/{number}")) else { return Vec::new() };
+    let disk = node.text("partition").and_then(|_| device(&node.parent()?, None));
+    let own = device(&node, disk.as_ref().map(|disk| disk.number));
+    own.into_iter().chain(disk).collect()
+}
+
 fn disk(node: &Node<'_>) -> Vec<BlockDevice> {
     let Some(disk) = device(node, None) else { return Vec::new() };
     let names = node.folders().into_iter().filter(|name| name.starts_with(node.name()));
