@@ -108,18 +108,19 @@ impl Ledger {
             (sector * SECTOR as u64 - state.header.offset_bytes) / state.header.block_bytes
         };
         for number in of(it.sectors.0)..of(it.sectors.1) {
-            let mut entry = state.entry(number)?;
-            if entry.acknowledged <= self.durable {
-                entry.durable = entry.acknowledged;
-            } else if entry.acknowledged <= promising && self.covered.len() < COVERED_MAX {
-                let generation = entry.acknowledged;
-                self.covered.push(Covered { block: number, generation });
+            let mut block = state.block(number)?;
+            if block.newest > self.durable
+                && block.newest <= promising
+                && self.covered.len() < COVERED_MAX
+            {
+                self.covered.push(Covered { block: number, generation: block.newest });
             }
-            entry.acknowledged = it.generation;
+            block.durable = block.floor(self.durable);
+            block.newest = it.generation;
             if it.fua {
-                entry.durable = it.generation;
+                block.durable = it.generation;
             }
-            state.write(number, entry)?;
+            state.write(number, block)?;
         }
         Ok(())
     }
@@ -128,10 +129,10 @@ impl Ledger {
     fn flushed(&mut self, generation: u64) -> io::Result<()> {
         let state = &self.books.state;
         for covered in self.covered.iter().filter(|it| it.generation <= generation) {
-            let mut entry = state.entry(covered.block)?;
-            if entry.durable < covered.generation {
-                entry.durable = covered.generation;
-                state.write(covered.block, entry)?;
+            let mut block = state.block(covered.block)?;
+            if block.durable < covered.generation {
+                block.durable = covered.generation;
+                state.write(covered.block, block)?;
             }
         }
         let flushing = self.pending.iter().any(|it| it.op == Op::Flush);

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
-use drivelab_core::verification::{Pace, sealed, unsealed};
+use drivelab_core::verification::{BlockAccount, Pace, sealed, unsealed};
 use drivelab_core::{Span, Time};
 
 use super::PAGE_BYTES;
@@ -65,12 +65,12 @@ pub trait Notes {
 }
 
 /// What is known of one page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Promise {
-    /// The newest write that was promised, and when.
-    pub(super) kept: Option<(u64, Time)>,
-    /// The newest write that was begun.
-    pub(super) begun: u64,
+    /// Its newest write that was begun, and the newest that was promised.
+    pub(super) account: BlockAccount,
+    /// When the latter was.
+    pub(super) at: Time,
 }
 
 /// What was promised in one run.
@@ -163,11 +163,10 @@ impl Ledger {
         self.first = self.first.or(Some(note.at));
         self.last = self.last.max(note.at);
         self.kept += u64::from(note.promised);
-        let blank = Promise { kept: None, begun: 0 };
-        let promise = self.promises.entry(note.page).or_insert(blank);
-        promise.begun = promise.begun.max(note.sequence);
-        if note.promised {
-            promise.kept = promise.kept.max(Some((note.sequence, note.at)));
+        let Promise { account, at } = self.promises.entry(note.page).or_default();
+        account.newest = account.newest.max(note.sequence);
+        if note.promised && (note.sequence, note.at) > (account.durable, *at) {
+            (account.durable, *at) = (note.sequence, note.at);
         }
     }
 
