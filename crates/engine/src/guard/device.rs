@@ -22,8 +22,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// A target that may be written, and what it was judged by.
 #[derive(Debug)]
-pub(crate) struct Guarded {
-    /// Open for reading and writing.
+pub(crate) struct WritableTarget {
     pub(crate) file: File,
     /// Who used what right before it was opened.
     pub(crate) usage: Usage,
@@ -31,15 +30,12 @@ pub(crate) struct Guarded {
 
 /// Opens the block device at `path`, which is open for reading as `file`, for writing, to nobody
 /// else's use while it stays open.
-///
-/// # Errors
-/// Its name is not among `allowed`, somebody uses it, or that cannot be found out.
 pub(crate) fn claim(
     path: &Path,
     file: &File,
     allowed: &[PathBuf],
     census: &dyn Census,
-) -> Result<Guarded, GuardError> {
+) -> Result<WritableTarget, GuardError> {
     let unknown = |source| GuardError::Unknown { path: path.into(), source };
     let wish = Wish { path, device: numbered(file).map_err(unknown)?, allowed };
     let mut usage = match census.usage() {
@@ -75,7 +71,7 @@ pub(crate) fn claim(
     if let Some(opener) = lasting_opener(census, &numbers).map_err(unknown)? {
         return Err(refuse(Some(&opener), Use::Open { by: opener.process.clone() }));
     }
-    Ok(Guarded { file: claimed, usage })
+    Ok(WritableTarget { file: claimed, usage })
 }
 
 /// A process other than ours that has one of `devices` open and does not soon close it.
@@ -91,9 +87,6 @@ fn lasting_opener(census: &dyn Census, devices: &[DeviceNumber]) -> io::Result<O
 }
 
 /// Who uses the regular file that `meta` is about, and all that is used besides.
-///
-/// # Errors
-/// It cannot be found out.
 pub(crate) fn of_file(meta: &Metadata, census: &dyn Census) -> io::Result<(Option<Use>, Usage)> {
     let file = identity(meta);
     let mut usage = census.usage()?;
@@ -138,7 +131,6 @@ pub(crate) fn disk_under(
     tree::disk_under(&usage, number, &path, is_device)
 }
 
-/// What tells the regular file that `meta` is about from every other.
 pub(super) fn identity(meta: &Metadata) -> Identity {
     Identity::File { device: split(meta.dev()), inode: meta.ino() }
 }

@@ -26,9 +26,6 @@ pub enum Promise {
 
 /// Reads everything that `state` tells of from `file`, from the disk and not from memory as far as
 /// the kernel lets go of what it holds.
-///
-/// # Errors
-/// `file` or the account cannot be read.
 pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<Verification> {
     let header = &state.header;
     // What is dirty cannot be dropped. A device without a cache to flush refuses, harmlessly.
@@ -85,7 +82,6 @@ impl Durable {
     }
 }
 
-/// Fills `data` as far as the file goes; gives how far that is.
 fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < data.len() {

@@ -22,6 +22,7 @@ use drivelab_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use crate::jobs::share;
+use crate::plan::RunPlan;
 
 const SCHEMA: &str = "drivelab.verify-state/3";
 /// How every version begins.
@@ -38,25 +39,21 @@ const END_MAX: u64 = i64::MAX as u64;
 
 /// What a state file is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StateHeader {
+pub(super) struct Header {
     schema: String,
-    /// What was written.
-    pub target: String,
+    target: String,
     /// What stands in every label of this run and of no other.
-    pub run: u64,
-    /// First byte of the region.
-    pub offset_bytes: u64,
-    /// Bytes that are kept account of together.
-    pub block_bytes: u64,
-    /// How many blocks there are.
-    pub blocks: u64,
-    /// Jobs that wrote them.
-    pub jobs: u32,
+    pub(super) run: u64,
+    pub(super) offset_bytes: u64,
+    pub(super) block_bytes: u64,
+    pub(super) blocks: u64,
+    pub(super) jobs: u32,
     /// Bytes of the part that each job wrote, one behind the other; 0 of a single job.
-    pub part_bytes: u64,
+    #[serde(default)]
+    part_bytes: u64,
 }
 
-impl StateHeader {
+impl Header {
     /// What in it no run of ours can have written: an account is believed, and memory is set aside
     /// for its blocks.
     fn impossible(&self) -> Option<String> {
@@ -83,7 +80,6 @@ impl StateHeader {
     }
 }
 
-/// Bytes of the region that each of `numjobs` jobs takes.
 fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
     if numjobs == 1 {
         return 0;
@@ -92,76 +88,35 @@ fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
 }
 
 /// Why there is no account.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The file is something else.
     #[error("{} is no state file of a verified run, or its beginning is damaged", .path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is one, and not as it was written.
+    Foreign { path: PathBuf },
     #[error("the state file {} is damaged: {what}; it tells nothing of the target",
         .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// It was written by an earlier or a later drivelab.
+    Damaged { path: PathBuf, what: String },
     #[error("{} is an account in version {version} of its format, and this drivelab reads \
         {SCHEMA} only", .path.display())]
-    OtherVersion {
-        /// The file.
-        path: PathBuf,
-        /// That of its format.
-        version: String,
-    },
-    /// It tells of another target.
+    OtherVersion { path: PathBuf, version: String },
     #[error("{} tells of {about}, not of {target}", .path.display())]
-    OtherTarget {
-        /// The file.
-        path: PathBuf,
-        /// What it is about.
-        about: String,
-        /// What was to be checked.
-        target: String,
-    },
-    /// A verified run writes the target at this moment.
+    OtherTarget { path: PathBuf, about: String, target: String },
     #[error("{} is still being written: {} keeps account of it", .target.display(),
         .by.as_deref().unwrap_or("another process"))]
-    BeingWritten {
-        /// The target.
-        target: PathBuf,
-        /// Which process, where that can be seen.
-        by: Option<String>,
-    },
-    /// More jobs than there is room for.
+    BeingWritten { target: PathBuf, by: Option<String> },
     #[error("a verified run has at most {VERIFIED_JOBS_MAX} jobs, not {numjobs}")]
-    Jobs {
-        /// What was asked for.
-        numjobs: u32,
-    },
-    /// The target cannot be read.
+    Jobs { numjobs: u32 },
     #[error("cannot {operation} {}", .path.display())]
     Target {
-        /// What was being done.
         operation: &'static str,
-        /// The target.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The system refused.
     #[error("cannot {operation} the state file {}", .path.display())]
     System {
-        /// What was being done.
         operation: &'static str,
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -171,8 +126,7 @@ pub enum StateError {
 #[derive(Debug)]
 pub struct State {
     file: File,
-    /// What it is about.
-    pub header: StateHeader,
+    pub(super) header: Header,
 }
 
 /// One job's part of the account.
@@ -185,18 +139,14 @@ pub struct JobAccount {
 }
 
 impl State {
-    /// Begins the account of `workload` on `target`, which holds `capacity`.
+    /// Begins the account of what `plan` writes to its target, which holds `capacity`.
     ///
     /// # Errors
     /// `path` holds something else, or cannot be written.
-    pub fn create(
-        path: &Path,
-        target: &Path,
-        (workload, capacity): (&Workload, Bytes),
-        (seed, numjobs): (u64, u32),
-    ) -> Result<Self, StateError> {
-        if numjobs > VERIFIED_JOBS_MAX {
-            return Err(StateError::Jobs { numjobs });
+    pub fn create(path: &Path, plan: &RunPlan, capacity: Bytes) -> Result<Self, StateError> {
+        let RunPlan { path: target, workload, numjobs, seed, .. } = plan;
+        if *numjobs > VERIFIED_JOBS_MAX {
+            return Err(StateError::Jobs { numjobs: *numjobs });
         }
         if path.exists() {
             // Only what is ours is written over, and no account of something else.
@@ -209,16 +159,16 @@ impl State {
         let block_bytes = sizes.fold(0, gcd);
         // What an earlier run with the same seed left must not pass for this one's.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let run = seed ^ Rng::new(u64::try_from(now.as_nanos()).unwrap_or(seed)).bits();
-        let header = StateHeader {
+        let run = seed ^ Rng::new(u64::try_from(now.as_nanos()).unwrap_or(*seed)).bits();
+        let header = Header {
             schema: SCHEMA.into(),
             target: target.display().to_string(),
             run,
             offset_bytes,
             block_bytes,
             blocks: size / block_bytes,
-            jobs: numjobs,
-            part_bytes: part_of(workload, capacity, numjobs),
+            jobs: *numjobs,
+            part_bytes: part_of(workload, capacity, *numjobs),
         };
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
@@ -252,7 +202,7 @@ impl State {
         }
         let text = first_line(&page);
         let text = text.ok_or_else(|| damaged("its first page is not as it was written"))?;
-        let header: StateHeader =
+        let header: Header =
             serde_json::from_str(text).map_err(|_| damaged("its first page is no account"))?;
         if let Some(what) = header.impossible() {
             return Err(damaged(&what));
@@ -284,7 +234,6 @@ impl State {
         Err(StateError::OtherTarget { path: path.into(), about, target })
     }
 
-    /// The account of one block.
     pub(super) fn block(&self, number: u64) -> io::Result<BlockAccount> {
         Ok(self.blocks(number, 1)?[0])
     }
@@ -323,8 +272,7 @@ impl State {
     }
 }
 
-/// Writes the first page of an account and makes room for its entries.
-fn begin(file: &File, header: &StateHeader) -> io::Result<()> {
+fn begin(file: &File, header: &Header) -> io::Result<()> {
     let text = serde_json::to_string(header).expect("plain data is always JSON");
     let mut text = sealed(&text).into_bytes();
     text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
@@ -344,7 +292,6 @@ fn of_job(job: u32) -> u64 {
     u64::MAX - u64::from(job)
 }
 
-/// What the first line of an account says, where its checksum holds.
 fn first_line(page: &[u8]) -> Option<&str> {
     unsealed(std::str::from_utf8(page.split(|byte| *byte == b'\n').next()?).ok()?)
 }
@@ -375,7 +322,8 @@ mod tests {
         let options =
             WorkloadOptions { bssplit: Some("6k/1:4k/1".parse().unwrap()), ..Default::default() };
         let workload = options.check().unwrap();
-        let create = |path: &Path| State::create(path, target, (&workload, Bytes::mib(1)), (7, 2));
+        let plan = RunPlan { numjobs: 2, seed: 7, ..RunPlan::new(target.into(), workload) };
+        let create = |path: &Path| State::create(path, &plan, Bytes::mib(1));
         let state = create(&path).unwrap();
         assert_eq!((state.header.block_bytes, state.header.blocks), (2048, 512));
         state.write(511, BlockAccount { newest: 9, durable: 4 }).unwrap();
@@ -396,9 +344,9 @@ mod tests {
     #[test]
     fn accounts_of_another_version_are_refused_by_name_and_damaged_ones_as_such() {
         let scratch = Scratch::new("state");
-        let (path, target) = (scratch.path("state"), Path::new("disk"));
-        let workload = WorkloadOptions::default().check().unwrap();
-        State::create(&path, target, (&workload, Bytes::mib(1)), (7, 1)).unwrap();
+        let path = scratch.path("state");
+        let plan = RunPlan::new("disk".into(), WorkloadOptions::default().check().unwrap());
+        let state = State::create(&path, &plan, Bytes::mib(1)).unwrap();
         let written = std::fs::read(&path).unwrap();
         let at = ANY_SCHEMA.len();
         assert_eq!(written[at], b'3');
@@ -411,7 +359,6 @@ mod tests {
         assert!(with(at, b'2').contains("version 2 of its format"), "{}", with(at, b'2'));
         assert!(with(at + 20, b'~').contains("is damaged"), "{}", with(at + 20, b'~'));
         assert!(with(3, b'~').contains("no state file"), "{}", with(3, b'~'));
-        let state = State::open(&path).unwrap();
         state.write(2, BlockAccount { newest: 9, durable: 4 }).unwrap();
         let byte = 2 * PAGE + 2 * ENTRY;
         OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&[8], byte).unwrap();
@@ -423,7 +370,7 @@ mod tests {
     fn accounts_of_impossible_blocks_are_refused() {
         let scratch = Scratch::new("state");
         let check = |block_bytes: u64, offset_bytes: u64, blocks: u64| {
-            let header = StateHeader {
+            let header = Header {
                 schema: SCHEMA.into(),
                 target: "disk".into(),
                 run: 1,
