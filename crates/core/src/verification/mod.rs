@@ -2,14 +2,14 @@
 //!
 //! Both label each sector that they write ([`crate::label`]), keep account of what each block must
 //! hold ([`BlockAccount`]) in entries or lines with a checksum ([`entry`], [`sealed`]), and judge
-//! later what they find ([`Census`]). They differ in where the account is kept.
+//! later what they find ([`BlockContent`]). They differ in where the account is kept.
 
 mod account;
-mod census;
+mod content;
 mod judgement;
 mod line;
 
 pub use account::{BlockAccount, ENTRY_BYTES, entry, entry_numbers};
-pub use census::Census;
+pub use content::BlockContent;
 pub use judgement::{Judgement, Pace};
 pub use line::{checksum, sealed, unsealed};

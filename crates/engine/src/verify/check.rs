@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::label::SECTOR;
 use drivelab_core::record::{Fault, FaultExample, Verification};
-use drivelab_core::verification::Census;
+use drivelab_core::verification::BlockContent;
 use rustix::fs::Advice;
 
 use super::state::State;
@@ -109,21 +109,21 @@ struct Expected {
 fn judge(found: &mut Verification, block: Expected, bytes: Option<&[u8]>) {
     let Expected { run, offset_bytes, floor } = block;
     found.promised += u64::from(floor > 0);
-    let census = bytes.map(|bytes| Census::of(bytes, run, offset_bytes / SECTOR as u64));
-    let fault = match &census {
+    let content = bytes.map(|bytes| BlockContent::of(bytes, run, offset_bytes / SECTOR as u64));
+    let fault = match &content {
         None => Some(Fault::Truncated).filter(|_| floor > 0),
-        Some(census) => census.fault(floor),
+        Some(content) => content.fault(floor),
     };
-    let census = census.unwrap_or_default();
+    let content = content.unwrap_or_default();
     match fault {
         Some(fault) => found.add(FaultExample {
             fault,
             offset_bytes,
             expected_generation: floor,
-            found_generation: census.oldest,
-            belongs_at_bytes: census.elsewhere.map(|sector| sector * SECTOR as u64),
+            found_generation: content.oldest,
+            belongs_at_bytes: content.elsewhere.map(|sector| sector * SECTOR as u64),
         }),
-        None if floor > 0 && census.is_mixed() => found.unfinished += 1,
+        None if floor > 0 && content.is_mixed() => found.unfinished += 1,
         None => found.good += u64::from(floor > 0),
     }
 }

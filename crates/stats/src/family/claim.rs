@@ -1,6 +1,7 @@
 //! What one of many comparisons may claim together with the others.
 
-use super::{Adjusted, Critical};
+use super::adjusted::Adjusted;
+use super::simultaneous::Critical;
 use crate::compare::{Evidence, Verdict};
 use crate::criteria::Criteria;
 use crate::interval::Interval;
