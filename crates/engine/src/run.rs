@@ -72,17 +72,14 @@ pub fn run_together(
         let same = same.filter(|(group, _)| group.target.number() == device);
         same.flat_map(|(_, jobs)| jobs).map(|job| job.tally.bytes()).sum()
     };
-    let around: Vec<Vec<Mark>> = groups
-        .iter()
-        .zip(done.counters)
-        .map(|(group, counters)| {
-            around(group.plan, counters, moved(group.target.number()), &machine)
-        })
-        .collect();
-    let outcomes = groups.iter().zip(done.groups).zip(around);
-    Ok(outcomes
-        .map(|((group, jobs), around)| outcome(group, jobs, cpu, around, machine.memory))
-        .collect())
+    let moved: Vec<u64> = groups.iter().map(|group| moved(group.target.number())).collect();
+    let left = groups.iter().zip(done.groups).zip(done.counters).zip(moved);
+    let mut outcomes = Vec::new();
+    for (((group, jobs), counters), ours) in left {
+        let around = around(group.plan, counters, ours, &machine);
+        outcomes.push(outcome(group, jobs, cpu, around, machine.memory));
+    }
+    Ok(outcomes)
 }
 
 /// Refuses what [`run`] would refuse, one plan after the other: opens each target as the run would,

@@ -56,7 +56,8 @@ impl SectorKinds {
     }
 }
 
-/// Whether nothing in `file`, which is `length` bytes long, is of anybody else's making.
+/// Whether nothing in `file`, which is `length` bytes long, is of anybody else's making;
+/// [`io::ErrorKind::Interrupted`] where `stopped` said so meanwhile.
 pub(crate) fn holds_only_ours(
     file: &File,
     length: u64,

@@ -25,7 +25,7 @@ use rustix::thread::CpuSet;
 use self::edges::JobEdges;
 use self::process::usable_cpus;
 use self::region::behind;
-use self::watch::{JobWatch, Shared};
+use self::watch::{JobWatch, RunState};
 use crate::conditions::CountersAround;
 use crate::error::RunError;
 use crate::file::{Null, Psync, TargetSetup};
@@ -88,7 +88,7 @@ pub(crate) fn run(
     control: &Control<'_>,
 ) -> Result<GroupsOutcome, RunError> {
     let all = groups.iter().map(|group| group.plan.numjobs).sum();
-    let shared = Shared::new(control, census, all, groups.len());
+    let shared = RunState::new(control, census, all, groups.len());
     let cpus = usable_cpus();
     let seats: Vec<Seat> = (0..groups.len())
         .flat_map(|group| (0..groups[group].plan.numjobs).map(move |job| Seat { group, job }))
@@ -111,7 +111,7 @@ pub(crate) fn run(
 /// Does `work` on each of `count` threads, and gives what they left in their order.
 fn on_threads<T: Send>(
     count: u32,
-    shared: &Shared<'_>,
+    shared: &RunState<'_>,
     work: impl Fn(u32) -> Result<T, RunError> + Sync,
 ) -> Vec<Result<T, RunError>> {
     thread::scope(|scope| {
@@ -139,7 +139,7 @@ fn on_threads<T: Send>(
 }
 
 /// Ends the run where a job's thread panics: the others would wait for it at the start for ever.
-struct PanicGuard<'a>(&'a Shared<'a>);
+struct PanicGuard<'a>(&'a RunState<'a>);
 
 impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
@@ -176,7 +176,7 @@ fn one(
     groups: &[Group<'_>],
     seat: Seat,
     thread: u32,
-    shared: &Shared<'_>,
+    shared: &RunState<'_>,
 ) -> Result<Option<JobOutcome>, RunError> {
     let Group { plan, ioengine, target, state, .. } = &groups[seat.group];
     let workload = groups[seat.group].workload_of(seat.job);
@@ -260,7 +260,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let control = Control { stop: &stop, progress: &|_| () };
             let quiet = Quiet(Vec::new());
-            let shared = Shared::new(&control, &quiet, 3, 1);
+            let shared = RunState::new(&control, &quiet, 3, 1);
             let work = |number| {
                 assert!(number != 1 || !before, "the job died");
                 if !shared.gate.pass() {

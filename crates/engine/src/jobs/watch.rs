@@ -13,7 +13,7 @@ use crate::file::Clock;
 use crate::load::{Control, Phase, Progress, Watch};
 
 /// The state of a run that every job sees.
-pub(super) struct Shared<'a> {
+pub(super) struct RunState<'a> {
     pub(super) control: &'a Control<'a>,
     pub(super) census: &'a dyn Census,
     pub(super) clock: Clock,
@@ -32,7 +32,7 @@ pub(super) struct Shared<'a> {
     pub(super) counters: Mutex<CounterLog>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> RunState<'a> {
     pub(super) fn new(
         control: &'a Control<'a>,
         census: &'a dyn Census,
@@ -57,11 +57,11 @@ impl<'a> Shared<'a> {
 
 /// One job's part in what all jobs tell.
 pub(super) struct JobWatch<'a> {
-    pub(super) shared: &'a Shared<'a>,
+    pub(super) shared: &'a RunState<'a>,
     pub(super) thread: u32,
     pub(super) group: usize,
     pub(super) device: Option<DeviceNumber>,
-    /// What it has added to [`Shared::counts`].
+    /// What it has added to [`RunState::counts`].
     pub(super) told: [u64; 3],
     /// What it had waited for a processor when it began to measure.
     pub(super) waited: Span,

@@ -53,7 +53,7 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
             let bytes = (to <= there).then(|| &data[from..to]);
             let floor = account.floor(durable.of(header.writer(first + number as u64)));
             let offset_bytes = from_byte + from as u64;
-            judge(&mut found, Expected { run: header.run, offset_bytes, floor }, bytes);
+            judge(&mut found, Requirement { run: header.run, offset_bytes, floor }, bytes);
         }
         first += count as u64;
     }
@@ -100,14 +100,14 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
 
 /// What a block must hold: write `floor` of `run`, or a later one; nothing where that is 0.
 #[derive(Debug, Clone, Copy)]
-struct Expected {
+struct Requirement {
     run: u64,
     offset_bytes: u64,
     floor: u64,
 }
 
-fn judge(found: &mut Verification, block: Expected, bytes: Option<&[u8]>) {
-    let Expected { run, offset_bytes, floor } = block;
+fn judge(found: &mut Verification, block: Requirement, bytes: Option<&[u8]>) {
+    let Requirement { run, offset_bytes, floor } = block;
     found.promised += u64::from(floor > 0);
     let content = bytes.map(|bytes| BlockContent::of(bytes, run, offset_bytes / SECTOR as u64));
     let fault = match &content {

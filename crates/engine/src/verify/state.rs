@@ -59,17 +59,18 @@ impl Header {
     fn impossible(&self) -> Option<String> {
         let Self { offset_bytes, block_bytes, blocks, jobs, .. } = *self;
         let end = blocks.checked_mul(block_bytes).and_then(|size| size.checked_add(offset_bytes));
-        if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
-            Some(format!("its blocks of {block_bytes} bytes are no whole sectors"))
+        let wrong = if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
+            format!("its blocks of {block_bytes} bytes are no whole sectors")
         } else if block_bytes > BLOCK_MAX {
-            Some(format!("its blocks of {block_bytes} bytes are larger than any request"))
+            format!("its blocks of {block_bytes} bytes are larger than any request")
         } else if end.is_none_or(|end| end > END_MAX) {
-            Some(format!("its {blocks} blocks of {block_bytes} bytes end behind any file"))
+            format!("its {blocks} blocks of {block_bytes} bytes end behind any file")
         } else if jobs == 0 || jobs > VERIFIED_JOBS_MAX {
-            Some(format!("it tells of {jobs} jobs"))
+            format!("it tells of {jobs} jobs")
         } else {
-            None
-        }
+            return None;
+        };
+        Some(wrong)
     }
 
     /// The job that writes the block of this number; `None` where that is not known.
