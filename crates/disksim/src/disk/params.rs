@@ -71,13 +71,21 @@ pub(crate) struct ExtraDisconnect {
 }
 
 /// The wire to the host.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bus {
     pub(crate) read_sector: Span,
     pub(crate) write_sector: Span,
     /// The bus is kept from the first data of a read to the last.
     pub(crate) held_in_reads: bool,
     pub(crate) never_disconnects: bool,
+}
+
+impl Bus {
+    /// Passes another part of the way: the slowest sets the pace.
+    pub(crate) fn slow_down(&mut self, read_sector: Span, write_sector: Span) {
+        self.read_sector = self.read_sector.max(read_sector);
+        self.write_sector = self.write_sector.max(write_sector);
+    }
 }
 
 /// How far a drive reads on after a read.
