@@ -4,8 +4,9 @@ use drivelab_core::Span;
 
 use super::error::DiskSimResult;
 use super::fields::Fields;
+use super::include::Resolve;
 use super::tree::Block;
-use super::{Resolve, layout, mechanics};
+use super::{layout, mechanics};
 use crate::disk::params::{
     Buffer, Bus, ByPrevious, ExtraDisconnect, Overheads, Params, ReadOn, Residual, Stop, Writes,
 };
@@ -119,7 +120,7 @@ fn buffer(fields: &mut Fields) -> DiskSimResult<Buffer> {
 
 fn overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
     let scale = fields.number("Time scale for overheads", 0.0..=1000.0)?;
-    let mut scaled = Scaled { fields, scale };
+    let mut scaled = OverheadReader { fields, scale };
     let extra = ExtraDisconnect {
         command: scaled.time("Extradisc command overhead")?,
         seek: scaled.time("Extradisc seek delta")?,
@@ -147,12 +148,12 @@ fn overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
 }
 
 /// Overheads, each times the scale that the file gives for all.
-struct Scaled<'a> {
+struct OverheadReader<'a> {
     fields: &'a mut Fields,
     scale: f64,
 }
 
-impl Scaled<'_> {
+impl OverheadReader<'_> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,

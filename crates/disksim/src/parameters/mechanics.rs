@@ -4,9 +4,9 @@ use drivelab_core::Span;
 use drivelab_model::mechanics::{SeekTable, Spindle};
 use drivelab_model::profile::BaseText;
 
-use super::Resolve;
 use super::error::{At, DiskSimResult};
 use super::fields::{Fields, nanoseconds};
+use super::include::{Resolve, include};
 use crate::disk::Layout;
 use crate::disk::params::Mechanics;
 
@@ -64,7 +64,7 @@ fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<
         "extracted" => {
             let value = fields.value("Full seek curve")?;
             let name = value.words("Full seek curve")?;
-            let Some(found) = super::include(&value.at.file, name, resolve) else {
+            let Some(found) = include(&value.at.file, name, resolve) else {
                 return Err(value.at.error(format!(
                     "there is no file `{name}` with the seek curve; put it beside this one"
                 )));

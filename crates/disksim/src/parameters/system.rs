@@ -2,15 +2,16 @@
 
 use drivelab_core::Span;
 
+use super::disk;
 use super::error::{At, DiskSimResult};
 use super::fields::Fields;
+use super::include::Resolve;
 use super::tree::{Block, Item};
-use super::{Resolve, disk};
 use crate::disk::params::{Bus, Params};
 
 /// The disk that a parameter file describes.
 #[derive(Debug, Clone)]
-pub(crate) struct Described {
+pub(crate) struct Description {
     /// What the file calls the drive.
     pub(crate) model: String,
     pub(crate) params: Params,
@@ -29,7 +30,7 @@ struct System {
 const WITHOUT_EFFECT: &[&str] =
     &["disksim_global", "disksim_stats", "disksim_logorg", "disksim_pf", "disksim_synthio"];
 
-pub(super) fn read(file: &At, items: Vec<Item>, resolve: Resolve) -> DiskSimResult<Described> {
+pub(super) fn read(file: &At, items: Vec<Item>, resolve: Resolve) -> DiskSimResult<Description> {
     let system = System::collect(items)?;
     let Some((at, components)) = &system.topology else {
         let missing = "there is no `topology ...` that says how one disk is attached";
@@ -57,7 +58,7 @@ pub(super) fn read(file: &At, items: Vec<Item>, resolve: Resolve) -> DiskSimResu
         }
     }
     let disk = disk.ok_or_else(|| at.error("expected a disksim_disk in the topology"))?;
-    Ok(Described { model: disk.name.clone(), params: disk::read(disk, bus, resolve)? })
+    Ok(Description { model: disk.name.clone(), params: disk::read(disk, bus, resolve)? })
 }
 
 impl System {

@@ -4,8 +4,8 @@ use std::iter::Peekable;
 use std::rc::Rc;
 use std::vec::IntoIter;
 
-use super::Resolve;
 use super::error::{At, DiskSimResult};
+use super::include::{Resolve, include};
 use super::token::{Token, tokens};
 
 /// A value and where it stands.
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
     }
 
     fn file(&mut self, at: &At, name: &str) -> DiskSimResult<Vec<Item>> {
-        let Some(found) = super::include(&at.file, name, self.resolve) else {
+        let Some(found) = include(&at.file, name, self.resolve) else {
             return Err(at.error(format!("there is no file `{name}`; put it beside this one")));
         };
         self.depth += 1;

@@ -71,7 +71,7 @@ pub struct Array<D> {
     /// Accesses that the members gave back.
     held: VecDeque<Request>,
     answered: VecDeque<Completion>,
-    told: Time,
+    clock: Time,
     scratch: Vec<Completion>,
 }
 
@@ -96,7 +96,7 @@ impl<D: Device> Array<D> {
             children: Slab::new(),
             held: VecDeque::new(),
             answered: VecDeque::new(),
-            told: Time::ZERO,
+            clock: Time::ZERO,
             scratch: Vec::new(),
         }
     }
@@ -210,9 +210,9 @@ impl<D: Device> Device for Array<D> {
     }
 
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        assert!(now >= self.told, "time ran backwards");
+        assert!(now >= self.clock, "time ran backwards");
         assert!(self.next_event().is_none_or(|next| next >= now), "an event was passed over");
-        self.told = now;
+        self.clock = now;
         if !self.held.is_empty() {
             return Err(request);
         }
@@ -253,8 +253,8 @@ impl<D: Device> Device for Array<D> {
     }
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
-        assert!(now >= self.told, "time ran backwards");
-        self.told = now;
+        assert!(now >= self.clock, "time ran backwards");
+        self.clock = now;
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }

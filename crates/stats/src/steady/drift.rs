@@ -1,5 +1,7 @@
 //! How far a run's mean still is from where the run is heading.
 
+use crate::interval::float;
+
 /// The fit of y = asymptote + amplitude exp(-t / tau).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Drift {
@@ -48,10 +50,8 @@ struct Line {
     regressor_mean: f64,
     squares: f64,
 }
-
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 fn regress(series: &[f64], tau: f64) -> Line {
-    let n = series.len() as f64;
+    let n = float(series.len());
     let decay = libm::exp(-1.0 / (tau * n));
     let regressor: Vec<f64> =
         std::iter::successors(Some(1.0), |x| Some(x * decay)).take(series.len()).collect();
