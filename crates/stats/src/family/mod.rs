@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use adjust::{benjamini_hochberg, holm};
+pub use adjust::holm;
 pub use adjusted::{Adjusted, Adjustment, Role};
 pub use max_t::max_t;
 pub use simultaneous::{Critical, simultaneous};

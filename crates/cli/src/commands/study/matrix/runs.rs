@@ -76,7 +76,7 @@ impl Runs {
         // The longest first, so that no processor is left with one at the end: small sequential
         // blocks are the most requests.
         all.runs.sort_by_key(|(run, _)| {
-            let drives = run.options.shelf.drives.unwrap_or(1);
+            let drives = run.options.drives.unwrap_or(1);
             (run.workload.rw.is_random(), run.workload.blocks.largest(), u32::MAX - drives)
         });
         Ok(all)
@@ -236,7 +236,7 @@ fn of_row(
     let make = |count: u32, place: usize, alone: Option<usize>| {
         let place = if draws { place } else { 0 };
         let mut options = options;
-        options.shelf.drives = Some(count);
+        options.drives = Some(count);
         let (drives, seeds) = match alone {
             Some(_) => (Rng::for_part(own, place as u64).bits(), vec![seeds[place]]),
             None => (own, seeds.clone()),
