@@ -51,7 +51,7 @@ impl Kind {
     }
 
     /// Builds it, with its data in memory.
-    pub(crate) fn build(&self, seed: u64) -> ServedDrive<Box<dyn Device>> {
+    pub(crate) fn build(&self, seed: u64) -> ServedDrive {
         let device = self.device(seed);
         let medium = Memory::new(device.capacity(), Bytes::mib(64));
         ServedDrive::new(device, Store::new(Box::new(medium), Sectors::new(1)), seed)

@@ -14,13 +14,13 @@ use super::Arm;
 
 /// Jumps from event to event.
 pub(crate) struct VirtualTime {
-    drive: ServedDrive<Box<dyn Device>>,
+    drive: ServedDrive,
     now: Time,
     done: Vec<Answer>,
 }
 
 impl VirtualTime {
-    pub(crate) fn new(drive: ServedDrive<Box<dyn Device>>) -> Self {
+    pub(crate) fn new(drive: ServedDrive) -> Self {
         Self { drive, now: Time::ZERO, done: Vec::new() }
     }
 

@@ -11,9 +11,6 @@ use super::page::{self, PAGE_BYTES};
 use super::place::{Place, PlaceError};
 
 /// Looks at every page again that was written or that holds data.
-///
-/// # Errors
-/// The place cannot be read, or `stop` was set meanwhile ([`PlaceError::Stopped`]).
 pub fn verify(
     place: &mut dyn Place,
     ledger: &Ledger,
@@ -49,7 +46,6 @@ fn to_look_at(
     Ok(noted.into_iter().chain(data).min())
 }
 
-/// Counts a page by what it holds and what it must.
 fn count(pages: &mut Judgement, found: &Census, promise: &Promise, ledger: &Ledger) {
     let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
     // A write that the ledger does not know of was begun after its end was lost.

@@ -44,7 +44,6 @@ impl fmt::Display for Incident {
 /// that strikes everything does not drown what else is said.
 const TOLD_STRIKES: u64 = 5;
 
-/// What the faults have in store for one command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) result: Result<(), CommandError>,
@@ -80,7 +79,6 @@ struct Active {
     settled: BTreeMap<u64, Sector>,
 }
 
-/// The faults in force.
 #[derive(Debug)]
 pub(crate) struct Faults {
     seed: u64,
@@ -119,7 +117,6 @@ impl Faults {
         std::mem::take(&mut self.incidents)
     }
 
-    /// Tells of a strike that was counted already, if it is one of the first or a round one.
     fn note_strike(&mut self, at: Time, fault: FaultId, strikes: u64, what: String) {
         if strikes <= TOLD_STRIKES {
             self.note(at, fault, what);
@@ -158,7 +155,6 @@ impl Faults {
         striking
     }
 
-    /// What happens to a command that is submitted at `now`.
     pub(crate) fn plan(&mut self, now: Time, op: Op, lba: Lba, sectors: Sectors) -> Plan {
         let mut plan = Plan::NONE;
         if self.active.is_empty() {
@@ -184,7 +180,6 @@ impl Faults {
         plan
     }
 
-    /// Where a write to `lba` really lands.
     pub(crate) fn landing(
         &mut self,
         now: Time,
@@ -258,7 +253,6 @@ impl Faults {
         Ok(first_bad.map_or(Ok(()), |sector| Err(medium_error(Lba::new(sector)))))
     }
 
-    /// Sectors that are written are good again.
     pub(crate) fn healed(&mut self, lba: Lba, sectors: Sectors) {
         for active in self.active.values_mut() {
             active.heal(lba, sectors);
@@ -278,7 +272,6 @@ fn is_power_of_ten(mut number: u64) -> bool {
 }
 
 impl Active {
-    /// The damaged sectors of a range.
     fn damaged(&self, lba: Lba, sectors: Sectors) -> Vec<u64> {
         let (first, end) = self.fault.within(Sectors::new(u64::MAX));
         let range = lba.max(first).get()..(lba + sectors).min(end).get();

@@ -1,11 +1,13 @@
 //! Requests of the transmission phase.
 
+use zerocopy::FromBytes as _;
+
 use super::handshake::{Agreed, Export};
-use super::input::{Input, Reader};
+use super::input::Input;
+use super::wire::{REQUEST, RequestHeader};
 use super::{BLOCK_BYTES, Ended, MOST_BYTES, WireError};
 
-const REQUEST_MAGIC: u32 = 0x2560_9513;
-pub(super) const HEADER: usize = 28;
+pub(super) const HEADER: usize = size_of::<RequestHeader>();
 
 /// Zeros are written in pieces of this size at most.
 pub(super) const ZERO_PIECE: usize = 4 << 20;
@@ -55,7 +57,6 @@ pub struct Request {
     pub fua: bool,
 }
 
-/// What was taken from the input.
 #[derive(Debug)]
 pub(super) enum Taken {
     NeedsInput,
@@ -63,11 +64,10 @@ pub(super) enum Taken {
     Refused { cookie: u64, error: WireError },
 }
 
-/// Takes one request, if it is there.
 pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result<Taken, Ended> {
     let Some(header) = Header::read(input.peek()) else { return Ok(Taken::NeedsInput) };
     let Header { magic, kind, length, .. } = header;
-    if magic != REQUEST_MAGIC {
+    if magic != REQUEST {
         return Err(Ended::Broken("a request does not begin as one"));
     }
     if kind == command::DISC {
@@ -104,7 +104,7 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
 pub(super) fn cost(input: &[u8], export: &Export, agreed: Agreed) -> Option<(usize, usize)> {
     let header = Header::read(input)?;
     let length = usize::try_from(header.length.min(MOST_BYTES)).ok()?;
-    let refused = header.magic != REQUEST_MAGIC || header.refusal(export, agreed).is_some();
+    let refused = header.magic != REQUEST || header.refusal(export, agreed).is_some();
     match header.kind {
         _ if refused && header.kind != command::WRITE => Some((HEADER, 0)),
         command::WRITE => Some((HEADER + length, 0)),
@@ -124,7 +124,7 @@ mod command {
     pub(super) const BLOCK_STATUS: u16 = 7;
 }
 
-#[derive(Debug, Clone, Copy)]
+/// A request that may make no sense.
 struct Header {
     magic: u32,
     flags: u16,
@@ -136,18 +136,13 @@ struct Header {
 
 impl Header {
     fn read(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
-        Some(Self {
-            magic: reader.u32()?,
-            flags: reader.u16()?,
-            kind: reader.u16()?,
-            cookie: reader.u64()?,
-            offset: reader.u64()?,
-            length: reader.u32()?,
-        })
+        let (RequestHeader { magic, flags, kind, cookie, offset, length }, _) =
+            RequestHeader::read_from_prefix(bytes).ok()?;
+        let (magic, flags, kind) = (magic.get(), flags.get(), kind.get());
+        let (cookie, offset, length) = (cookie.get(), offset.get(), length.get());
+        Some(Self { magic, flags, kind, cookie, offset, length })
     }
 
-    /// Why it cannot be carried out, if it cannot.
     fn refusal(&self, export: &Export, agreed: Agreed) -> Option<WireError> {
         let allowed = match self.kind {
             command::READ if agreed.structured => flag::DF | flag::FUA,
