@@ -19,4 +19,4 @@ pub mod server;
 pub mod store;
 mod task;
 #[cfg(feature = "ublk")]
-pub mod ublk;
+mod ublk;

@@ -140,7 +140,7 @@ fn over_nbd() {
         let served = Served::start(kind, 1, None);
         conforms(&mut Client::connect(served.nbd()), least);
         let stats = served.stop().stats;
-        assert!(stats.ios > 200 && stats.in_flight_max >= 2, "{stats:?}");
+        assert!(stats.served.ios > 200 && stats.in_flight_max >= 2, "{stats:?}");
     });
 }
 

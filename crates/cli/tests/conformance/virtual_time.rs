@@ -4,7 +4,7 @@ use drivelab_core::disk::{Answer, Command, Data};
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::workload::Workload;
 use drivelab_core::{
-    Bytes, Completion, Device, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy,
+    Bytes, Completion, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy,
     Target, TargetError, Time,
 };
 use drivelab_engine::load::{self, Job};

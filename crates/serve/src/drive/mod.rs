@@ -23,6 +23,23 @@ pub use power_cut::PowerCut;
 use crate::fault::{Fault, FaultId, Faults, Incident, Listed, Plan};
 use crate::store::{Choose, KeepAll, Store, Survival, TrimId, Write};
 
+/// What a host is told of a drive, besides its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// What it writes as a whole: a power of two.
+    pub physical_sector: Sectors,
+    /// Whether it is a spinning disk.
+    pub rotational: bool,
+    /// Whether what it acknowledges can be lost until it is flushed.
+    pub volatile_cache: bool,
+}
+
+impl Attributes {
+    /// What is safe to say of a file of which nothing is known.
+    pub const UNKNOWN: Self =
+        Self { physical_sector: Sectors::new(8), rotational: false, volatile_cache: true };
+}
+
 #[derive(Debug)]
 struct Pending {
     answer: Answer,

@@ -1,5 +1,6 @@
 //! An end that was asked for while somebody still has the drive's file open.
 
+use std::fmt;
 use std::io;
 
 use super::{Backend, Server};
@@ -14,6 +15,22 @@ pub struct TakenAway {
     pub release: String,
     /// The kernel had written back what it kept when the server was asked to end.
     pub written_back: bool,
+}
+
+impl fmt::Display for TakenAway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.written_back {
+            "the kernel had written back what it kept when the end was asked for"
+        } else {
+            "what the kernel had not written back yet may be lost"
+        };
+        let (from, release) = (self.from.join(", "), &self.release);
+        write!(
+            f,
+            "the drive was taken away from {from}; {what}. Next time, before Ctrl-C: {release} (or \
+             give it longer: --grace)"
+        )
+    }
 }
 
 impl<B: Backend> Server<B> {

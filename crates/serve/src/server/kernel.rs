@@ -14,10 +14,12 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 
 use super::jobs::{Asker, Job};
 use super::{Backend, Server};
+#[cfg(feature = "ublk")]
+use crate::drive::Attributes;
 use crate::fuse::Mounted;
 use crate::task::{KernelSide, Task};
 #[cfg(feature = "ublk")]
-use crate::ublk::{self, Attributes, Disk};
+use crate::ublk::{self, Disk};
 
 /// Requests taken from the kernel before others get their turn.
 const TURN: usize = 64;
@@ -107,9 +109,9 @@ impl<B: Backend> Server<B> {
 
 #[cfg(feature = "ublk")]
 impl<B: Backend> Server<B> {
-    /// Makes the drive a block device of the kernel's, too; when this returns, it is there. The
-    /// kernel has read from it by then, as from any disk that is plugged in.
-    pub fn plug_in(&mut self, attributes: Attributes) -> Result<(), Refusal> {
+    /// Makes the drive a block device, which is there when this returns. The kernel has read from
+    /// it by then, as from any disk that is plugged in.
+    pub(super) fn plug_in(&mut self, attributes: Attributes) -> Result<(), Refusal> {
         let disk = Disk::new(self.drive.capacity().bytes(), attributes)?;
         let data = EventData::new_u64(super::DISK);
         let refused = |error| ublk::refused("start the device", error);

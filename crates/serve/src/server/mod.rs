@@ -27,7 +27,7 @@ pub use realtime::{LatenessBound, Spin, least_answer_time, typical_read};
 pub use status::{Stats, Stopped, Summary};
 
 use crate::control::Response;
-use crate::drive::PowerCut;
+use crate::drive::{Attributes, PowerCut};
 use crate::fault::Listed;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
@@ -45,6 +45,8 @@ pub struct Settings {
     pub nbd: Option<Endpoint>,
     /// A file that becomes the drive.
     pub fuse: Option<PathBuf>,
+    /// Become a block device, of which the kernel is told this; only with the feature `ublk`.
+    pub ublk: Option<Attributes>,
     /// Where the drive is controlled.
     pub control: Option<Endpoint>,
     /// What NBD clients are told.
@@ -67,6 +69,7 @@ impl Settings {
         Self {
             nbd: None,
             fuse: None,
+            ublk: None,
             control: None,
             export,
             real_time: false,
@@ -147,7 +150,8 @@ impl<B: Backend> Server<B> {
         let fronts = Fronts::new(mounted.transpose()?);
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC);
         let poll = poll.map_err(|error| cannot_begin(error.into()))?;
-        let server = Self {
+        #[cfg_attr(not(feature = "ublk"), expect(unused_mut, reason = "plugged in with ublk"))]
+        let mut server = Self {
             drive,
             poll,
             clock: Clock::new().map_err(cannot_begin)?,
@@ -177,6 +181,10 @@ impl<B: Backend> Server<B> {
                     .because(error)
                     .hint("raise the limit: ulimit -n 1024")
             })?;
+        }
+        #[cfg(feature = "ublk")]
+        if let Some(attributes) = server.settings.ublk {
+            server.plug_in(attributes)?;
         }
         Ok(server)
     }

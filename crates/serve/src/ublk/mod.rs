@@ -12,20 +12,7 @@ mod session;
 mod unavailable;
 mod wire;
 
-use drivelab_core::Sectors;
-
 pub(crate) use session::Disk;
 pub(crate) use unavailable::refused;
-
-/// What the kernel is told of the drive, besides its size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attributes {
-    /// What it writes as a whole: a power of two.
-    pub physical_sector: Sectors,
-    /// Whether it is a spinning disk.
-    pub rotational: bool,
-    /// Whether what it acknowledges can be lost until it is flushed.
-    pub volatile_cache: bool,
-}
 
 const CONTROL: &str = "/dev/ublk-control";

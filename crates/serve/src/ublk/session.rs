@@ -12,7 +12,8 @@ use zerocopy::{FromZeros as _, IntoBytes as _};
 
 use super::ring::{Descriptors, Ring};
 use super::wire::{self, DEPTH, Info, RESULT_ABORT, RESULT_OK, command, data_offset, parameters};
-use super::{Attributes, CONTROL, request, unavailable};
+use super::{CONTROL, request, unavailable};
+use crate::drive::Attributes;
 use crate::task::{BlockRequest, KernelSide, Task};
 
 /// `EIO`, as the kernel numbers it.

@@ -4,7 +4,7 @@
 use drivelab_core::Bytes;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-use super::Attributes;
+use crate::drive::Attributes;
 
 /// Commands that the driver takes, numbered as `_IOR` and `_IOWR` of `asm-generic/ioctl.h` do.
 pub(super) mod command {
