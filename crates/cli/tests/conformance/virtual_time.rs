@@ -4,8 +4,8 @@ use drivelab_core::disk::{Answer, Command, Data};
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::workload::Workload;
 use drivelab_core::{
-    Bytes, Completion, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy,
-    Target, TargetError, Time,
+    Bytes, Completion, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy, Target,
+    TargetError, Time,
 };
 use drivelab_engine::load::{self, Job};
 use drivelab_serve::drive::ServedDrive;

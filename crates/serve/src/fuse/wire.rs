@@ -2,7 +2,7 @@
 //! nobody reads begin with an underscore.
 
 use drivelab_core::Bytes;
-use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 pub(super) const BYTES_MAX: u32 = 1 << 20;
 
@@ -43,7 +43,7 @@ struct Init {
 }
 
 /// `struct fuse_init_out`.
-#[derive(IntoBytes, Immutable)]
+#[derive(FromZeros, IntoBytes, Immutable)]
 #[repr(C)]
 struct InitReply {
     version: [u32; 2],
@@ -104,7 +104,7 @@ struct OpenReply {
 }
 
 /// `struct fuse_attr_out`.
-#[derive(IntoBytes, Immutable)]
+#[derive(FromZeros, IntoBytes, Immutable)]
 #[repr(C)]
 struct AttributesReply {
     valid_s: u64,
@@ -147,9 +147,8 @@ pub(super) fn init(message: &[u8]) -> Vec<u8> {
         write_bytes: BYTES_MAX,
         time_granularity_ns: 1,
         pages: u16::try_from(BYTES_MAX / 4096).expect("256 pages"),
-        map_alignment: 0,
         more_flags,
-        unused: [0; 7],
+        ..InitReply::new_zeroed()
     };
     reply.as_bytes().to_vec()
 }
@@ -162,19 +161,15 @@ pub(super) fn opened(handle: u64) -> Vec<u8> {
 pub(super) fn attributes(size: Bytes) -> Vec<u8> {
     let reply = AttributesReply {
         valid_s: 3600,
-        valid_ns: 0,
         inode: 1,
         size: size.get(),
         blocks: size.get() / 512,
-        times_s: [0; 3],
-        times_ns: [0; 3],
         mode: MODE,
         links: 1,
         uid: rustix::process::getuid().as_raw(),
         gid: rustix::process::getgid().as_raw(),
-        device: 0,
         block_bytes: 4096,
-        flags: 0,
+        ..AttributesReply::new_zeroed()
     };
     reply.as_bytes().to_vec()
 }

@@ -27,7 +27,7 @@ pub use realtime::{LatenessBound, Spin, least_answer_time, typical_read};
 pub use status::{Stats, Stopped, Summary};
 
 use crate::control::Response;
-use crate::drive::{Attributes, PowerCut};
+use crate::drive::{Attributes, PowerCut, ServedDrive};
 use crate::fault::Listed;
 use crate::fuse::Mounted;
 use crate::nbd::Export;
@@ -228,7 +228,7 @@ impl<B: Backend> Server<B> {
     }
 
     fn report_incidents(&mut self, report: &mut dyn FnMut(&str)) {
-        let incidents = self.drive.modelled().map(|drive| drive.take_incidents());
+        let incidents = self.drive.modelled().map(ServedDrive::take_incidents);
         incidents.into_iter().flatten().for_each(|incident| report(&incident.to_string()));
     }
 

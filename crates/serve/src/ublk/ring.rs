@@ -138,7 +138,7 @@ fn passing(result: io::Result<()>) -> io::Result<()> {
 /// What the driver says about the request of each tag: memory that it writes and we read.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    base: *mut u8,
+    base: *mut Descriptor,
     length: usize,
     tags: u16,
 }
@@ -160,11 +160,11 @@ impl Descriptors {
     /// What is said about a tag, of which the driver has just told us that it has a request.
     pub(super) fn get(&self, tag: u16) -> Descriptor {
         assert!(tag < self.tags, "the driver uses the tags that it was given");
-        let at = self.base.wrapping_add(usize::from(tag) * size_of::<Descriptor>());
+        let at = self.base.wrapping_add(usize::from(tag));
         // SAFETY: the tag lies within the mapping, as was just checked, which begins at a page, so
         // that every descriptor is aligned, and any bytes are one (`FromBytes`); the driver writes a
         // tag's descriptor before it tells us and not again until we hand the tag back.
-        unsafe { ptr::read_volatile(at.cast::<Descriptor>()) }
+        unsafe { ptr::read_volatile(at) }
     }
 }
 

@@ -159,16 +159,21 @@ impl Disk {
         let read = request::read(&descriptors.get(tag), self.size);
         self.open[usize::from(tag)] = true;
         let read = read.and_then(|request| match request.task {
-            Task::Write => self.with_data(tag, request).map_err(|_| EIO),
+            Task::Write => {
+                let data = self.data(tag, request.length).map_err(|_| EIO)?;
+                Ok(BlockRequest { data: Some(data), ..request })
+            }
             _ => Ok(request),
         });
         read.map(|request| (u64::from(tag), request)).map_err(|errno| self.commit(tag, -errno)).ok()
     }
 
-    fn with_data(&self, tag: u16, request: BlockRequest) -> io::Result<BlockRequest> {
-        let mut data = vec![0; bytes(request.length)].into_boxed_slice();
+    /// What a write brings.
+    fn data(&self, tag: u16, length: u64) -> io::Result<Box<[u8]>> {
+        let length = usize::try_from(length).expect("the kernel writes little at once");
+        let mut data = vec![0; length].into_boxed_slice();
         self.device().read_exact_at(&mut data, data_offset(tag))?;
-        Ok(BlockRequest { data: Some(data), ..request })
+        Ok(data)
     }
 
     fn commit(&mut self, tag: u16, result: i32) {
@@ -276,10 +281,6 @@ impl KernelSide for Disk {
 
 fn number(tag: u64) -> u16 {
     u16::try_from(tag).expect("we numbered the tags")
-}
-
-fn bytes(length: u64) -> usize {
-    usize::try_from(length).expect("the kernel asks for little at once")
 }
 
 impl Drop for Disk {

@@ -149,7 +149,7 @@ pub(super) fn data_offset(tag: u16) -> u64 {
 }
 
 /// `struct ublk_params`, as far as the limits for discards.
-#[derive(IntoBytes, Immutable)]
+#[derive(FromZeros, IntoBytes, Immutable)]
 #[repr(C)]
 struct Parameters {
     bytes: u32,
@@ -170,7 +170,7 @@ struct Parameters {
 }
 
 /// The bytes of [`Parameters`] that the kernel reads.
-const PARAMETER_BYTES: usize = 60;
+const PARAMETER_BYTES: u32 = 60;
 
 /// What the kernel is told of the drive.
 pub(super) fn parameters(size: Bytes, attributes: Attributes) -> Vec<u8> {
@@ -183,22 +183,19 @@ pub(super) fn parameters(size: Bytes, attributes: Attributes) -> Vec<u8> {
     let physical = u32::try_from(attributes.physical_sector.bytes().get()).expect("a few KiB");
     let shift = u8::try_from(physical.trailing_zeros()).expect("below 32");
     let parameters = Parameters {
-        bytes: PARAMETER_BYTES as u32,
+        bytes: PARAMETER_BYTES,
         kinds: BASIC_AND_DISCARD,
         bits: rotational | cached,
         shifts: [9, shift, shift, shift],
         request_sectors_max: BYTES_MAX >> 9,
-        chunk_sectors: 0,
         sectors: size.get() / 512,
-        virtual_boundary: 0,
-        discard_alignment: 0,
         discard_granularity: physical,
         discard_sectors_max: SECTORS_MAX,
         zero_sectors_max: SECTORS_MAX,
         discard_stretches_max: 1,
-        unused: [0; 3],
+        ..Parameters::new_zeroed()
     };
-    parameters.as_bytes()[..PARAMETER_BYTES].to_vec()
+    parameters.as_bytes()[..PARAMETER_BYTES as usize].to_vec()
 }
 
 #[cfg(test)]
@@ -258,7 +255,7 @@ mod tests {
         let bytes = info.as_bytes();
         assert_eq!(bytes.len(), 64);
         assert_eq!([8, 12, 32].map(|at| u32_at(bytes, at)), [BYTES_MAX, u32::MAX, 7]);
-        assert_eq!(u32_at(bytes, 24), (IOCTL_ENCODE | USER_COPY) as u32);
+        assert_eq!(u32_at(bytes, 24), 1 << 6 | 1 << 7);
         let bytes = control_with_buffer(3, 5, 64, 9);
         assert_eq!([0, 4, 8, 16].map(|at| u32_at(&bytes, at)), [3, 64 << 16 | 0xffff, 5, 9]);
         assert_eq!([0, 4].map(|at| u32_at(&io(7, -5), at)), [7 << 16, (-5_i32).cast_unsigned()]);
