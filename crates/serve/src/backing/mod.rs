@@ -13,7 +13,7 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
 
 use drivelab_core::disk::{Answer, Command, Extent};
-use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
+use drivelab_core::dispatch::{Class, Dispatch, TagPool};
 use drivelab_core::{Bytes, Disk, Lba, Sectors, Time};
 use rustix::fs::OFlags;
 
@@ -62,9 +62,7 @@ impl Backing {
     }
 
     fn dispatch(&mut self) {
-        loop {
-            let (reads, writes, head) = self.queue.state();
-            let Some(class) = self.pool.next(Waiting { reads, writes, head }) else { return };
+        while let Some(class) = self.pool.next(self.queue.waiting()) {
             let command = self.queue.pop(class);
             self.pool.take(class);
             self.workers.start_job(command, self.epoch);

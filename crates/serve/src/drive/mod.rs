@@ -150,7 +150,8 @@ impl ServedDrive {
             Change::Nothing if answer.op == Op::Read && answer.result.is_ok() => {
                 answer.result = self.faults.damage(
                     completion.at,
-                    (answer.lba, answer.sectors),
+                    answer.lba,
+                    answer.sectors,
                     self.store.medium_mut(),
                 )?;
             }
@@ -229,6 +230,7 @@ impl Disk for ServedDrive {
     }
 
     fn in_flight(&self) -> usize {
+        debug_assert!(self.aborted <= self.pending.len(), "what is aborted is still pending");
         self.pending.len() - self.aborted + self.held.len()
     }
 

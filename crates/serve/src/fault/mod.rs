@@ -137,10 +137,11 @@ impl Faults {
     /// The faults of the kinds that `wanted` names which strike this command now.
     fn striking(
         &mut self,
-        command: (Op, Lba, Sectors),
+        op: Op,
+        lba: Lba,
+        sectors: Sectors,
         wanted: impl Fn(Kind) -> bool,
     ) -> Vec<(FaultId, Fault, u64)> {
-        let (op, lba, sectors) = command;
         let mut striking = Vec::new();
         for (id, active) in &mut self.active {
             let fault = &active.fault;
@@ -164,7 +165,7 @@ impl Faults {
             use Kind::{LyingFlush, ReadError, Slow, Stall, WriteError};
             matches!(kind, Stall | Slow | ReadError | WriteError | LyingFlush)
         };
-        for (id, fault, strikes) in self.striking((op, lba, sectors), of_plan) {
+        for (id, fault, strikes) in self.striking(op, lba, sectors, of_plan) {
             match fault.kind {
                 Kind::Stall => plan.stall += fault.duration,
                 Kind::Slow => plan.slow = plan.slow.saturating_mul(fault.factor) / SLOW_PARTS,
@@ -192,7 +193,7 @@ impl Faults {
         }
         let mut lands = lba;
         let misdirected = |kind| kind == Kind::Misdirected;
-        for (id, fault, strikes) in self.striking((Op::Write, lba, sectors), misdirected) {
+        for (id, fault, strikes) in self.striking(Op::Write, lba, sectors, misdirected) {
             let (first, end) = fault.within(capacity);
             // Aligned as the write is, so that a page lands on a page.
             let places = (end.get() - first.get()) / sectors.get().max(1);
@@ -211,7 +212,7 @@ impl Faults {
     /// How many bytes of a physical sector, `sectors` long, that is written as the power goes are
     /// new, if not all.
     pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
-        let striking = self.striking((Op::Write, lba, sectors), |kind| kind == Kind::Torn);
+        let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Torn);
         let (id, _, strikes) = striking.into_iter().next()?;
         let active = self.active.get_mut(&id).expect("it has just struck");
         let bytes = active.rng.between(1, sectors.bytes().get() - 1);
@@ -224,7 +225,8 @@ impl Faults {
     pub(crate) fn damage(
         &mut self,
         now: Time,
-        (lba, sectors): (Lba, Sectors),
+        lba: Lba,
+        sectors: Sectors,
         medium: &mut dyn Medium,
     ) -> io::Result<Result<(), CommandError>> {
         let mut first_bad: Option<u64> = None;
