@@ -6,10 +6,8 @@ use drivelab_core::verification::BlockContent;
 
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
-/// Sectors in a page.
 const SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
-/// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) run: u64,
@@ -17,7 +15,6 @@ pub(super) struct Stamp {
     pub(super) sequence: u64,
 }
 
-/// The bytes of a page.
 pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     let Stamp { run, page, sequence } = stamp;
     let mut bytes = vec![0; PAGE_BYTES];

@@ -10,9 +10,6 @@ use super::page::{self, PAGE_BYTES};
 use super::place::{Place, PlaceError};
 
 /// Looks at every page again that was written or that holds data.
-///
-/// # Errors
-/// The place cannot be read, or `stop` was set meanwhile ([`PlaceError::Stopped`]).
 pub fn verify(
     place: &mut dyn Place,
     ledger: &Ledger,
