@@ -81,3 +81,15 @@ fn every_number_is_a_number() {
     let body = page.replace(UPLOT, "").replace(SCRIPT, "");
     assert!(!body.contains("NaN") && !body.contains("inf%"));
 }
+
+#[test]
+fn a_risk_that_the_choice_does_not_change_is_no_alarm() {
+    let shown = |differs: bool| {
+        let mut it = experiment(1, 6);
+        it.risks[0].differs = differs;
+        html(&analyse(&it).unwrap())
+    };
+    assert!(shown(true).contains("<dt class=\"risk\">Risk</dt>"));
+    let alike = shown(false);
+    assert!(alike.contains("<dt class=\"\">Risk</dt>") && !alike.contains("<dt class=\"risk\""));
+}

@@ -138,6 +138,51 @@ fn a_block_with_a_void_run_is_left_out_and_the_note_says_so() {
 }
 
 #[test]
+fn a_verdict_survives_one_void_block_in_five_and_no_more() {
+    let check = |blocks: &[u32], verdict, said: &str| {
+        let mut it = small([0, 3], 3);
+        let runs = it.runs.iter_mut().filter(|run| run.arm == 1 && blocks.contains(&run.block));
+        runs.for_each(|run| run.marks.push(MarkId::Void));
+        let result = analyse(&it).unwrap();
+        assert_eq!(result.verdict(), verdict, "{blocks:?}");
+        let first = text(&result, Look { width: 10_000, colour: false });
+        assert!(first.contains(said), "{blocks:?}: {first}");
+        let json = json(&result);
+        let is_withheld = verdict == Verdict::Inconclusive;
+        assert_eq!(json.contains("\"runs-void\""), is_withheld, "{blocks:?}");
+    };
+    check(&[], Verdict::Faster, "is better).\n");
+    check(&[4], Verdict::Faster, "is better); 1 of 10 blocks is left out (see the notes).");
+    check(&[4, 7], Verdict::Faster, "is better); 2 of 10 blocks are left out (see the notes).");
+    check(&[1, 4, 7], Verdict::Inconclusive, "void in 3 of 10 blocks, more than one in five");
+}
+
+#[test]
+fn advice_after_few_blocks_is_to_make_enough() {
+    let mut it = small([0, 3], 3);
+    it.blocks = 3;
+    it.runs.retain(|run| run.block < 3);
+    for (place, run) in it.runs.iter_mut().enumerate() {
+        let metric = &mut run.metrics[0].value;
+        *metric *= [1.0, 4.0, 0.3][place % 3];
+    }
+    let first = text(&analyse(&it).unwrap(), PLAIN);
+    assert!(first.contains("at least 6 blocks are needed"), "{first}");
+    assert!(!first.contains("more runs will not help"), "{first}");
+}
+
+#[test]
+fn metrics_left_out_for_one_reason_share_a_note() {
+    let mut it = experiment(1, 6);
+    for run in it.runs.iter_mut().filter(|run| run.arm == 1 && run.block == 2) {
+        run.metrics.retain(|metric| metric.name != "lat_p99_ns");
+    }
+    let notes = analyse(&it).unwrap().notes.join("\n");
+    assert_eq!(notes.matches("is missing in block 3 of `ide-elevator`").count(), 1, "{notes}");
+    assert!(notes.contains("`mix-32.lat_p99_ns` are not compared: it is missing"), "{notes}");
+}
+
+#[test]
 fn an_answer_behind_the_end_of_the_run_does_not_make_it_a_run() {
     let mut it = small([0, 3], 3);
     for run in it.runs.iter_mut().filter(|run| run.arm == 1 && run.block == 4) {
