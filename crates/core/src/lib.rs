@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod histogram;
 pub mod label;
 pub mod matrix;
+pub mod outline;
 pub mod plan;
 pub mod record;
 mod refusal;

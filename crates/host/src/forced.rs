@@ -56,7 +56,6 @@ impl Forced {
     }
 }
 
-/// What the boot line and the parameters of modules force.
 pub(crate) fn read(root: &Root) -> Vec<Forced> {
     let mut found = Vec::new();
     let line = root.text("proc/cmdline", crate::root::ATTRIBUTE_BYTES_MAX).unwrap_or_default();

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::outline::Severity;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device, Kind, Machine, Mounts, parse_mdstat};
-use crate::finding::{self, Context, Severity};
+use crate::finding::{self, Context};
 use crate::forced::{self, Forced};
+use crate::found::Finding;
 use crate::log::KernelLog;
 use crate::root::{LOG_BYTES_MAX, Node, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
@@ -62,10 +64,10 @@ impl Inspection {
         findings.map(|finding| finding.severity).min()
     }
 
-    /// Whether `--strict` fails: see [`finding::Finding::is_misconfiguration`].
+    /// Whether `--strict` fails: see [`Finding::is_misconfiguration`].
     pub fn has_misconfiguration(&self) -> bool {
         let mut findings = self.devices.iter().flat_map(|device| &device.findings);
-        findings.any(finding::Finding::is_misconfiguration)
+        findings.any(Finding::is_misconfiguration)
     }
 }
 
@@ -146,7 +148,6 @@ fn machine(root: &Root, options: &Options) -> Machine {
     }
 }
 
-/// The folder of all block devices.
 pub(crate) fn block_devices(root: &Root) -> Option<Node<'_>> {
     root.node("sys/block").or_else(|| root.node("sys/class/block"))
 }

@@ -18,6 +18,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use drivelab_core::outline::Line;
 use drivelab_host::{Device, FindingId, Inspection, Root, inspect};
 use tempfile::TempDir;
 
@@ -97,6 +98,11 @@ impl Tree {
     pub(crate) fn findings(&self, name: &str) -> Vec<FindingId> {
         self.device(name).findings.iter().map(|finding| finding.id).collect()
     }
+}
+
+/// An outline as it is read, without line breaks of its own.
+pub(crate) fn text(lines: &[Line]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn text_of(name: &str) -> String {

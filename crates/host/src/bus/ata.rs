@@ -54,7 +54,6 @@ pub enum NcqOff {
     Runtime,
 }
 
-/// What the tree and the log tell of an ATA drive.
 pub(crate) struct AtaView<'a> {
     pub(crate) facts: Ata,
     pub(crate) identify: Option<Identify>,
@@ -70,7 +69,6 @@ pub(crate) fn port_of<'r>(device: &Node<'r>) -> Option<(Node<'r>, u32)> {
     })
 }
 
-/// Reads the drive `unit` (channel, target) of a port.
 pub(crate) fn read<'a>(
     port: (&Node<'_>, u32),
     unit: (u32, u32),
@@ -190,7 +188,6 @@ fn settle(
     }
 }
 
-/// What is needed to say whether queuing is on.
 pub(crate) struct NcqEvidence<'a> {
     pub(crate) facts: &'a Ata,
     pub(crate) log: Option<&'a AtaDeviceLog>,
@@ -243,7 +240,6 @@ fn cause(
     (evidence.facts.ncq_supported == Some(true)).then_some(NcqOff::Runtime)
 }
 
-/// The station that the port is.
 pub(crate) fn hop(facts: &Ata, link: &Link) -> Hop {
     let about = match (facts.sata, link.speed_gbps) {
         (_, Some(speed)) => match link.max_gbps {

@@ -24,13 +24,10 @@ pub(crate) struct Machine {
     pub(crate) mounts: Mounts,
     pub(crate) forced: Vec<Forced>,
     pub(crate) arrays: BTreeMap<String, Raid>,
-    /// Whether serial numbers are wanted.
     pub(crate) serials: bool,
-    /// Whether temperatures are.
     pub(crate) temperature: bool,
 }
 
-/// Reads the block device in folder `block`.
 pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     let hardware = block.child("device");
     let mut device = Device {
@@ -58,7 +55,6 @@ pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     device
 }
 
-/// The names by which a table of mounts can call it.
 fn names(device: &Device) -> Vec<String> {
     let mapper = device.dm.as_ref().and_then(|dm| dm.name.as_ref());
     let mapper = mapper.map(|name| format!("/dev/mapper/{name}"));
@@ -236,7 +232,6 @@ pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machin
     device.ata = Some(facts);
 }
 
-/// Whether the controller drives its ports as IDE channels.
 pub(crate) fn is_ide(controller: &Controller) -> bool {
     let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
     let driver = controller.driver.as_deref();

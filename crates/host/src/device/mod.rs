@@ -31,7 +31,7 @@ use crate::bus::scsi::Scsi;
 use crate::bus::usb::Usb;
 use crate::bus::virtio::Virtio;
 use crate::bus::{Controller, Hop, Link};
-use crate::finding::Finding;
+use crate::found::Finding;
 
 /// A block device, or a drive that only the kernel log knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -61,7 +61,6 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
     });
 }
 
-/// Whether the log shows the port as an IDE channel.
 fn port_is_ide(context: &Context<'_>) -> bool {
     let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
     port.is_some_and(crate::log::AtaPortLog::is_sata_as_ide)

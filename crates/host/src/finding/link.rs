@@ -93,7 +93,6 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
     );
 }
 
-/// Whether the limit was asked for.
 fn is_forced(context: &Context<'_>) -> bool {
     let Some(ata) = context.device.ata.as_ref() else { return false };
     let unit = (ata.port, ata.device);

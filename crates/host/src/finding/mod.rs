@@ -8,67 +8,18 @@ mod busy;
 mod cache;
 mod emulation;
 mod forced;
-mod id;
 mod link;
 mod pcie;
 mod queue;
 mod tuning;
 
-pub use id::FindingId;
-
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use drivelab_core::outline::Severity;
 
 use crate::device::{Device, Machine};
+use crate::found::{Finding, FindingId};
 
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// A misconfiguration or a fault: a measurement now measures it, or data is at risk.
-    Error,
-    /// Worth a look before a measurement is believed.
-    Warn,
-    /// Good to know.
-    Info,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-        })
-    }
-}
-
-/// Something that is wrong, or that one should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Which, as the contract names it.
-    pub id: FindingId,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is, in a sentence.
-    pub message: String,
-    /// Where that was read, and what stood there.
-    pub evidence: String,
-    /// What to do about it.
-    pub fix: String,
-}
-
-impl Finding {
-    /// Whether `--strict` fails on it: errors and warnings do, except that a volatile write cache
-    /// is how every drive for the desk is sold, and no fault while flushes reach it.
-    pub fn is_misconfiguration(&self) -> bool {
-        self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
-    }
-}
-
-/// What a check looks at.
 pub(crate) struct Context<'a> {
     pub(crate) device: &'a Device,
     pub(crate) all: &'a BTreeMap<String, Device>,

@@ -34,7 +34,6 @@ fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
     );
 }
 
-/// What a cause is, and what to do about it.
 fn words(cause: NcqOff) -> (&'static str, &'static str) {
     match cause {
         NcqOff::Drive => ("the drive has none", "nothing"),

@@ -150,7 +150,6 @@ fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('[').skip(1).filter_map(|text| text.split_once(']').map(|(inside, _)| inside))
 }
 
-/// A hexadecimal number of so many digits.
 fn hex(text: &str, digits: usize) -> Option<u32> {
     let right = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     right.then(|| u32::from_str_radix(text, 16).ok()).flatten()

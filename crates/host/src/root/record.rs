@@ -21,12 +21,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Keeps a folder.
     pub(super) fn folder(&mut self, path: &str) {
         self.items.entry(path.to_owned()).or_insert(Item::Folder);
     }
 
-    /// Keeps a link.
     pub(super) fn link(&mut self, path: &str, target: &str) {
         self.items.insert(path.to_owned(), Item::Link(target.to_owned()));
     }

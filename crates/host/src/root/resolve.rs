@@ -11,7 +11,6 @@ const LINKS_MAX: usize = 40;
 /// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Folder,

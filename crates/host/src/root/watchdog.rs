@@ -22,7 +22,6 @@ const LOOKS: u32 = 8;
 /// Most files that are left behind; each of them keeps a thread.
 pub const SILENT_MAX: usize = 8;
 
-/// What the reading thread waits for.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     now: Mutex<Moment>,
@@ -163,7 +162,6 @@ impl Reader {
 /// How a problem begins that is a file's silence.
 pub(super) const SILENCE: &str = "did not answer within";
 
-/// How the deadline is said.
 pub(super) fn silence(deadline: Duration) -> String {
     format!("{SILENCE} {} s", deadline.as_secs_f32())
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::factor::{self, Factor};
+use serde::Serialize;
 
 use super::facts::Facts;
 use super::warning;
@@ -45,17 +46,20 @@ pub struct Question {
 }
 
 /// What differed between arms, and what is to be thought of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Difference {
     /// What was declared to differ, between some arms at least.
     pub factors: Vec<&'static str>,
     /// What differs, the declared first.
+    #[serde(rename = "differs")]
     pub rows: Vec<Row>,
     /// What is wrong with the comparison.
     pub warnings: Vec<String>,
     /// What was wrong with the drives, arm by arm, in sentences.
+    #[serde(rename = "findings")]
     pub faults: Vec<String>,
     /// Arms that did not differ in what they were declared to differ in.
+    #[serde(skip)]
     pub unchanged: Vec<Unchanged>,
 }
 
@@ -69,7 +73,7 @@ pub struct Unchanged {
 }
 
 /// One setting in every arm.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The setting.
     pub name: String,
@@ -89,7 +93,6 @@ impl Difference {
 /// Values of one setting in the runs of one arm that did the same.
 pub(super) type Values = BTreeMap<String, BTreeSet<String>>;
 
-/// The runs, by arm and by what they did.
 pub(super) struct Seen {
     cells: BTreeMap<(usize, usize), Values>,
     groups: BTreeSet<usize>,
@@ -136,7 +139,6 @@ fn rank(name: &str, declared: &[&Factor]) -> (usize, String) {
     (place, name.to_owned())
 }
 
-/// What a pair of arms is meant to differ in.
 pub(super) struct Declared {
     pub(super) factors: Vec<&'static Factor>,
     /// Something is done to an arm of which nobody can say what it is.

@@ -6,7 +6,6 @@
 
 mod difference;
 mod facts;
-mod json;
 mod line;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -15,6 +14,5 @@ mod warning;
 
 pub use difference::{Arm, Difference, Question, Row, Sample, Unchanged, difference};
 pub use facts::{Facts, facts};
-pub(crate) use json::AttachedJson;
 pub(crate) use line::line;
 pub(crate) use text::text;

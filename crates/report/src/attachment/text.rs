@@ -1,10 +1,9 @@
 //! What differed, for a terminal.
 
-use anstyle::Style;
 use drivelab_stats::Verdict;
 
 use super::Difference;
-use crate::text::{Align, BOLD, DIM, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DIM, Look, Table, style};
 
 /// Rows that are shown: with head and warnings it stays below what a glance takes in.
 const ROWS_MAX: usize = 6;
@@ -42,10 +41,10 @@ fn table(difference: &Difference, arms: &[&str]) -> Table {
     columns.push(("", Align::Left, 1));
     let mut table = Table::new(&columns);
     for row in difference.rows.iter().take(ROWS_MAX) {
-        let mut cells = vec![(row.name.clone(), BOLD)];
-        cells.extend(row.values.iter().map(|value| (short(value.as_deref()), Style::new())));
+        let mut cells = vec![Cell::from((row.name.clone(), BOLD))];
+        cells.extend(row.values.iter().map(|value| short(value.as_deref()).into()));
         let meant = if difference.is_unexpected(row) { "not declared" } else { "" };
-        cells.push((meant.to_owned(), DIM));
+        cells.push((meant.to_owned(), DIM).into());
         table.row(cells);
     }
     table

@@ -9,7 +9,6 @@ const WARNINGS_MAX: usize = 3;
 /// Settings named in a sentence.
 const NAMES_MAX: usize = 5;
 
-/// Everything that is wrong with comparing the arms.
 pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for pair in &question.pairs {
@@ -110,7 +109,6 @@ impl Pair<'_> {
         (same && !values.is_empty()).then(|| values.join(", "))
     }
 
-    /// The factor that was declared is the same in both.
     fn nothing(&self, meant: &[&String], known: bool) -> Option<String> {
         let names: Vec<&str> = self.declared.factors.iter().map(|factor| factor.name).collect();
         let mut values: Vec<String> = Vec::new();
@@ -149,7 +147,6 @@ impl Pair<'_> {
         ))
     }
 
-    /// Nobody said what the arms are meant to differ in.
     fn undeclared(&self, differing: &[String], known: bool) -> Option<String> {
         let causes = causes(differing);
         if !self.declared.vague {

@@ -312,5 +312,5 @@ fn marks_are_told_once_for_all_arms_and_metrics_in_words() {
     assert!(notes.contains("In 8 of 8 runs of every arm: too few requests"), "{notes}");
     assert!(!notes.contains("rests on"), "{notes}");
     let shown = text(&result, Look { width: 10_000, colour: false });
-    assert!(shown.contains("mean latency (49 % shorter; x1.96"), "{shown}");
+    assert!(shown.contains("mean latency (49 % shorter; x1.97"), "{shown}");
 }

@@ -1,6 +1,5 @@
 //! A comparison for a terminal.
 
-use anstyle::Style;
 use drivelab_stats::{Better, Verdict};
 
 use super::result::{CompareResult, Facts};
@@ -9,7 +8,7 @@ use crate::attachment;
 use crate::figures;
 use crate::foreign::{Label, label_names};
 use crate::outcome::{Outcome, direction, gather};
-use crate::text::{Align, BOLD, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, Look, Table, style};
 
 /// The result as text.
 pub fn text(result: &CompareResult, look: Look) -> String {
@@ -70,34 +69,34 @@ fn table(result: &CompareResult) -> Table {
         if facts.is_detail {
             continue;
         }
-        let mut row = vec![plain(&result.series[outcome.series].name)];
+        let mut row = vec![Cell::from(result.series[outcome.series].name.as_str())];
         if !two {
-            row.push(plain(&result.arms[outcome.to]));
+            row.push(result.arms[outcome.to].as_str().into());
         }
         row.extend(conclusion(result, outcome));
         if one_direction(result).is_none() {
-            row.push(plain(direction(result.series[outcome.series].better)));
+            row.push(direction(result.series[outcome.series].better).into());
         }
         if labelled {
-            row.push(plain(&nature(facts)));
+            row.push(nature(facts).into());
         }
         table.row(row);
     }
     table
 }
 
-fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<(String, Style)> {
+fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     let comparison = &outcome.adjusted.comparison;
     let primary = if outcome == result.primary() { " (primary)" } else { "" };
     let mut cells = vec![
-        plain(&measured(result, outcome, outcome.from)),
-        plain(&measured(result, outcome, outcome.to)),
-        plain(&figures::times(comparison.ratio)),
+        measured(result, outcome, outcome.from).into(),
+        measured(result, outcome, outcome.to).into(),
+        figures::times(comparison.ratio).into(),
     ];
     if has_intervals(result) {
-        cells.push(plain(&comparison.ci95.map(figures::range).unwrap_or_default()));
+        cells.push(comparison.ci95.map(figures::range).unwrap_or_default().into());
     }
-    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())));
+    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())).into());
     cells
 }
 
@@ -116,10 +115,6 @@ fn nature(facts: &Facts) -> String {
 fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
     let series = &result.series[outcome.series];
     series.show(series.median(arm))
-}
-
-fn plain(text: &str) -> (String, Style) {
-    (text.to_owned(), Style::new())
 }
 
 fn footnotes(result: &CompareResult, look: Look) -> String {

@@ -40,7 +40,7 @@ struct Line {
 
 /// The data as JSON that can stand inside a script element.
 pub(super) fn json(result: &StudyResult) -> String {
-    let workloads = 0..result.workloads.len();
+    let workloads = 0..result.experiment.workloads.len();
     let data = Data {
         arms: result.names(),
         latency: workloads.filter_map(|workload| latency(result, workload)).collect(),
@@ -67,7 +67,7 @@ fn latency(result: &StudyResult, workload: usize) -> Option<Latency> {
     Some(Latency {
         id: format!("latency-{workload}"),
         x: axis.iter().map(|ns| short(ns / 1e6)).collect(),
-        y: (0..result.arms.len()).map(of_arm).collect(),
+        y: (0..result.experiment.arms.len()).map(of_arm).collect(),
     })
 }
 

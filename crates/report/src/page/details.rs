@@ -1,25 +1,23 @@
 //! Tables for whoever wants every number.
 
 use super::badge;
-use super::html::{each, escape, fold, scroll};
+use super::html::{self, each, escape, fold, scroll};
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, Series, direction};
 use crate::study::StudyResult;
 
-/// All comparisons, and the value of every block.
 pub(super) fn section(result: &StudyResult) -> String {
-    let mut html = "<section>\n<h2>Every number</h2>\n".to_owned();
-    html += &comparisons(&result.outcomes, &result.series, &result.names());
+    let mut html = comparisons(&result.outcomes, &result.series, &result.names());
     let blocks: Vec<String> = result.used.iter().map(|block| (block + 1).to_string()).collect();
-    for (place, workload) in result.workloads.iter().enumerate() {
+    for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == place).collect();
         if !series.is_empty() {
             let title = format!("Values of {}, block by block", escape(&workload.name));
             html += &folded(&title, &values(&blocks, &result.names(), &series));
         }
     }
-    html + "</section>\n"
+    html::section("Every number", "", &html)
 }
 
 fn folded(title: &str, table: &str) -> String {
@@ -90,14 +88,13 @@ pub(super) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> S
     table(&heads, rows)
 }
 
-/// The curves of IOPS against depth as numbers.
 pub(super) fn depth(result: &StudyResult) -> String {
     let mut depths: Vec<u32> =
         result.depth.iter().flat_map(|curve| curve.points.iter().map(|p| p.iodepth)).collect();
     depths.sort_unstable();
     depths.dedup();
     let mut heads = vec!["depth"];
-    heads.extend(result.depth.iter().map(|curve| result.arms[curve.arm].name.as_str()));
+    heads.extend(result.depth.iter().map(|curve| result.experiment.arms[curve.arm].name.as_str()));
     let rows = depths.iter().map(|depth| {
         let mut cells = vec![depth.to_string()];
         cells.extend(result.depth.iter().map(|curve| {
@@ -109,12 +106,11 @@ pub(super) fn depth(result: &StudyResult) -> String {
     folded("The figures of these lines (IOPS)", &table(&heads, rows))
 }
 
-/// The distributions as quantiles.
 pub(super) fn quantiles(result: &StudyResult) -> String {
     let rows = result.latency.iter().map(|curve| {
         let mut cells = vec![
-            escape(&result.workloads[curve.workload].name),
-            escape(&result.arms[curve.arm].name),
+            escape(&result.experiment.workloads[curve.workload].name),
+            escape(&result.experiment.arms[curve.arm].name),
         ];
         let shown = curve.quantiles.iter();
         cells.extend(shown.map(|q| q.map_or("\u{2013}".to_owned(), figures::span_ns)));

@@ -73,6 +73,13 @@ pub(crate) fn fold(title: &str, body: &str) -> String {
     format!("<details><summary>{title}</summary>{body}</details>\n")
 }
 
+/// A part of a page: what it is about in a sentence, then what there is; all are HTML.
+pub(crate) fn section(title: &str, about: &str, body: &str) -> String {
+    let about =
+        if about.is_empty() { String::new() } else { format!("<p class=\"about\">{about}</p>\n") };
+    format!("<section>\n<h2>{title}</h2>\n{about}{body}</section>\n")
+}
+
 /// A list under a heading of its own; nothing where there is nothing to list.
 pub(crate) fn list(title: &str, class: &str, lines: &[String]) -> String {
     let items = each("<li>", lines.iter().map(|line| inline(line)), "</li>");

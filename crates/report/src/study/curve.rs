@@ -53,7 +53,6 @@ pub struct DepthPoint {
     pub greatest: f64,
 }
 
-/// The distributions of every workload and arm that ran.
 pub(super) fn latency(experiment: &Experiment, used: &[u32]) -> Vec<LatencyCurve> {
     let mut curves = Vec::new();
     for workload in 0..experiment.workloads.len() {
@@ -124,7 +123,6 @@ fn thinned(histogram: &Histogram) -> Vec<(u64, f64)> {
     points
 }
 
-/// The curves of every arm for which points were measured.
 pub(super) fn depth(experiment: &Experiment) -> Vec<DepthCurve> {
     let of_arm = |arm: usize| {
         let points: Vec<&CurvePoint> = experiment.curves.iter().filter(|p| p.arm == arm).collect();

@@ -4,17 +4,16 @@ mod analyse;
 mod blocks;
 mod curve;
 mod declared;
-mod empty;
 mod experiment;
 mod json;
-mod marks;
+mod lost;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 mod words;
 
-pub use analyse::{StudyError, analyse};
+pub use analyse::analyse;
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
 pub use declared::{Answer, ArmPrice, Figure, FindingResult, InteractionResult, Price};
 pub use experiment::{

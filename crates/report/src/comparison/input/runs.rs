@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use drivelab_core::Refusal;
 use drivelab_core::record::{MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
-use super::{ArmRuns, Figure, Input, InputError, Run, Source, checked, in_order, order_note};
+use super::{ArmRuns, Figure, Input, Run, Source, checked, in_order, order_note};
 use crate::attachment::{self, Arm, Question, Sample};
 use crate::foreign::{Label, Remark};
-use crate::run;
+use crate::{marks, run};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
 /// Runs of different machines are refused: what differs may be the machine.
-pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError> {
+pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
     same_host(arms)?;
     let mut notes = work_note(arms);
     let named = arms.iter().map(|(name, records)| {
@@ -25,32 +26,17 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
-    for (name, records) in arms {
-        notes.extend(mark_notes(name, records));
-    }
+    let names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
+    let marked = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
+        let ids = |run: &RunRecord| run.marks.iter().map(|mark| mark.id).collect();
+        records.iter().map(move |run| (arm, ids(run)))
+    });
+    notes.extend(marks::notes(&names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),
         ..Input::new(Source::Runs, named, notes)
     })
-}
-
-/// A note for each kind of mark: runs of an arm are marked alike, with other numbers.
-fn mark_notes(name: &str, records: &[RunRecord]) -> Vec<String> {
-    let mut kinds: Vec<(MarkId, BTreeSet<&str>, String)> = Vec::new();
-    for mark in records.iter().flat_map(|record| &record.marks) {
-        if let Some((_, messages, _)) = kinds.iter_mut().find(|(id, ..)| *id == mark.id) {
-            messages.insert(&mark.message);
-        } else {
-            let messages = BTreeSet::from([mark.message.as_str()]);
-            kinds.push((mark.id, messages, mark.message.clone()));
-        }
-    }
-    let note = |(_, messages, first): (MarkId, BTreeSet<&str>, String)| match messages.len() - 1 {
-        0 => format!("`{name}`: {first}"),
-        more => format!("`{name}`: {first} (and {more} more of this kind)"),
-    };
-    kinds.into_iter().map(note).collect()
 }
 
 /// Takes out runs that are another one again, figure by figure: a copy is no second run.
@@ -103,7 +89,7 @@ fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
 }
 
 /// Modelled runs have no machine and may be held against any.
-fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
+fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), Refusal> {
     let hosts = arms.iter().flat_map(|(name, records)| {
         let hosts = records.iter().filter_map(|record| record.host.as_ref());
         hosts.map(move |host| (name, host.id.as_str()))
@@ -114,7 +100,10 @@ fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
             None => known = Some((name, id)),
             Some((_, first)) if first == id => {}
             Some((first, _)) => {
-                return Err(InputError::OtherHost { first: first.clone(), second: name.clone() });
+                return Err(Refusal::request(format!(
+                    "`{first}` was run on another machine than `{name}`: their difference may be \
+                     the machine's; run both on one machine"
+                )));
             }
         }
     }

@@ -89,7 +89,6 @@ struct Measured {
     unit: Option<String>,
 }
 
-/// Holds every finding against the figures.
 pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> Vec<FindingResult> {
     let measured: Vec<Result<Measured, String>> = experiment
         .findings
@@ -149,7 +148,6 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
     Ok(Measured { median: median(&mine), logs: (0..mine.len()).map(log).collect(), unit })
 }
 
-/// What keeps a finding from being judged.
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
     if finding.at_least.is_none() && finding.at_most.is_none() {
         return Some("no bound is stated".to_owned());
