@@ -74,9 +74,6 @@ impl Inspection {
 /// Inspects the devices asked for and what they are made of; all drives where none is asked for.
 ///
 /// A run records what its file is on with [`Wanted::Holder`].
-///
-/// # Errors
-/// A device that is asked for is not in the tree, or a file is on none.
 pub fn inspect(
     root: &Root,
     wanted: &[Wanted],
@@ -100,9 +97,6 @@ pub fn inspect(
 }
 
 /// The same, by a reader that leaves behind what does not answer.
-///
-/// # Errors
-/// As [`inspect`], or too many files do not answer.
 pub fn inspect_within(
     reader: &mut Reader,
     wanted: &[Wanted],
@@ -113,9 +107,6 @@ pub fn inspect_within(
 }
 
 /// What [`inspect_within`] does for all devices, and a copy of what was read.
-///
-/// # Errors
-/// As [`inspect_within`].
 pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, InspectError> {
     let options = options.clone();
     reader.recording().read(move |root| {

@@ -100,9 +100,23 @@ impl Tree {
     }
 }
 
-/// An outline as it is read, without line breaks of its own.
+/// An outline as it is read, 100 columns wide.
 pub(crate) fn text(lines: &[Line]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    let mut text = String::new();
+    for line in lines {
+        let mut row: String = line.parts.iter().map(|part| part.text.as_str()).collect();
+        let mut space = "";
+        for word in line.body.split_whitespace() {
+            if !space.is_empty() && row.chars().count() + 1 + word.chars().count() > 100 {
+                text += &format!("{}\n", row.trim_end());
+                (row, space) = (" ".repeat(line.hanging), "");
+            }
+            row += &format!("{space}{word}");
+            space = " ";
+        }
+        text += &format!("{}\n", row.trim_end());
+    }
+    text
 }
 
 fn text_of(name: &str) -> String {

@@ -9,7 +9,6 @@ pub mod comparison;
 pub mod drive;
 pub mod durability;
 pub mod figures;
-pub mod foreign;
 pub mod metric;
 pub mod outcome;
 pub mod page;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identify::Identify;
 use super::{Hop, HopKind, Link};
-use crate::forced::Forced;
+use crate::forced::{AtaUnit, Forced};
 use crate::log::{AtaDeviceLog, AtaLinkLog, KernelLog, NcqLine};
 use crate::root::{Node, Root};
 use crate::speed::Speed;
@@ -34,6 +34,13 @@ pub struct Ata {
     pub errors_kept: Option<u64>,
     /// Whether two drives share one emulated IDE port.
     pub shares_port: bool,
+}
+
+impl Ata {
+    /// Its place, as options of the kernel name it.
+    pub fn unit(&self) -> AtaUnit {
+        AtaUnit { port: self.port, device: self.device }
+    }
 }
 
 /// Why native command queuing is off.
@@ -225,7 +232,7 @@ fn cause(
     if evidence.ide || matches!(logged, Some(NcqLine::Depth { host: 0, .. })) {
         return Some(NcqOff::Host);
     }
-    let unit = (evidence.facts.port, evidence.facts.device);
+    let unit = evidence.facts.unit();
     if evidence.forced.iter().any(|forced| forced.applies_to_ata(unit) && forced.is_noncq()) {
         return Some(NcqOff::Forced);
     }

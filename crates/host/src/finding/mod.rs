@@ -33,23 +33,32 @@ struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, id: FindingId, severity: Severity, parts: Parts) {
-        let evidence: Vec<String> = parts.evidence.into_iter().filter(|e| !e.is_empty()).collect();
-        self.found.push(Finding {
-            id,
-            severity,
-            message: parts.message,
-            evidence: evidence.join("; "),
-            fix: parts.fix,
-        });
+    /// Adds a finding, whose words are then added.
+    fn add(&mut self, id: FindingId, severity: Severity) -> &mut Finding {
+        let (message, evidence, fix) = Default::default();
+        self.found.push(Finding { id, severity, message, evidence, fix });
+        self.found.last_mut().expect("it was just added")
     }
 }
 
-/// The texts of a finding.
-struct Parts {
-    message: String,
-    evidence: Vec<String>,
-    fix: String,
+impl Finding {
+    /// Says what it is, in a sentence.
+    fn says(&mut self, message: impl Into<String>) -> &mut Self {
+        self.message = message.into();
+        self
+    }
+
+    /// Says where it was read, and what stood there; empty parts are left out.
+    fn seen(&mut self, evidence: Vec<String>) -> &mut Self {
+        let parts: Vec<String> = evidence.into_iter().filter(|part| !part.is_empty()).collect();
+        self.evidence = parts.join("; ");
+        self
+    }
+
+    /// Says what to do about it.
+    fn fix(&mut self, fix: impl Into<String>) {
+        self.fix = fix.into();
+    }
 }
 
 /// All findings of one device, worst first.

@@ -88,11 +88,8 @@ impl KernelLog {
     /// `pci 0000:00:1f.2: [8086:2820] type 00 class 0x01018a`, and the line on bandwidth.
     fn found_function(&mut self, address: &str, rest: &str, message: &str) -> bool {
         if rest.contains("available PCIe bandwidth, limited by") {
-            let Some(controller) = entry(&mut self.controllers, address.to_owned()) else {
-                return false;
-            };
-            controller.bandwidth.add(message);
-            return true;
+            let controller = entry(&mut self.controllers, address.to_owned());
+            return controller.map(|controller| controller.bandwidth.add(message)).is_some();
         }
         let class = rest.split_once("class 0x").and_then(|(_, text)| hex(text.get(..6)?, 6));
         let Some(class) = class.filter(|class| class >> 16 == 1) else { return false };

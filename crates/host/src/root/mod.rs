@@ -223,7 +223,8 @@ impl Root {
             self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was left out"));
         }
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().file(&join(place.folder, place.name), &bytes);
+            let path = join(place.folder, place.name);
+            recording.borrow_mut().keep(&path, Item::File(bytes.clone()));
         }
         Some(String::from_utf8(bytes).unwrap_or_else(|error| {
             let (at, bytes) = (error.utf8_error(), error.as_bytes());

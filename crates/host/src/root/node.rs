@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 
 use super::folder::ENTRIES_MAX;
 use super::resolve::{join, parent};
-use super::{ATTRIBUTE_BYTES_MAX, Place, Root, TOO_MANY, plain};
+use super::{ATTRIBUTE_BYTES_MAX, Item, Place, Root, TOO_MANY, plain};
 
 /// A folder of the tree; its path holds no links.
 #[derive(Debug, Clone)]
@@ -158,7 +158,7 @@ impl<'r> Node<'r> {
         for entry in entries.iter().filter(|entry| entry.folder) {
             let place = join(&self.path, &entry.name);
             if self.root.read_link(&place).is_none() {
-                recording.borrow_mut().folder(&place);
+                recording.borrow_mut().keep(&place, Item::Folder);
             }
         }
     }

@@ -102,9 +102,6 @@ impl Reader {
 
     /// Runs `look` with a fresh root; again where it came upon a file that does not answer, which
     /// is then a problem of that root. The clock is the receiver's time-out: none is asked.
-    ///
-    /// # Errors
-    /// Too many files do not answer.
     pub fn read<T: Send + 'static>(
         &mut self,
         look: impl Fn(Root) -> T + Send + Sync + 'static,

@@ -10,7 +10,7 @@ use super::warning;
 
 /// One arm and what it is meant to be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Arm {
+pub struct ArmSettings {
     /// Its name.
     pub name: String,
     /// What is set for it, by factor ([`super::names`]). A factor without a name is something that
@@ -33,7 +33,7 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
     /// The arms; the first is the baseline.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<ArmSettings>,
     /// What they are meant to differ in, where that is said outright.
     pub factors: Vec<String>,
     /// Whether a study asks, which declares what its arms set; else nothing is declared but by

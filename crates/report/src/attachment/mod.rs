@@ -12,7 +12,7 @@ pub(crate) mod tests;
 mod text;
 mod warning;
 
-pub use difference::{Arm, Difference, Question, Row, Sample, Unchanged, difference};
+pub use difference::{ArmSettings, Difference, Question, Row, Sample, Unchanged, difference};
 pub use facts::{Facts, facts};
 pub(crate) use line::line;
 pub(crate) use text::text;

@@ -1,9 +1,7 @@
 //! What differed, for a terminal.
 
-use drivelab_stats::Verdict;
-
 use super::Difference;
-use crate::text::{Align, BOLD, Cell, DIM, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DIM, DOUBT, Look, Table};
 
 /// Rows that are shown: with head and warnings it stays below what a glance takes in.
 const ROWS_MAX: usize = 6;
@@ -21,14 +19,8 @@ pub(crate) fn text(difference: &Difference, arms: &[&str], look: Look) -> String
             text.push('\n');
         }
     }
-    for warning in &difference.warnings {
-        text += &look.led("Warning:", style(Verdict::Inconclusive), warning, 2);
-        text.push('\n');
-    }
-    for fault in &difference.faults {
-        text += &look.led("Found:", style(Verdict::Inconclusive), fault, 2);
-        text.push('\n');
-    }
+    text += &look.each("Warning:", DOUBT, &difference.warnings);
+    text += &look.each("Found:", DOUBT, &difference.faults);
     if !text.is_empty() {
         text.push('\n');
     }

@@ -3,6 +3,7 @@
 use drivelab_core::factor::{self, Factor};
 
 use super::difference::{Declared, Question, Seen, Unchanged};
+use crate::figures::capital;
 
 /// Sentences that are told; what goes on beyond is only counted.
 const WARNINGS_MAX: usize = 3;
@@ -253,10 +254,4 @@ fn listed(names: &[&str]) -> String {
         Some((last, [])) => (*last).to_owned(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

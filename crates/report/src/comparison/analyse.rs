@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use drivelab_core::Refusal;
 use drivelab_stats::Role;
 
-use super::result::{CompareResult, Facts};
-use super::{ArmRuns, Figure, Input, Source};
+use super::result::{CompareResult, SeriesFacts};
+use super::{ArmRuns, Input, RunFigure, Source};
 use crate::attachment;
-use crate::foreign::{Label, Remark};
 use crate::metric;
 use crate::outcome::{Question, Rules, Series, Together, geometric_mean, judge, withhold};
 use crate::suggest;
+use drivelab_core::foreign::{Label, Remark};
 
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
 /// One metric over arms and blocks.
 struct Column<'a> {
     metric: &'a str,
-    first: &'a Figure,
+    first: &'a RunFigure,
     /// One remark a label: the first found.
     remarks: Vec<&'a Remark>,
     /// By arm and block; repeats stand together.
@@ -115,7 +115,7 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
 }
 
 impl<'a> Column<'a> {
-    fn new(first: &'a Figure, arms: usize) -> Self {
+    fn new(first: &'a RunFigure, arms: usize) -> Self {
         Self {
             metric: &first.metric,
             first,
@@ -126,7 +126,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn add(&mut self, arm: usize, block: &'a str, figure: &'a Figure) {
+    fn add(&mut self, arm: usize, block: &'a str, figure: &'a RunFigure) {
         if figure.value.is_finite() && figure.value > 0.0 {
             self.cells[arm].entry(block).or_default().push(figure.value);
         } else {
@@ -167,8 +167,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> SeriesFacts {
+        SeriesFacts {
             is_detail: self.first.is_detail,
             remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
         }

@@ -1,14 +1,14 @@
 //! A comparison for a terminal.
 
-use drivelab_stats::{Better, Verdict};
+use drivelab_stats::Better;
 
-use super::result::{CompareResult, Facts};
+use super::result::{CompareResult, SeriesFacts};
 use super::words::words;
 use crate::attachment;
 use crate::figures;
-use crate::foreign::{Label, label_names};
 use crate::outcome::{Outcome, direction, gather};
-use crate::text::{Align, BOLD, Cell, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
+use drivelab_core::foreign::{Label, label_names};
 
 /// The result as text.
 pub fn text(result: &CompareResult, look: Look) -> String {
@@ -106,7 +106,7 @@ fn has_intervals(result: &CompareResult) -> bool {
 }
 
 /// The labels; that there was one run is said of all at once.
-fn nature(facts: &Facts) -> String {
+fn nature(facts: &SeriesFacts) -> String {
     let mut names = label_names(&facts.remarks);
     names.retain(|name| *name != Label::SingleRun.as_str());
     names.join(", ")
@@ -120,14 +120,8 @@ fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
 fn footnotes(result: &CompareResult, look: Look) -> String {
     let mut text = String::new();
     let named = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
-    for remark in gather(named) {
-        text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
-        text.push('\n');
-    }
-    for note in &result.notes {
-        text += &look.led("Note:", BOLD, note, 2);
-        text.push('\n');
-    }
+    text += &look.each("Warning:", DOUBT, &gather(named));
+    text += &look.each("Note:", BOLD, &result.notes);
     let details = result.facts.iter().filter(|facts| facts.is_detail).count();
     let intervals = if has_intervals(result) { ", each with its own 95 % interval" } else { "" };
     let details = match details {
@@ -143,7 +137,6 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
         result.seed,
         result.together.words(),
     );
-    text += &look.led("How to read this:", BOLD, &facts, 2);
-    text.push('\n');
+    text += &look.each("How to read this:", BOLD, &[facts]);
     text
 }

@@ -3,9 +3,9 @@
 use drivelab_stats::Verdict;
 
 use super::result::CompareResult;
-use crate::foreign::Label;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
+use drivelab_core::foreign::Label;
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub(super) fn words(result: &CompareResult) -> Vec<Sentence> {

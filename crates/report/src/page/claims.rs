@@ -2,8 +2,7 @@
 
 use drivelab_stats::{Contrast, Effect, Interacts};
 
-use super::details::table;
-use super::html::{each, escape, inline, scroll, section};
+use super::html::{each, escape, inline, scroll, section, table};
 use crate::figures;
 use crate::metric;
 use crate::study::{Answer, ArmPrice, FindingResult, InteractionResult, Price, StudyResult};

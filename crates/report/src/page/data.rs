@@ -82,10 +82,7 @@ fn share(curve: &LatencyCurve, ns: f64) -> f64 {
 }
 
 fn depth(result: &StudyResult) -> Depth {
-    let mut x: Vec<u32> =
-        result.depth.iter().flat_map(|curve| curve.points.iter().map(|p| p.iodepth)).collect();
-    x.sort_unstable();
-    x.dedup();
+    let x = result.depths();
     let lines = result.depth.iter().map(|curve| {
         let at = |iodepth: &u32| curve.points.iter().find(|point| point.iodepth == *iodepth);
         Line {

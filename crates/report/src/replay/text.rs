@@ -21,18 +21,10 @@ pub fn text(result: &ReplayResult, look: Look) -> String {
 }
 
 fn table(scores: &Scores) -> Table {
-    let titles = [
-        "",
-        "n",
-        "measured ms",
-        "modelled ms",
-        "off",
-        "demerit ms",
-        "rms error",
-        "0.1 ms",
-        "0.5 ms",
-    ];
-    let mut table = Table::new(&titles.map(|title| (title, Align::Right, 0)));
+    let titles = "|n|measured ms|modelled ms|off|demerit ms|rms error|0.1 ms|0.5 ms".split('|');
+    let mut columns: Vec<_> = titles.map(|title| (title, Align::Right, 0)).collect();
+    columns[0].1 = Align::Left;
+    let mut table = Table::new(&columns);
     for (name, row) in scores.rows() {
         table.row([
             name.to_owned(),

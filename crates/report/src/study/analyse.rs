@@ -6,7 +6,7 @@ use drivelab_core::record::MarkId;
 use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
-use super::result::{Contrast, StudyResult};
+use super::result::{ContrastResult, StudyResult};
 use super::{Experiment, RunSample, curve, declared, lost};
 use crate::attachment;
 use crate::marks;
@@ -166,10 +166,10 @@ impl Questions {
         &self,
         experiment: &Experiment,
         mut outcomes: Vec<Outcome>,
-    ) -> (Vec<Outcome>, Vec<Contrast>) {
+    ) -> (Vec<Outcome>, Vec<ContrastResult>) {
         let contrasts = experiment.contrasts.iter().zip(&self.contrasts).map(|(info, places)| {
             let outcomes = places.iter().map(|place| outcomes[*place].clone()).collect();
-            Contrast { name: info.name.clone(), from: info.from, to: info.to, outcomes }
+            ContrastResult { name: info.name.clone(), from: info.from, to: info.to, outcomes }
         });
         let contrasts = contrasts.collect();
         outcomes.truncate(self.plain);
@@ -235,9 +235,12 @@ fn folded(left_out: &[LeftOut]) -> Vec<String> {
             None => reasons.push((why, vec![name])),
         }
     }
-    let note = |(why, names): (&str, Vec<&str>)| {
-        let are = if names.len() == 1 { "is" } else { "are" };
-        format!("`{}` {are} not compared: {why}.", names.join("`, `"))
+    let note = |(why, names): (&str, Vec<&str>)| match &names[..] {
+        [name] => format!("`{name}` is not compared: {why}."),
+        names => {
+            let why = why.replacen("it is", "each is", 1);
+            format!("`{}` are not compared: {why}.", names.join("`, `"))
+        }
     };
     reasons.into_iter().map(note).collect()
 }

@@ -15,12 +15,12 @@ mod words;
 
 pub use analyse::analyse;
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
-pub use declared::{Answer, ArmPrice, Figure, FindingResult, InteractionResult, Price};
+pub use declared::{Answer, ArmPrice, FindingResult, InteractionResult, Price};
 pub use experiment::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
     WorkloadInfo,
 };
 pub use json::{STUDY_SCHEMA, json};
-pub use result::{Contrast, StudyResult};
+pub use result::{ContrastResult, StudyResult};
 pub use text::text;
 pub use words::words;

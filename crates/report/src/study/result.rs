@@ -1,5 +1,7 @@
 //! What an experiment showed: everything that text, JSON and page are made from.
 
+use std::collections::BTreeSet;
+
 use drivelab_stats::Verdict;
 
 use super::Experiment;
@@ -28,7 +30,7 @@ pub struct StudyResult {
     /// How many comparisons hold together.
     pub together: Together,
     /// Single causes apart.
-    pub contrasts: Vec<Contrast>,
+    pub contrasts: Vec<ContrastResult>,
     /// Pairs of factors: first on the primary metric, then on the other headline metrics.
     pub interactions: Vec<InteractionResult>,
     /// What was stated, and whether it holds.
@@ -47,7 +49,7 @@ pub struct StudyResult {
 
 /// What one cause contributes, on the headline metric of each workload.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contrast {
+pub struct ContrastResult {
     /// The cause: `the host elevator`.
     pub name: String,
     /// The arm without it.
@@ -72,6 +74,12 @@ impl StudyResult {
     /// What the study concludes: the verdict on the primary metric of the candidate.
     pub fn verdict(&self) -> Verdict {
         self.primary().verdict()
+    }
+
+    /// The depths at which curves were measured, ascending.
+    pub(crate) fn depths(&self) -> Vec<u32> {
+        let points = self.depth.iter().flat_map(|curve| &curve.points);
+        points.map(|point| point.iodepth).collect::<BTreeSet<u32>>().into_iter().collect()
     }
 
     /// The series that an outcome is about.

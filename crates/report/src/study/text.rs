@@ -8,7 +8,7 @@ use crate::attachment;
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, direction, gather, ratio_and_range};
-use crate::text::{Align, BOLD, Cell, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
 
 /// The result as text.
 pub fn text(result: &StudyResult, look: Look) -> String {
@@ -147,15 +147,9 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     let mut text = String::new();
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
     let named = outcomes.map(|o| (result.series_of(o).name.as_str(), o));
-    for remark in gather(named) {
-        text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
-        text.push('\n');
-    }
+    text += &look.each("Warning:", DOUBT, &gather(named));
     let doubts = result.experiment.cells.iter().flat_map(|cells| &cells.doubts);
-    for note in doubts.chain(&result.notes) {
-        text += &look.led("Note:", BOLD, note, 2);
-        text.push('\n');
-    }
+    text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(
         "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, stage \
          {}, seed {}; {} is what matters{}; {}.",
@@ -167,8 +161,7 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
         tails(result),
         result.together.words(),
     );
-    text += &look.led("How to read this:", BOLD, &facts, 2);
-    text.push('\n');
+    text += &look.each("How to read this:", BOLD, &[facts]);
     text += &look.command("To repeat:", &result.experiment.reproduce);
     text
 }

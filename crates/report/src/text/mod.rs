@@ -24,6 +24,8 @@ const WIDTH_MIN: usize = 40;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
+/// Of what casts doubt on a result.
+pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
 
 impl Look {
     pub(crate) fn columns(self) -> usize {
@@ -64,6 +66,16 @@ impl Look {
     /// A command behind words of weight, on one line: a shell would take each line for another.
     pub(crate) fn command(self, lead: &str, command: &str) -> String {
         format!("{} {command}\n", self.paint(lead, BOLD))
+    }
+
+    /// Lines that all start with the same words.
+    pub(crate) fn each<'a>(
+        self,
+        lead: &str,
+        style: Style,
+        lines: impl IntoIterator<Item = &'a String>,
+    ) -> String {
+        lines.into_iter().map(|line| self.led(lead, style, line, 2) + "\n").collect()
     }
 
     /// A line that starts with words of weight: the lead is painted, the whole is wrapped.
@@ -107,7 +119,7 @@ pub(crate) fn style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Faster => AnsiColor::Green.on_default().bold(),
         Verdict::Slower => AnsiColor::Red.on_default().bold(),
-        Verdict::Different | Verdict::Inconclusive => AnsiColor::Yellow.on_default(),
+        Verdict::Different | Verdict::Inconclusive => DOUBT,
         Verdict::NoPracticalDifference => Style::new(),
     }
 }

@@ -3,8 +3,8 @@
 use drivelab_core::{Refusal, foreign};
 use drivelab_stats::Better;
 
-use super::{ArmRuns, Figure, Input, Source, checked, in_order, one_arm, order_note};
-use crate::foreign::{Imported, ImportedResult, Label};
+use super::{ArmRuns, Input, RunFigure, Source, checked, in_order, one_arm, order_note};
+use drivelab_core::foreign::{Imported, ImportedResult, Label};
 
 /// Puts foreign results side by side: each is an arm by the name given, and its lines are its
 /// runs.
@@ -98,9 +98,9 @@ fn input<'a>(
     checked(Input::new(source, arms, notes))
 }
 
-fn figure(result: &ImportedResult, is_single: bool) -> Figure {
+fn figure(result: &ImportedResult, is_single: bool) -> RunFigure {
     let remarks = result.remarks.iter();
-    Figure {
+    RunFigure {
         metric: result.metric.clone(),
         value: result.value,
         unit: result.unit.to_owned(),

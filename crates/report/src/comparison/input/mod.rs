@@ -12,7 +12,7 @@ use drivelab_core::Refusal;
 use drivelab_stats::{Better, Provenance};
 
 use crate::attachment::Question;
-use crate::foreign::Remark;
+use drivelab_core::foreign::Remark;
 
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,21 +60,21 @@ pub struct ArmRuns {
     /// Its name.
     pub name: String,
     /// Its runs.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunFigures>,
 }
 
 /// One run: what is compared is compared within a block.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct RunFigures {
     /// Its block.
     pub block: String,
     /// One number a metric.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<RunFigure>,
 }
 
 /// One number.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct RunFigure {
     /// Its metric.
     pub metric: String,
     /// The number.
@@ -107,9 +107,9 @@ fn one_arm(name: &str) -> Refusal {
 }
 
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
-fn in_order(runs: Vec<Vec<Figure>>) -> Vec<Run> {
+fn in_order(runs: Vec<Vec<RunFigure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    named.map(|(place, figures)| Run { block: place.to_string(), figures }).collect()
+    named.map(|(place, figures)| RunFigures { block: place.to_string(), figures }).collect()
 }
 
 /// What to know where blocks follow from the order of the runs.

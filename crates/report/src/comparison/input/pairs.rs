@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drivelab_core::Refusal;
 use drivelab_stats::Better;
 
-use super::{ArmRuns, Figure, Input, Run, Source, checked};
+use super::{ArmRuns, Input, RunFigure, RunFigures, Source, checked};
 use crate::comparison::direction;
 use crate::pairs::PairRow;
 use crate::suggest;
@@ -155,10 +155,10 @@ fn leading(rows: &[PairRow]) -> Option<String> {
 }
 
 /// Each row is a run of its own: those of one block are brought together in the analysis.
-fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<Run> {
+fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<RunFigures> {
     let of_arm = rows.iter().filter(|row| row.arm == arm);
     let runs = of_arm.map(|row| {
-        let figure = Figure {
+        let figure = RunFigure {
             metric: row.metric.clone(),
             value: row.value,
             unit: String::new(),
@@ -166,7 +166,7 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
             is_detail: false,
             remarks: Vec::new(),
         };
-        Run { block: row.block.clone(), figures: vec![figure] }
+        RunFigures { block: row.block.clone(), figures: vec![figure] }
     });
     runs.collect()
 }

@@ -6,10 +6,10 @@ use drivelab_core::Refusal;
 use drivelab_core::record::{MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
-use super::{ArmRuns, Figure, Input, Run, Source, checked, in_order, order_note};
-use crate::attachment::{self, Arm, Question, Sample};
-use crate::foreign::{Label, Remark};
+use super::{ArmRuns, Input, RunFigure, RunFigures, Source, checked, in_order, order_note};
+use crate::attachment::{self, ArmSettings, Question, Sample};
 use crate::{marks, run};
+use drivelab_core::foreign::{Label, Remark};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
@@ -43,7 +43,7 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
 ///
 /// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
 /// their latencies.
-fn drop_copies(runs: &mut Vec<Run>, name: &str, records: &[RunRecord]) -> Option<String> {
+fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) -> Option<String> {
     let is_same = |one: &RunRecord, other: &RunRecord| {
         (&one.target, &one.config, &one.total) == (&other.target, &other.config, &other.total)
     };
@@ -76,7 +76,8 @@ fn provenance(arms: &[(String, Vec<RunRecord>)]) -> Provenance {
 }
 
 fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
-    let named = arms.iter().map(|(name, _)| Arm { name: name.clone(), ..Arm::default() });
+    let named =
+        arms.iter().map(|(name, _)| ArmSettings { name: name.clone(), ..ArmSettings::default() });
     let samples = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
         records.iter().map(move |run| Sample { arm, group: 0, facts: attachment::facts(run) })
     });
@@ -119,13 +120,13 @@ fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
     if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
 }
 
-fn figures(record: &RunRecord) -> Vec<Figure> {
+fn figures(record: &RunRecord) -> Vec<RunFigure> {
     let remarks: Vec<Remark> = record
         .marks
         .iter()
         .filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
         .collect();
-    let figures = run::metrics(&record.total).into_iter().map(|metric| Figure {
+    let figures = run::metrics(&record.total).into_iter().map(|metric| RunFigure {
         metric: metric.name,
         value: metric.value,
         unit: String::new(),

@@ -8,7 +8,7 @@ use crate::figures;
 use crate::outcome::{Outcome, Series, direction};
 use crate::page::html::{self, escape, swatch};
 use crate::page::{badge, class};
-use crate::study::{Contrast, WorkloadInfo};
+use crate::study::{ContrastResult, WorkloadInfo};
 
 /// Ratios of a study or a comparison, and how its arms are called.
 pub(in crate::page) struct Forest<'a> {
@@ -58,7 +58,7 @@ impl Forest<'_> {
 
     pub(in crate::page) fn causes(
         &self,
-        contrasts: &[Contrast],
+        contrasts: &[ContrastResult],
         workloads: &[WorkloadInfo],
     ) -> String {
         let all = contrasts.iter().flat_map(|contrast| &contrast.outcomes);

@@ -50,21 +50,18 @@ pub struct FindingResult {
 
 /// The figure that a finding names: a metric of one arm, or its ratio to that of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Figure<'a> {
+struct FigureRef<'a> {
     /// `workload.metric`.
-    pub metric: &'a str,
+    metric: &'a str,
     /// The arm, by place.
-    pub arm: usize,
+    arm: usize,
     /// The arm that it is divided by.
-    pub over: Option<usize>,
+    over: Option<usize>,
 }
 
-impl<'a> Figure<'a> {
+impl<'a> FigureRef<'a> {
     /// Reads `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`.
-    ///
-    /// # Errors
-    /// The text has another form, or names an arm that the study does not have.
-    pub fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
+    fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
         let form = "a figure is `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`";
         let (metric, rest) = text.split_once(" of ").ok_or(form)?;
         let place = |name: &str| arms.iter().position(|arm| *arm == name.trim());
@@ -121,7 +118,7 @@ pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> V
 
 fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Measured, String> {
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-    let Figure { metric, arm, over } = Figure::parse(&finding.figure, &names)?;
+    let FigureRef { metric, arm, over } = FigureRef::parse(&finding.figure, &names)?;
     let (bare, per_dollar) = match metric.strip_suffix("_per_usd") {
         Some(bare) => (bare, true),
         None => (metric, false),
@@ -214,7 +211,7 @@ mod tests {
     fn figures_name_a_metric_and_one_or_two_arms() {
         let arms = ["ide", "ahci over usb", "ahci"];
         let check = |text, expected: Result<(&str, usize, Option<usize>), &str>| match (
-            Figure::parse(text, &arms),
+            FigureRef::parse(text, &arms),
             expected,
         ) {
             (Ok(it), Ok(expected)) => assert_eq!((it.metric, it.arm, it.over), expected),

@@ -179,7 +179,7 @@ fn metrics_left_out_for_one_reason_share_a_note() {
     }
     let notes = analyse(it).unwrap().notes.join("\n");
     assert_eq!(notes.matches("is missing in block 3 of `ide-elevator`").count(), 1, "{notes}");
-    assert!(notes.contains("`mix-32.lat_p99_ns` are not compared: it is missing"), "{notes}");
+    assert!(notes.contains("`mix-32.lat_p99_ns` are not compared: each is missing"), "{notes}");
 }
 
 #[test]

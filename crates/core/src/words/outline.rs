@@ -74,13 +74,6 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.parts.iter().try_for_each(|part| f.write_str(&part.text))?;
-        f.write_str(&self.body)
-    }
-}
-
 /// What settings risk when power fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Risk {
