@@ -212,6 +212,10 @@ impl Stage for Simulator {
             models.join(" and "),
             profiles.join("`, `drivelab drive show ")
         )];
+        let mut missing = self.each(|arm| arm.profile.leaves_out.clone().unwrap_or_default());
+        missing.retain(|what| !what.is_empty());
+        missing.dedup();
+        notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
         notes.extend(self.shared.map(|least| {
             format!(
                 "The drives differ in size: every arm uses the first {least} bytes, as much as the \

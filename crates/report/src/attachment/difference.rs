@@ -67,20 +67,19 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchanged {
     /// The arms, by place.
-    pub arms: (usize, usize),
+    pub(crate) arms: (usize, usize),
     /// What was the same in both.
-    pub values: String,
+    pub(crate) values: String,
 }
 
 /// One setting in every arm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The setting.
-    pub name: String,
+    pub(crate) name: String,
     /// Its value in each arm; `None` where it was not seen.
-    pub values: Vec<Option<String>>,
+    pub(crate) values: Vec<Option<String>>,
     /// Whether it was meant to differ, or follows from what was.
-    pub declared: bool,
+    pub(crate) declared: bool,
 }
 
 impl Difference {

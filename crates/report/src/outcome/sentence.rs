@@ -9,11 +9,10 @@ use crate::text::{BOLD, Look, style};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// `No practical difference:`
-    pub lead: String,
-    /// The rest.
-    pub body: String,
+    pub(crate) lead: String,
+    pub(crate) body: String,
     /// What it concludes, where it is about one verdict.
-    pub verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl Sentence {

@@ -174,25 +174,22 @@ fn point(it: &Sentence, result: &StudyResult) -> String {
 }
 
 fn class(verdict: Verdict) -> &'static str {
+    signs(verdict)[0]
+}
+
+/// The class that colours a verdict, and a sign of its own, so that nobody needs the colour.
+fn signs(verdict: Verdict) -> [&'static str; 2] {
     match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Different => "different",
-        Verdict::NoPracticalDifference => "same",
-        Verdict::Inconclusive => "open",
+        Verdict::Faster => ["faster", "\u{25b2}"],
+        Verdict::Slower => ["slower", "\u{25bc}"],
+        Verdict::Different => ["different", "\u{2260}"],
+        Verdict::NoPracticalDifference => ["same", "\u{2248}"],
+        Verdict::Inconclusive => ["open", "?"],
     }
 }
 
-/// A verdict with a sign of its own, so that nobody needs the colour.
 fn badge(verdict: Verdict) -> String {
-    let sign = match verdict {
-        Verdict::Faster => "\u{25b2}",
-        Verdict::Slower => "\u{25bc}",
-        Verdict::Different => "\u{2260}",
-        Verdict::NoPracticalDifference => "\u{2248}",
-        Verdict::Inconclusive => "?",
-    };
-    let class = class(verdict);
+    let [class, sign] = signs(verdict);
     format!(
         "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</span>"
     )

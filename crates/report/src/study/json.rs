@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::declared::{FindingResult, InteractionResult, Price};
 use super::result::StudyResult;
-use super::{ArmInfo, WorkloadInfo};
+use super::{ArmInfo, DepthPoint, WorkloadInfo};
 use crate::attachment::Difference;
 use crate::outcome::{MetricJson, document};
 
@@ -61,10 +61,8 @@ struct ContrastJson<'a> {
 #[derive(Serialize)]
 struct DepthJson<'a> {
     arm: &'a str,
-    iodepth: u32,
-    iops: f64,
-    iops_min: f64,
-    iops_max: f64,
+    #[serde(flatten)]
+    point: &'a DepthPoint,
 }
 
 /// The result as one JSON document: the same result, the same bytes.
@@ -75,6 +73,10 @@ pub fn json(result: &StudyResult) -> String {
         name: &contrast.name,
         arms: [names[contrast.from], names[contrast.to]],
         metrics: contrast.outcomes.iter().map(metric).collect(),
+    });
+    let depth = result.depth.iter().flat_map(|curve| {
+        let arm = names[curve.arm];
+        curve.points.iter().map(move |point| DepthJson { arm, point })
     });
     document(&StudyJson {
         schema: STUDY_SCHEMA,
@@ -95,7 +97,7 @@ pub fn json(result: &StudyResult) -> String {
         interactions: result.interactions.iter().map(|one| interaction(result, one)).collect(),
         findings: result.findings.iter().map(finding).collect(),
         price: result.prices.iter().map(|price| self::price(result, price)).collect(),
-        depth: depth(result, &names),
+        depth: depth.collect(),
         attached: &result.attached,
         risks: result.experiment.risks.iter().map(|risk| risk.sentence.as_str()).collect(),
         notes: &result.notes,
@@ -105,19 +107,6 @@ pub fn json(result: &StudyResult) -> String {
         cursors: result.experiment.cells.as_ref().map(|cells| cells.cursors.as_slice()),
         cells: result.experiment.cells.as_ref().map(|cells| cells.json(&names)),
     })
-}
-
-fn depth<'a>(result: &StudyResult, names: &[&'a str]) -> Vec<DepthJson<'a>> {
-    let points = result.depth.iter().flat_map(|curve| {
-        curve.points.iter().map(|point| DepthJson {
-            arm: names[curve.arm],
-            iodepth: point.iodepth,
-            iops: point.iops,
-            iops_min: point.least,
-            iops_max: point.greatest,
-        })
-    });
-    points.collect()
 }
 
 fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {

@@ -13,51 +13,44 @@ use crate::outcome::{Outcome, Series, Together};
 /// The result of a study.
 #[derive(Debug, Clone)]
 pub struct StudyResult {
-    /// What was asked and done.
-    pub experiment: Experiment,
+    pub(crate) experiment: Experiment,
     /// The blocks that count, ascending: in each, every arm ran every workload.
-    pub used: Vec<u32>,
+    pub(crate) used: Vec<u32>,
     /// Blocks that are finished, and left out because of a run that does not count.
-    pub left_out: usize,
+    pub(crate) left_out: usize,
     /// The arm that the overall verdict is about, by place.
-    pub candidate: usize,
+    pub(crate) candidate: usize,
     /// The comparison that decides, by its place in `outcomes`.
-    pub primary: usize,
+    pub(crate) primary: usize,
     /// Every metric of every workload with its values.
-    pub series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
     /// Every metric and arm against the baseline.
-    pub outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
     /// How many comparisons hold together.
-    pub together: Together,
-    /// Single causes apart.
-    pub contrasts: Vec<ContrastResult>,
+    pub(crate) together: Together,
+    pub(crate) contrasts: Vec<ContrastResult>,
     /// Pairs of factors: first on the primary metric, then on the other headline metrics.
-    pub interactions: Vec<InteractionResult>,
+    pub(crate) interactions: Vec<InteractionResult>,
     /// What was stated, and whether it holds.
-    pub findings: Vec<FindingResult>,
-    /// What a dollar buys.
-    pub prices: Vec<Price>,
+    pub(crate) findings: Vec<FindingResult>,
+    pub(crate) prices: Vec<Price>,
     /// Latency distributions, all blocks together.
-    pub latency: Vec<LatencyCurve>,
-    /// IOPS against depth.
-    pub depth: Vec<DepthCurve>,
-    /// How the arms were attached.
-    pub attached: Difference,
+    pub(crate) latency: Vec<LatencyCurve>,
+    pub(crate) depth: Vec<DepthCurve>,
+    pub(crate) attached: Difference,
     /// What else a reader must know: the experiment's own notes, and what the analysis left out.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What one cause contributes, on the headline metric of each workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContrastResult {
     /// The cause: `the host elevator`.
-    pub name: String,
-    /// The arm without it.
-    pub from: usize,
-    /// The arm with it.
-    pub to: usize,
+    pub(crate) name: String,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
     /// One outcome a workload.
-    pub outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl StudyResult {

@@ -26,12 +26,12 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
-    let names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
+    let arm_names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
     let marked = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
         let ids = |run: &RunRecord| run.marks.iter().map(|mark| mark.id).collect();
         records.iter().map(move |run| (arm, ids(run)))
     });
-    notes.extend(marks::notes(&names, &marked.collect::<Vec<_>>()));
+    notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),

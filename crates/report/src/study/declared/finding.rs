@@ -34,16 +34,14 @@ impl Answer {
 /// A finding with its figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingResult {
-    /// What was stated.
-    pub finding: Finding,
-    /// Whether it holds.
-    pub answer: Answer,
+    pub(crate) finding: Finding,
+    pub(crate) answer: Answer,
     /// The median of the arm, or the ratio of geometric means; none where it was not measured.
-    pub value: Option<f64>,
+    pub(crate) value: Option<f64>,
     /// Its interval; the intervals of all findings hold together.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
     /// Why nothing can be told, where that is not plain from the interval.
-    pub why: Option<String>,
+    pub(crate) why: Option<String>,
     /// The metric that gives the value its unit; none for a ratio.
     unit: Option<String>,
 }
