@@ -210,7 +210,8 @@ fn depth(result: &StudyResult) -> String {
                  reach from the lowest to the highest block; compared nowhere, shown to explain.";
     let plot = "<div class=\"plot tall\" id=\"depth\" tabindex=\"0\" role=\"img\" \
                 aria-label=\"IOPS against depth, one line an arm; the figures are in the table \
-                below\"></div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n";
+                below\"></div>\n<p class=\"readout\" id=\"depth-readout\" \
+                aria-live=\"polite\"></p>\n";
     let body = legend(result) + plot + &details::depth(result);
     html::section("IOPS against depth", about, &body)
 }
