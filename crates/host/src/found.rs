@@ -1,4 +1,4 @@
-//! What is wrong with a device, as data; the rules that find it are in [`crate::finding`].
+//! What is wrong with a device, as data; the rules that find it stand in `finding`.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use crate::finding::{self, Context};
 use crate::forced::{self, Forced};
 use crate::found::Finding;
 use crate::log::KernelLog;
-use crate::root::{LOG_BYTES_MAX, Node, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
+use crate::root::{LOG_BYTES_MAX, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
 use crate::usage::cpu_governor;
 
@@ -120,7 +120,7 @@ fn environment(root: &Root, machine: &Machine) -> Environment {
     Environment {
         kernel: release.map(|text| text.trim().to_owned()),
         cpu_governor: cpu_governor(root),
-        block_devices: block_devices(root).is_some(),
+        block_devices: root.block_devices().is_some(),
         kernel_log: machine.log.present,
         forced: machine.forced.clone(),
     }
@@ -139,14 +139,10 @@ fn machine(root: &Root, options: &Options) -> Machine {
     }
 }
 
-pub(crate) fn block_devices(root: &Root) -> Option<Node<'_>> {
-    root.node("sys/block").or_else(|| root.node("sys/class/block"))
-}
-
 fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
     let mut all = BTreeMap::new();
     // The class lists partitions too; disks are those that are none.
-    if let Some(blocks) = block_devices(root) {
+    if let Some(blocks) = root.block_devices() {
         for name in blocks.folders() {
             let Some(block) = blocks.child(&name) else {
                 root.report(&format!("sys/block/{name}"), "leads nowhere");

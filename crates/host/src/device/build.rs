@@ -114,7 +114,7 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     });
     device.power.runtime_control = start.text("power/control");
     device.power.runtime_status = start.text("power/runtime_status");
-    if machine.temperature && is_awake(start) {
+    if machine.temperature && start.is_awake() {
         device.temperature_celsius = temperature(start);
     }
     device.queue_depth =
@@ -238,13 +238,6 @@ pub(crate) fn is_ide(controller: &Controller) -> bool {
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
 }
 
-/// Whether the kernel keeps it in operation: what sleeps is not woken to be asked. A kernel without
-/// run-time power management says nothing, and puts nothing to sleep.
-pub(crate) fn is_awake(node: &Node<'_>) -> bool {
-    let status = node.text("power/runtime_status");
-    status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
-}
-
 /// From the sensor that `drivetemp` or `nvme` offers, in thousandths of a degree.
 ///
 /// Each read sends the drive a command (SMART or SCT, Get Log Page), which may reset the timer by
@@ -259,7 +252,7 @@ fn temperature(start: &Node<'_>) -> Option<i32> {
 
 /// A drive's is known to the kernel; a virtio disk's takes a request to its host (`GET_ID`).
 fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
-    if hardware.is_some_and(|node| !is_awake(node)) {
+    if hardware.is_some_and(|node| !node.is_awake()) {
         return None;
     }
     let hardware = hardware.and_then(|node| node.text("serial").or_else(|| node.text("wwid")));

@@ -17,7 +17,7 @@ pub use partition::{Alignment, Partition};
 pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
-pub(crate) use build::{Machine, build, is_awake, is_ide, redacted_uuid};
+pub(crate) use build::{Machine, build, is_ide, redacted_uuid};
 pub(crate) use mount::{mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::unseen;

@@ -151,6 +151,11 @@ impl Root {
         (ending == Ending::Folder).then(|| Node::new(self, path))
     }
 
+    /// The folder of all block devices.
+    pub fn block_devices(&self) -> Option<Node<'_>> {
+        self.node("sys/block").or_else(|| self.node("sys/class/block"))
+    }
+
     /// The text of a file of at most `limit` bytes; of a longer one, what comes first.
     pub fn text(&self, path: &str, limit: usize) -> Option<String> {
         let (resolved, ending) = self.follow(path)?;

@@ -98,6 +98,13 @@ impl<'r> Node<'r> {
         number
     }
 
+    /// Whether the kernel keeps it in operation: what sleeps is not woken to be asked. A kernel
+    /// without run-time power management says nothing, and puts nothing to sleep.
+    pub fn is_awake(&self) -> bool {
+        let status = self.text("power/runtime_status");
+        status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
+    }
+
     /// Reports an attribute that holds something else than it should.
     pub fn misread(&self, name: &str, wanted: &str, text: &str) {
         let shown: String = text.chars().take(40).collect();
