@@ -200,7 +200,7 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
             result.errors, result.requests
         ));
     }
-    let text = if ui.json { replay::json(result) } else { replay::text(result) };
+    let text = if ui.json { replay::json(result) } else { replay::text(result, ui.look()) };
     ui.result(&text)?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }

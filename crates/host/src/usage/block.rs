@@ -4,12 +4,11 @@ use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Backing, BlockDevice, DeviceNumber, Extent, Part};
 
 use crate::device::Mapped;
-use crate::inspection::block_devices;
 use crate::root::{Node, Root};
 
 /// Every disk, and behind it its partitions.
 pub(super) fn devices(root: &Root) -> Vec<BlockDevice> {
-    let Some(blocks) = block_devices(root) else { return Vec::new() };
+    let Some(blocks) = root.block_devices() else { return Vec::new() };
     let disks = blocks.folders().into_iter().filter_map(|name| blocks.child(&name));
     // The class lists partitions too.
     let disks = disks.filter(|node| node.text("partition").is_none());

@@ -16,7 +16,6 @@ fn identity(root: &Root, devices: &[BlockDevice], below: &str, path: &str) -> Op
     found.or_else(|| named().map(|device| Identity::Device(device.number)))
 }
 
-/// The numbers of the running processes.
 fn processes(root: &Root) -> Vec<u32> {
     let names = root.node("proc").map(|proc| proc.folders()).unwrap_or_default();
     names.iter().filter_map(|name| name.parse().ok()).collect()
@@ -89,7 +88,6 @@ pub(super) fn swaps(root: &Root, devices: &[BlockDevice]) -> Vec<Identity> {
     paths.filter_map(|path| identity(root, devices, "", &unescaped(path))).collect()
 }
 
-/// The devices of each mounted btrfs file system.
 pub(super) fn btrfs(root: &Root) -> Vec<Vec<DeviceNumber>> {
     let Some(systems) = root.node("sys/fs/btrfs") else { return Vec::new() };
     let devices = systems.folders().into_iter().filter_map(|name| systems.child(&name));
@@ -101,7 +99,6 @@ pub(super) fn btrfs(root: &Root) -> Vec<Vec<DeviceNumber>> {
     numbers.collect()
 }
 
-/// Who has one of `wanted` open.
 pub(super) fn openers(root: &Root, wanted: &[DeviceNumber]) -> Vec<Opener> {
     let open = |id: u32| -> Vec<Opener> {
         let folder = format!("proc/{id}/fd");

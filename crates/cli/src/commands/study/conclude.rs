@@ -11,7 +11,7 @@ use crate::ui::{Console, Ui};
 
 /// Writes and prints what the finished runs allow to conclude.
 pub(super) fn conclude(
-    experiment: &Experiment,
+    experiment: Experiment,
     progressed: &Progressed,
     folder: &Folder,
     ui: Ui,
@@ -21,10 +21,10 @@ pub(super) fn conclude(
         return Ok(Exit::Inconclusive);
     }
     let interrupted = matches!(progressed, Progressed::Interrupted);
+    let runs = experiment.runs.len() + experiment.curves.len();
     let result = match drivelab_report::study::analyse(experiment) {
         Ok(result) => result,
         Err(_) if interrupted => {
-            let runs = experiment.runs.len() + experiment.curves.len();
             ui.warn(&format!(
                 "interrupted before anything can be concluded; finished runs that are kept: \
                  {runs}; --resume goes on"

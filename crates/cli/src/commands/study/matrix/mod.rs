@@ -50,7 +50,7 @@ pub(crate) fn simulate(
         doubts: Vec::new(),
     };
     let experiment = experiment(study, given, plan, &bench, cells, notes, reproduce);
-    drivelab_report::study::analyse(&experiment).map(Some).map_err(Failure::cannot_here)
+    drivelab_report::study::analyse(experiment).map(Some).map_err(Failure::cannot_here)
 }
 
 /// The profile of every arm.
