@@ -63,8 +63,8 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
         .map_err(Failure::bad_words)?;
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
-    let fitted = |figure: &fit::Figure| {
-        let fit::Figure { name, measured, fitted } = *figure;
+    let fitted = |figure: &fit::FittedFigure| {
+        let fit::FittedFigure { name, measured, fitted } = *figure;
         Fitted { name, measured, fitted }
     };
     let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
