@@ -284,7 +284,8 @@ fn a_job_file_runs_on_a_modelled_drive() {
     let folder = folder();
     file(folder.path(), "test.fio", MODELLED);
     let run = |more: &[&str]| {
-        let said = drivelab(folder.path(), &[&["run", "--job", "test.fio", "--json"], more].concat());
+        let said =
+            drivelab(folder.path(), &[&["run", "--job", "test.fio", "--json"], more].concat());
         assert_eq!(said.code, 0, "{said:?}");
         said
     };

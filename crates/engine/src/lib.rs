@@ -25,7 +25,6 @@ mod simulate;
 mod sys;
 #[cfg(test)]
 mod testing;
-mod threads;
 pub mod verify;
 mod virtual_target;
 
@@ -40,7 +39,6 @@ pub use open::{
 };
 pub use process::page_size;
 pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
-pub use simulate::{Simulation, simulate};
+pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;
-pub use threads::{Moved, Threads, simulate_threads};
 pub use virtual_target::VirtualTarget;

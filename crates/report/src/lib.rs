@@ -8,7 +8,6 @@ pub mod cells;
 pub mod comparison;
 pub mod durability;
 pub mod figures;
-pub mod foreign;
 pub mod metric;
 pub mod outcome;
 pub mod page;

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Latency;
 use super::tally::per_second;
-use super::{Latency, Stamp};
+use crate::choice_as_text;
+use crate::config::Choice;
 use crate::histogram::{Histogram, Series};
 use crate::units::Span;
 
@@ -148,6 +150,23 @@ impl Plateau {
         }
     }
 }
+
+/// When latency stamps are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stamp {
+    /// A pair for each request.
+    #[default]
+    Io,
+    /// A pair for each batch that goes to the kernel together: half the cost where requests take
+    /// no longer than reading the clock, and latencies long by what the batch took to send.
+    Batch,
+}
+
+impl Choice for Stamp {
+    const WHAT: &'static str = "moment for time stamps";
+    const NAMES: &'static [(&'static str, Self)] = &[("io", Self::Io), ("batch", Self::Batch)];
+}
+choice_as_text!(Stamp);
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
 fn is_zero(count: &u64) -> bool {

@@ -1,13 +1,48 @@
 //! Whether what was written is what is there: the rules that verified runs and `durability` share.
 //!
 //! Both label each sector that they write ([`crate::label`]), keep an account of what each block
-//! must hold in lines or entries with a checksum ([`sealed`], [`checksum`]), and judge later what
-//! they find ([`Census`]). They differ in where the account is kept and in what it promises.
+//! must hold in lines or entries with a checksum, and judge later what they find. They differ in
+//! where the account is kept and in what it promises. A bit that flips in an account would accuse
+//! the drive, or excuse it.
 
-mod census;
+mod contents;
 mod judgement;
-mod line;
 
-pub use census::Census;
-pub use judgement::{Judgement, Pace};
-pub use line::{checksum, sealed, unsealed};
+pub use contents::BlockContents;
+pub use judgement::{Judgement, PromiseRate};
+
+/// The checksum of whatever an account holds: CRC-32 as in gzip (ISO 3309).
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
+/// A line that says `words`.
+pub fn sealed(words: &str) -> String {
+    format!("{words} {:08x}\n", checksum(words.as_bytes()))
+}
+
+/// What a line, without its end, says; `None` where its checksum is another.
+pub fn unsealed(line: &str) -> Option<&str> {
+    let (words, sum) = line.rsplit_once(' ')?;
+    (sum == format!("{:08x}", checksum(words.as_bytes()))).then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_back_and_no_flipped_bit_is() {
+        // The check value of CRC-32, over the digits 1 to 9.
+        assert_eq!(sealed("123456789"), "123456789 cbf43926\n");
+        let line = sealed("kept 7 31 1234567");
+        assert_eq!(unsealed(line.trim_end()), Some("kept 7 31 1234567"));
+        for bit in 0..(line.len() - 1) * 8 {
+            let mut bytes = line.trim_end().as_bytes().to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let flipped = String::from_utf8(bytes).unwrap_or_default();
+            assert_eq!(unsealed(&flipped), None, "bit {bit}");
+        }
+        assert_eq!(unsealed("kept"), None);
+    }
+}

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use drivelab_core::target::TargetError;
 use drivelab_core::units::Span;
-use drivelab_core::{JobSchedule, Op, Target};
+use drivelab_core::{JobSchedule, Target};
 
 use super::watch::JobWatch;
 use crate::load::{Loaded, Watch as _};
@@ -36,21 +36,11 @@ impl JobEdges<'_> {
         Ok(())
     }
 
-    /// Brings what was written to the medium. The bytes then took so much longer; a flush that
-    /// fails is one request that did.
+    /// Brings what was written to the medium.
     pub(super) fn flush<T: Target>(self, target: &mut T, loaded: &mut Loaded) {
         let before = target.now();
         let failed = self.file.sync_all().is_err();
-        let took = target.now().since(before);
-        loaded.tally.elapsed += took;
-        if failed {
-            loaded.tally.errors += 1;
-            return;
-        }
-        let flushes = loaded.tally.of_mut(Op::Flush);
-        flushes.ios += 1;
-        flushes.lat.record(took);
-        flushes.service.record(took);
+        loaded.flushed(target.now().since(before), failed);
     }
 }
 

@@ -6,7 +6,7 @@ mod region;
 mod watch;
 
 pub use region::seed_of;
-pub(crate) use region::{requests_fit, share};
+pub(crate) use region::{Sharing, requests_fit};
 
 use std::io;
 use std::num::NonZeroU64;
@@ -23,7 +23,6 @@ use drivelab_core::{IoEngine, JobSchedule, Polling, Target};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
-use self::region::behind;
 use self::watch::{JobWatch, Shared};
 use crate::file::{FileJob, Null, Psync};
 use crate::load::{self, Control, End, Job, LoadError, Loaded};
@@ -50,12 +49,13 @@ pub(crate) struct Jobs<'a> {
 impl Jobs<'_> {
     /// What the job of this number does.
     fn workload_of(&self, index: u32) -> Workload {
-        let parted = self.state.is_some() || !self.workload.rw.is_random();
-        let numjobs = if parted { self.numjobs } else { 1 };
-        match self.conduct.offset_increment {
-            Some(step) => behind(self.workload, self.opened.capacity, step, index),
-            None => share(self.workload, self.opened.capacity, index, numjobs),
-        }
+        let sharing = Sharing {
+            capacity: self.opened.capacity,
+            numjobs: self.numjobs,
+            schedule: self.conduct,
+            verified: self.state.is_some(),
+        };
+        sharing.part(self.workload, index)
     }
 }
 

@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::label::SECTOR;
-use drivelab_core::record::{Fault, FaultExample, Verification};
-use drivelab_core::verification::Census;
+use drivelab_core::record::{Damage, DamageExample, Verification};
+use drivelab_core::verification::BlockContents;
 use rustix::fs::Advice;
 
 use super::state::{Entry, State};
@@ -109,21 +109,21 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
 
 fn judge(found: &mut Verification, run: u64, (place, floor): (u64, u64), bytes: Option<&[u8]>) {
     found.promised += u64::from(floor > 0);
-    let census = bytes.map(|bytes| Census::of(bytes, run, place / SECTOR as u64));
-    let fault = match &census {
-        None => Some(Fault::Truncated).filter(|_| floor > 0),
-        Some(census) => census.fault(floor),
+    let contents = bytes.map(|bytes| BlockContents::of(bytes, run, place / SECTOR as u64));
+    let fault = match &contents {
+        None => Some(Damage::Truncated).filter(|_| floor > 0),
+        Some(contents) => contents.damage(floor),
     };
-    let census = census.unwrap_or_default();
+    let contents = contents.unwrap_or_default();
     match fault {
-        Some(fault) => found.add(FaultExample {
+        Some(fault) => found.add(DamageExample {
             fault,
             offset_bytes: place,
             expected_generation: floor,
-            found_generation: census.oldest,
-            belongs_at_bytes: census.elsewhere.map(|sector| sector * SECTOR as u64),
+            found_generation: contents.oldest,
+            belongs_at_bytes: contents.elsewhere.map(|sector| sector * SECTOR as u64),
         }),
-        None if floor > 0 && census.is_mixed() => found.unfinished += 1,
+        None if floor > 0 && contents.is_mixed() => found.unfinished += 1,
         None => found.good += u64::from(floor > 0),
     }
 }

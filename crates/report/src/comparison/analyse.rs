@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use drivelab_stats::Role;
 
 use super::result::{CompareResult, Facts};
-use super::{ArmRuns, Figure, Input, Source};
+use super::{ArmRuns, Input, Source};
 use crate::attachment;
-use crate::foreign::{Label, Remark};
 use crate::metric;
 use crate::outcome::{
     JudgeError, Question, Rules, Series, Together, geometric_mean, judge, withhold,
 };
 use crate::suggest;
+use drivelab_core::record::{Figure, Label, Remark};
 
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +132,7 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
         for run in runs {
             for figure in &run.figures {
-                let place = *places.entry(&figure.metric).or_insert_with(|| {
+                let place = *places.entry(&figure.name).or_insert_with(|| {
                     columns.push(Column::new(figure, input.arms.len()));
                     columns.len() - 1
                 });
@@ -150,7 +150,7 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
 impl<'a> Column<'a> {
     fn new(first: &'a Figure, arms: usize) -> Self {
         Self {
-            metric: &first.metric,
+            metric: &first.name,
             first,
             remarks: Vec::new(),
             cells: vec![BTreeMap::new(); arms],
@@ -193,7 +193,7 @@ impl<'a> Column<'a> {
             name: self.metric.to_owned(),
             metric: self.metric.to_owned(),
             workload: 0,
-            better: self.first.better,
+            better: metric::better(self.first.better),
             margin: metric::margin(self.metric, margin),
             unit: self.first.unit.clone(),
             values,

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Source;
 use super::result::CompareResult;
 use crate::attachment::AttachedJson;
-use crate::foreign::label_names;
 use crate::outcome::{MetricJson, document};
+use drivelab_core::record::label_names;
 
 /// The schema that this version writes.
 pub const COMPARE_SCHEMA: &str = "drivelab.compare/1";

@@ -4,8 +4,8 @@ use drivelab_stats::Verdict;
 
 use super::Source;
 use crate::attachment::Difference;
-use crate::foreign::{Label, Remark};
 use crate::outcome::{Outcome, Series, Together};
+use drivelab_core::record::{Label, Remark};
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,9 +3,9 @@
 use drivelab_stats::{Better, Verdict};
 
 use super::result::CompareResult;
-use crate::foreign::Label;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, claim, direction, join, lead, ratio_and_range};
+use drivelab_core::record::{Label, Nature};
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub fn words(result: &CompareResult) -> Vec<Sentence> {
@@ -89,9 +89,9 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
 fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),
-        (Label::CpuTest, "A test of the processor:"),
-        (Label::PageCache, "Answered from memory:"),
-        (Label::JournalSync, "A test of journal and sync():"),
+        (Label::Nature(Nature::Cpu), "A test of the processor:"),
+        (Label::Nature(Nature::PageCache), "Answered from memory:"),
+        (Label::Nature(Nature::JournalSync), "A test of journal and sync():"),
         (Label::ToolDefect, "Wrong in the tool itself:"),
     ];
     labels.into_iter().filter_map(|(label, lead)| nature(result, label, lead)).collect()

@@ -2,7 +2,7 @@
 
 use drivelab_core::Rng;
 use drivelab_core::label::{self, SECTOR};
-use drivelab_core::verification::Census;
+use drivelab_core::verification::BlockContents;
 
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
@@ -33,8 +33,8 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
 }
 
 /// What `bytes` hold, found in the place of `page` of this run.
-pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> Census {
-    Census::of(bytes, run, page * SECTORS)
+pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> BlockContents {
+    BlockContents::of(bytes, run, page * SECTORS)
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
         let page = fill(STAMP);
         let found = examine(&page, 9, 4);
         assert_eq!((found.oldest, found.newest, found.is_blank), (Some(7), Some(7), false));
-        assert_eq!(found.fault(7), None);
+        assert_eq!(found.damage(7), None);
         assert_eq!(examine(&page, 9, 5).elsewhere, Some(4 * SECTORS));
         assert!(examine(&page, 8, 4).is_blank, "another run's");
         let newer = fill(Stamp { sequence: 8, ..STAMP });

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::Span;
-use drivelab_core::record::Fault;
-use drivelab_core::verification::{Census, Judgement};
+use drivelab_core::record::Damage;
+use drivelab_core::verification::{BlockContents, Judgement};
 
 use super::ledger::{Ledger, Promise};
 use super::page::{self, PAGE_BYTES};
@@ -50,19 +50,19 @@ fn to_look_at(
 }
 
 /// Counts a page by what it holds and what it must.
-fn count(pages: &mut Judgement, found: &Census, promise: &Promise, ledger: &Ledger) {
+fn count(pages: &mut Judgement, found: &BlockContents, promise: &Promise, ledger: &Ledger) {
     let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
     // A write that the ledger does not know of was begun after its end was lost.
     let is_whole = !found.is_damaged && found.elsewhere.is_none();
     let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
     let overwriting = promise.begun.max(newest) > newest_kept;
     pages.promised += u64::from(promise.kept.is_some());
-    let broken = match found.fault(newest_kept) {
+    let broken = match found.damage(newest_kept) {
         // A write in flight excuses sectors that hold it, and no others.
         None => None,
-        Some(Fault::Misdirected) => Some(&mut pages.misdirected),
-        Some(Fault::Lost) => Some(&mut pages.lost),
-        Some(Fault::Stale) if !found.is_mixed() => Some(&mut pages.lost),
+        Some(Damage::Misdirected) => Some(&mut pages.misdirected),
+        Some(Damage::Lost) => Some(&mut pages.lost),
+        Some(Damage::Stale) if !found.is_mixed() => Some(&mut pages.lost),
         // No write leaves a sector that is half of it.
         Some(_) => Some(&mut pages.torn),
     };
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn each_fate_of_a_page_is_told_apart() {
-        let check = |found: Census, kept: u64, begun, expected: [u64; 5]| {
+        let check = |found: BlockContents, kept: u64, begun, expected: [u64; 5]| {
             let ledger = Ledger::new(1, 1);
             let kept = (kept > 0).then_some((kept, Time::ZERO));
             let mut verdict = Judgement::default();
@@ -94,16 +94,16 @@ mod tests {
             let Judgement { survived, lost, torn, misdirected, unknown, .. } = verdict;
             assert_eq!([survived, lost, torn, misdirected, unknown], expected, "{found:?}");
         };
-        let torn = |oldest, newest| Census {
+        let torn = |oldest, newest| BlockContents {
             is_blank: oldest == 0,
             oldest: Some(oldest).filter(|oldest| *oldest > 0),
             newest: Some(newest),
-            ..Census::default()
+            ..BlockContents::default()
         };
         let whole = |sequence| torn(sequence, sequence);
-        let blank = Census { is_blank: true, ..Census::default() };
-        let damaged = Census { is_damaged: true, ..whole(6) };
-        let elsewhere = Census { elsewhere: Some(64), ..Census::default() };
+        let blank = BlockContents { is_blank: true, ..BlockContents::default() };
+        let damaged = BlockContents { is_damaged: true, ..whole(6) };
+        let elsewhere = BlockContents { elsewhere: Some(64), ..BlockContents::default() };
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
         check(blank, 5, 5, [0, 1, 0, 0, 0]);

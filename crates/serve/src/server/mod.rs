@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::disk::Answer;
-use drivelab_core::{Bytes, Span, Time};
+use drivelab_core::record::Latency;
+use drivelab_core::{Bytes, Histogram, Span, Time};
 use rustix::event::epoll;
 
 pub use backend::{Backend, Modelled};
@@ -131,6 +132,8 @@ pub struct Server<B> {
     jobs: JobQueue,
     answers: Vec<Answer>,
     lateness: Lateness,
+    /// How long the drive takes, by its own word.
+    modelled: Histogram,
     /// Since when it is counted.
     since: Time,
     scheduling: Scheduling,
@@ -197,6 +200,7 @@ impl<B: Backend> Server<B> {
             jobs: JobQueue::default(),
             answers: Vec::new(),
             lateness,
+            modelled: Histogram::new(),
             since: Time::ZERO,
             scheduling,
             ios: 0,
@@ -361,6 +365,7 @@ impl<B: Backend> Server<B> {
             ios: self.ios,
             in_flight_max: self.in_flight_max,
             lateness_ns: self.lateness.quantiles(),
+            model_ns: Latency::of(&self.modelled),
             lateness_bound_ns: self.lateness.bound().ns(),
             lateness_bound_from: self.lateness.bound_from(),
             late: self.lateness.late(),
@@ -379,6 +384,7 @@ impl<B: Backend> Server<B> {
     fn reset_stats(&mut self, now: Time) -> Stats {
         let stats = self.stats();
         self.lateness.reset();
+        self.modelled = Histogram::new();
         (self.ios, self.in_flight_max, self.since) = (0, self.drive.in_flight(), now);
         stats
     }

@@ -8,10 +8,10 @@ pub use foreign::{from_foreign, from_lines};
 pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
-use drivelab_stats::{Better, Provenance};
+use drivelab_core::record::Figure;
+use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
-use crate::foreign::Remark;
 
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,23 +69,6 @@ pub struct Run {
     pub block: String,
     /// One number a metric.
     pub figures: Vec<Figure>,
-}
-
-/// One number.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// Its metric.
-    pub metric: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit; empty where the metric's name says it.
-    pub unit: String,
-    /// Which way is better.
-    pub better: Better,
-    /// It only accompanies another number.
-    pub is_detail: bool,
-    /// What it is, where it is no plain measurement.
-    pub remarks: Vec<Remark>,
 }
 
 /// Results that cannot be put side by side.

@@ -67,7 +67,8 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    pub(super) fn start(&mut self, now: Time, job: Job) -> io::Result<()> {
+    pub(super) fn start(&mut self, now: Time, mut job: Job) -> io::Result<()> {
+        job.asked = now;
         self.spin.asked(now);
         self.cpu_latency.busy(now);
         if let Some(command) = self.jobs.take(job) {
@@ -98,7 +99,8 @@ impl<B: Backend> Server<B> {
             }
         }
         self.ios += 1;
-        let Job { asker, task, offset, length, .. } = self.jobs.remove(answer.token);
+        let Job { asker, task, offset, length, asked, .. } = self.jobs.remove(answer.token);
+        self.modelled.record(answer.due.since(asked));
         match asker {
             Asker::Nbd { place, generation, request } => {
                 self.answer_nbd(place, generation, &request, &answer)?;

@@ -4,6 +4,7 @@ mod announcement;
 mod summary;
 
 use drivelab_core::Time;
+use drivelab_core::record::Latency;
 use serde::Serialize;
 
 use super::farewell::TakenAway;
@@ -20,6 +21,8 @@ pub struct Stats {
     pub in_flight_max: usize,
     /// How late answers left, against when the model said they were due.
     pub lateness_ns: LatenessNs,
+    /// How long requests take, by the model's word, from their arrival until they are due.
+    pub model_ns: Latency,
     /// What an answer may be late.
     pub lateness_bound_ns: u64,
     /// Where the bound comes from: `option`, `drive` or `host`.

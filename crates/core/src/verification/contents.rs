@@ -1,11 +1,11 @@
 //! What a block of labelled sectors turned out to hold, and what is wrong with it.
 
 use crate::label::{self, SECTOR, Sector};
-use crate::record::Fault;
+use crate::record::Damage;
 
 /// What the sectors of one block hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Census {
+pub struct BlockContents {
     /// A sector holds nothing of this run: zeros, an earlier run's data, anybody's.
     pub is_blank: bool,
     /// A sector is not as any write left it.
@@ -18,27 +18,28 @@ pub struct Census {
     pub newest: Option<u64>,
 }
 
-impl Census {
+impl BlockContents {
     /// Of a block that begins at sector `first`, written by `run`.
     pub fn of(bytes: &[u8], run: u64, first: u64) -> Self {
-        let mut census = Self::default();
+        let mut contents = Self::default();
         for (own, sector) in (first..).zip(bytes.chunks_exact(SECTOR)) {
             match label::read(sector) {
-                Sector::Damaged => census.is_damaged = true,
+                Sector::Damaged => contents.is_damaged = true,
                 Sector::Intact(label) if label.run == run && label.place != own => {
-                    census.elsewhere.get_or_insert(label.place);
+                    contents.elsewhere.get_or_insert(label.place);
                 }
                 Sector::Intact(label) if label.run == run => {
                     let write = label.generation;
-                    census.oldest = Some(census.oldest.map_or(write, |oldest| oldest.min(write)));
-                    census.newest = census.newest.max(Some(write));
+                    contents.oldest =
+                        Some(contents.oldest.map_or(write, |oldest| oldest.min(write)));
+                    contents.newest = contents.newest.max(Some(write));
                 }
                 Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => {
-                    census.is_blank = true;
+                    contents.is_blank = true;
                 }
             }
         }
-        census
+        contents
     }
 
     /// Whether its sectors hold several writes.
@@ -48,23 +49,23 @@ impl Census {
 
     /// What is wrong with a block that must hold write `floor` or a later one. Where nothing was
     /// promised (0) only what belongs elsewhere is a fault: it is missing there.
-    pub fn fault(&self, floor: u64) -> Option<Fault> {
+    pub fn damage(&self, floor: u64) -> Option<Damage> {
         if self.elsewhere.is_some() {
-            return Some(Fault::Misdirected);
+            return Some(Damage::Misdirected);
         }
         if floor == 0 {
             return None;
         }
         if self.is_damaged {
-            return Some(Fault::Corrupt);
+            return Some(Damage::Corrupt);
         }
         let is_good = self.newest.is_some_and(|newest| newest >= floor);
         let is_stale = self.oldest.is_some_and(|oldest| oldest < floor);
         match (is_good, is_stale, self.is_blank) {
             (_, false, false) => None,
-            (false, true, false) => Some(Fault::Stale),
-            (false, false, true) => Some(Fault::Lost),
-            _ => Some(Fault::Torn),
+            (false, true, false) => Some(Damage::Stale),
+            (false, false, true) => Some(Damage::Lost),
+            _ => Some(Damage::Torn),
         }
     }
 }
@@ -88,28 +89,32 @@ mod tests {
     #[test]
     fn each_fate_of_a_block_is_told_apart() {
         let check = |writes: &[u64], floor, expected| {
-            assert_eq!(Census::of(&block(writes), RUN, 8).fault(floor), expected, "{writes:?}");
+            assert_eq!(
+                BlockContents::of(&block(writes), RUN, 8).damage(floor),
+                expected,
+                "{writes:?}"
+            );
         };
         check(&[5, 5], 5, None);
         check(&[5, 6], 5, None);
-        check(&[4, 4], 5, Some(Fault::Stale));
-        check(&[3, 4], 5, Some(Fault::Stale));
-        check(&[0, 0], 5, Some(Fault::Lost));
-        check(&[4, 5], 5, Some(Fault::Torn));
-        check(&[0, 6], 5, Some(Fault::Torn));
-        check(&[0, 4], 5, Some(Fault::Torn));
+        check(&[4, 4], 5, Some(Damage::Stale));
+        check(&[3, 4], 5, Some(Damage::Stale));
+        check(&[0, 0], 5, Some(Damage::Lost));
+        check(&[4, 5], 5, Some(Damage::Torn));
+        check(&[0, 6], 5, Some(Damage::Torn));
+        check(&[0, 4], 5, Some(Damage::Torn));
         check(&[0, 4], 0, None);
     }
 
     #[test]
     fn damage_and_what_belongs_elsewhere_come_first() {
         let mut bytes = block(&[5, 5]);
-        assert_eq!(Census::of(&bytes, RUN, 16).fault(0), Some(Fault::Misdirected));
-        assert_eq!(Census::of(&bytes, RUN, 16).elsewhere, Some(8));
-        assert_eq!(Census::of(&bytes, 8, 8).fault(5), Some(Fault::Lost), "another run's");
+        assert_eq!(BlockContents::of(&bytes, RUN, 16).damage(0), Some(Damage::Misdirected));
+        assert_eq!(BlockContents::of(&bytes, RUN, 16).elsewhere, Some(8));
+        assert_eq!(BlockContents::of(&bytes, 8, 8).damage(5), Some(Damage::Lost), "another run's");
         bytes[700] ^= 1;
-        assert_eq!(Census::of(&bytes, RUN, 8).fault(5), Some(Fault::Corrupt));
-        assert_eq!(Census::of(&bytes, RUN, 8).fault(0), None);
-        assert_eq!(Census::of(&bytes, RUN, 16).fault(5), Some(Fault::Misdirected));
+        assert_eq!(BlockContents::of(&bytes, RUN, 8).damage(5), Some(Damage::Corrupt));
+        assert_eq!(BlockContents::of(&bytes, RUN, 8).damage(0), None);
+        assert_eq!(BlockContents::of(&bytes, RUN, 16).damage(5), Some(Damage::Misdirected));
     }
 }
