@@ -90,7 +90,9 @@ impl Together {
     /// of one that has but one record.
     pub(crate) fn new(plans: &[RunPlan], made: Vec<Made>, lengths: &[usize]) -> Self {
         let mut total = Tally::default();
-        made.iter().for_each(|one| total.merge(&one.total));
+        for one in &made {
+            total.merge(&one.total);
+        }
         if let [only] = &made[..] {
             total.cpu = only.total.cpu;
         }

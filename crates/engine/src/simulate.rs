@@ -57,7 +57,9 @@ impl Simulation {
     pub fn total(&self) -> Tally {
         let (first, others) = self.jobs.split_first().expect("a job or several");
         let mut total = first.clone();
-        others.iter().for_each(|job| total.merge(job));
+        for job in others {
+            total.merge(job);
+        }
         total
     }
 
@@ -256,9 +258,9 @@ fn take_turns<D: Device>(
             Seat { shared: &shared, job, first: planned.set.first, capacity: planned.capacity };
         (seat, Turn { control, over: &over, counts: &counts, told: [0; 3], job })
     };
-    let mut seats: Vec<_> = plan.iter().enumerate().map(seat).collect();
+    let mut places: Vec<_> = plan.iter().enumerate().map(seat).collect();
     let mut states = Vec::new();
-    for (planned, (seat, turn)) in plan.iter().zip(&mut seats) {
+    for (planned, (seat, turn)) in plan.iter().zip(&mut places) {
         let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
         let begins = start + planned.set.schedule.start_delay;
         states.push(Some(State::Loading(load::begin(seat, job, begins, turn)?)));

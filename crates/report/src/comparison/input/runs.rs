@@ -135,7 +135,9 @@ fn figures(record: &RunRecord) -> Vec<Figure> {
     let marked = marks.filter_map(|m| Some(Remark::new(label(m.id)?, m.message.clone())));
     let marked: Vec<Remark> = marked.collect();
     let mut figures = run::metrics(record);
-    figures.iter_mut().for_each(|figure| figure.remarks.extend(marked.iter().cloned()));
+    for figure in &mut figures {
+        figure.remarks.extend(marked.iter().cloned());
+    }
     figures
 }
 
