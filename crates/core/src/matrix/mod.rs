@@ -136,7 +136,9 @@ impl Matrix {
         if self.blocks > BLOCKS_MAX {
             return Some(format!("`blocks`: {} is not from 1 to {BLOCKS_MAX}", self.blocks));
         }
-        if let Some(threads) = self.threads.iter().find(|threads| !(1..=JOBS_MAX).contains(*threads)) {
+        if let Some(threads) =
+            self.threads.iter().find(|threads| !(1..=JOBS_MAX).contains(*threads))
+        {
             return Some(format!("`threads`: {threads} is not from 1 to {JOBS_MAX}"));
         }
         let cells = self.count();

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::record::{
-    Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Tally,
-};
+use drivelab_core::record::{Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Tally};
 use drivelab_core::request::Op;
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;

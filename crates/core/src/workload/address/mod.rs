@@ -158,12 +158,7 @@ impl Addresses {
     /// Sequential addresses in equal parts of `region`, one part a stream.
     ///
     /// Parts begin at multiples of `align`, so that a stream's blocks stay aligned.
-    pub(super) fn sequential(
-        region: Region,
-        streams: u32,
-        align: Sectors,
-        order: Order,
-    ) -> Self {
+    pub(super) fn sequential(region: Region, streams: u32, align: Sectors, order: Order) -> Self {
         let Region { first, end } = region;
         let length = (end - first).get() / u64::from(streams) / align.get() * align.get();
         let part = |stream| {

@@ -122,7 +122,11 @@ impl WorkloadOptions {
         match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
             (after, 0) => Ok((after, false)),
             (0, after) => Ok((after, true)),
-            _ => Err(conflict("fsync", "fdatasync", "each says after how many writes there is a flush, and of what")),
+            _ => Err(conflict(
+                "fsync",
+                "fdatasync",
+                "each says after how many writes there is a flush, and of what",
+            )),
         }
     }
 
@@ -223,7 +227,11 @@ impl WorkloadOptions {
             return Ok(Pace::Closed { iodepth, think_time });
         };
         if self.thinktime.is_some() {
-            return Err(conflict("thinktime", "rate", "an open loop does not wait for completions"));
+            return Err(conflict(
+                "thinktime",
+                "rate",
+                "an open loop does not wait for completions",
+            ));
         }
         if !(1..=RATE_MAX).contains(&per_s) {
             let wrong = format!(
