@@ -413,7 +413,7 @@ mod tests {
         (VirtualTarget::new(Each { under_way: Vec::new(), taken: taken.clone(), room: 64 }), taken)
     }
 
-    /// Three outstanding on each of two drives: jobs of their own, or one that goes on in one place.
+    /// Three outstanding on each of two drives: jobs of their own, or one in one place.
     fn run(numjobs: u32, rw: Rw) -> (Vec<(Time, Lba)>, Vec<u64>) {
         let workload = workload(rw, 3 / numjobs, 10);
         let (mut target, taken) = target();
