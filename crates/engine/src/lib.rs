@@ -28,7 +28,7 @@ mod testing;
 pub mod verify;
 mod virtual_target;
 
-pub use file::{FileJob, Null, Psync};
+pub use file::{TargetSetup, Null, Psync};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
 pub use jobs::seed_of;

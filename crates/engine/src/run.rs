@@ -15,9 +15,9 @@ use crate::file::Trim;
 use crate::file::buffers::Buffers;
 use crate::ioengine::{self, IoEngineError};
 use crate::jobs::{self, JobError, Jobs};
-use crate::load::{Control, End, LoadError, Loaded};
+use crate::load::{Control, End, LoadError, JobOutcome};
 use crate::marks::{self, RunFacts, TargetFacts};
-use crate::open::{self, Ask, OpenError, Opened, Writers};
+use crate::open::{self, Ask, OpenError, OpenTarget, Writers};
 use crate::sys::discard::ring_discards;
 use crate::sys::ring;
 use crate::verify::{State, StateError};
@@ -261,7 +261,7 @@ struct Ready<'a> {
     plan: &'a RunPlan,
     ioengine: IoEngine,
     fallback: Option<Mark>,
-    opened: Opened,
+    opened: OpenTarget,
     state: Option<Arc<State>>,
 }
 
@@ -344,7 +344,7 @@ impl<'a> Ready<'a> {
 
     fn outcome(
         &self,
-        loaded: Vec<Loaded>,
+        loaded: Vec<JobOutcome>,
         cpu: Option<(Span, Span)>,
         around: Vec<Mark>,
         memory: Bytes,

@@ -14,7 +14,7 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{Device, JobSchedule, Request, Target};
 
 use crate::jobs::{Sharing, seed_of};
-use crate::load::{self, Control, End, Job, LoadError, Loaded, Progress, Stepped, Watch};
+use crate::load::{self, Control, End, Job, LoadError, JobOutcome, Progress, Stepped, Watch};
 use crate::marks::{self, RunFacts};
 use crate::virtual_target::VirtualTarget;
 
@@ -92,7 +92,7 @@ pub fn simulate<D: Device>(
     };
     let mut loaded = loaded.into_iter();
     let of_set = |set: &VirtualJobs<'_>| {
-        let jobs: Vec<Loaded> = loaded.by_ref().take(set.numjobs as usize).collect();
+        let jobs: Vec<JobOutcome> = loaded.by_ref().take(set.numjobs as usize).collect();
         let stopped = jobs.iter().any(|job| job.end == End::Stopped);
         let end = jobs.first().filter(|_| !stopped).map_or(End::Stopped, |job| job.end);
         Simulation { jobs: jobs.into_iter().map(|job| job.tally).collect(), end }
@@ -216,8 +216,8 @@ impl Watch for Turn<'_> {
 enum State<'a> {
     Loading(Box<dyn Stepped + 'a>),
     /// Its last flush is under way since this moment.
-    Flushing(Loaded, Time),
-    Done(Loaded),
+    Flushing(JobOutcome, Time),
+    Done(JobOutcome),
 }
 
 /// What one job is, of all sets.
@@ -246,7 +246,7 @@ fn take_turns<D: Device>(
     target: &mut VirtualTarget<D>,
     sets: &[VirtualJobs<'_>],
     control: &Control<'_>,
-) -> Result<Vec<Loaded>, LoadError> {
+) -> Result<Vec<JobOutcome>, LoadError> {
     let start = target.now();
     let plan = planned(sets, target.capacity());
     let inboxes = plan.iter().map(|_| Vec::new()).collect();
@@ -293,7 +293,7 @@ fn take_turns<D: Device>(
         Some(State::Done(loaded)) => loaded,
         _ => unreachable!("the loop ends when all are done"),
     });
-    let mut finished: Vec<Loaded> = finished.collect();
+    let mut finished: Vec<JobOutcome> = finished.collect();
     if over.get() && !control.stopped() {
         // Their time was that of the first to be done.
         let others = finished.iter_mut().filter(|job| job.end == End::Stopped);

@@ -5,10 +5,10 @@
 //! where the account is kept and in what it promises. A bit that flips in an account would accuse
 //! the drive, or excuse it.
 
-mod contents;
+mod content;
 mod judgement;
 
-pub use contents::BlockContents;
+pub use content::BlockContent;
 pub use judgement::{Judgement, PromiseRate};
 
 /// The checksum of whatever an account holds: CRC-32 as in gzip (ISO 3309).

@@ -3,7 +3,7 @@
 use drivelab_core::Rng;
 use drivelab_core::units::Bytes;
 
-use super::{FileJob, pattern};
+use super::{TargetSetup, pattern};
 
 /// Memory pages, the largest alignment that any Linux driver asks of a buffer for direct I/O.
 const PAGE: usize = 4096;
@@ -32,7 +32,7 @@ impl Buffers {
     }
 
     /// The buffers of `job`, those for writing filled.
-    pub(crate) fn new(job: &FileJob) -> Self {
+    pub(crate) fn new(job: &TargetSetup) -> Self {
         let align = job.memory_align.max(PAGE);
         let largest = usize::try_from(job.largest.get()).expect("a block is at most 1 GiB");
         let stride = largest.next_multiple_of(align);

@@ -4,7 +4,7 @@ use std::io;
 
 use drivelab_core::request::{Request, RequestId};
 
-use super::FileJob;
+use super::TargetSetup;
 use super::pattern;
 use crate::verify::Ledger;
 
@@ -22,7 +22,7 @@ pub(crate) enum Contents {
 
 impl Contents {
     /// What `job` writes.
-    pub(crate) fn new(job: &FileJob) -> Self {
+    pub(crate) fn new(job: &TargetSetup) -> Self {
         match &job.books {
             None => Self::Fresh { written: 0 },
             Some(books) => Self::Verified(Ledger::new(books.clone(), job.iodepth)),

@@ -2,7 +2,7 @@
 
 pub(crate) mod buffers;
 pub(crate) mod clock;
-pub(crate) mod contents;
+pub(crate) mod content;
 mod null;
 pub(crate) mod pattern;
 mod psync;
@@ -23,7 +23,7 @@ use crate::verify::JobAccount;
 
 /// What a target for one job on an open file is made from.
 #[derive(Debug, Clone)]
-pub struct FileJob {
+pub struct TargetSetup {
     /// The file, opened as the job needs it.
     pub file: Arc<File>,
     /// Bytes that may be addressed.

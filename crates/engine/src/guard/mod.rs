@@ -6,7 +6,7 @@
 //! seen has it open, nothing on this machine uses it, and it is no member of a volume; it is then
 //! held open exclusively, so that nothing can begin to use it for itself during the run.
 
-mod contents;
+mod content;
 mod device;
 mod error;
 mod judge;

@@ -7,7 +7,7 @@ use drivelab_core::units::Span;
 use drivelab_core::{JobSchedule, Target};
 
 use super::watch::JobWatch;
-use crate::load::{Loaded, Watch as _};
+use crate::load::{JobOutcome, Watch as _};
 
 /// How often a job that waits for its turn looks whether the run is over.
 const LOOK_UP: Span = Span::from_ms(100);
@@ -37,7 +37,7 @@ impl JobEdges<'_> {
     }
 
     /// Brings what was written to the medium.
-    pub(super) fn flush<T: Target>(self, target: &mut T, loaded: &mut Loaded) {
+    pub(super) fn flush<T: Target>(self, target: &mut T, loaded: &mut JobOutcome) {
         let before = target.now();
         let failed = self.file.sync_all().is_err();
         loaded.flushed(target.now().since(before), failed);
@@ -87,7 +87,7 @@ mod tests {
         for (file, errors) in [(good, 0), (bad.into(), 1)] {
             let edges = JobEdges { schedule: JobSchedule::default(), file: &file };
             let tally = Tally { elapsed: Span::from_ms(5), ..Tally::default() };
-            let mut loaded = Loaded { tally, end: End::Runtime };
+            let mut loaded = JobOutcome { tally, end: End::Runtime };
             edges.flush(&mut Hurried(0), &mut loaded);
             assert_eq!((loaded.tally.elapsed, loaded.tally.errors), (Span::from_ms(6), errors));
         }

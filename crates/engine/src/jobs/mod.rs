@@ -23,10 +23,10 @@ use drivelab_core::{IoEngine, JobSchedule, Polling, Target};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
-use self::watch::{JobWatch, Shared};
-use crate::file::{FileJob, Null, Psync};
-use crate::load::{self, Control, End, Job, LoadError, Loaded};
-use crate::open::Opened;
+use self::watch::{JobWatch, RunState};
+use crate::file::{TargetSetup, Null, Psync};
+use crate::load::{self, Control, End, Job, LoadError, JobOutcome};
+use crate::open::OpenTarget;
 use crate::process::usable_cpus;
 use crate::sys::ring::Ring;
 use crate::verify::{JobAccount, State};
@@ -34,7 +34,7 @@ use crate::verify::{JobAccount, State};
 /// What the jobs of one group share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Jobs<'a> {
-    pub(crate) opened: &'a Opened,
+    pub(crate) opened: &'a OpenTarget,
     pub(crate) ioengine: IoEngine,
     pub(crate) workload: &'a Workload,
     pub(crate) numjobs: u32,
@@ -63,7 +63,7 @@ impl Jobs<'_> {
 #[derive(Debug)]
 pub(crate) struct Done {
     /// One entry a job, by groups.
-    pub(crate) groups: Vec<Vec<Loaded>>,
+    pub(crate) groups: Vec<Vec<JobOutcome>>,
     /// Processor time of the process from the first job's beginning to measure to the last's end.
     pub(crate) cpu: Span,
     /// How long all jobs together had to wait for a processor.
@@ -95,7 +95,7 @@ pub(crate) fn run(
     control: &Control<'_>,
 ) -> Result<Done, JobError> {
     let all = groups.iter().map(|jobs| jobs.numjobs).sum();
-    let shared = Shared::new(control, census, all, groups.len());
+    let shared = RunState::new(control, census, all, groups.len());
     let cpus = usable_cpus();
     let jobs = groups.iter().enumerate();
     let jobs = jobs.flat_map(|(group, jobs)| (0..jobs.numjobs).map(move |index| (group, index)));
@@ -107,7 +107,7 @@ pub(crate) fn run(
         let loaded = one(groups[seat.group], seat, &shared)?;
         Ok(loaded.map(|loaded| (seat.group, loaded)))
     });
-    let mut done: Vec<Vec<Loaded>> = groups.iter().map(|_| Vec::new()).collect();
+    let mut done: Vec<Vec<JobOutcome>> = groups.iter().map(|_| Vec::new()).collect();
     for result in results {
         if let Some((group, loaded)) = result? {
             done[group].push(loaded);
@@ -123,7 +123,7 @@ pub(crate) fn run(
 /// Does `work` on each of `count` threads, and gives what they left in their order.
 fn on_threads<T: Send>(
     count: u32,
-    shared: &Shared<'_>,
+    shared: &RunState<'_>,
     work: impl Fn(u32) -> Result<T, JobError> + Sync,
 ) -> Vec<Result<T, JobError>> {
     thread::scope(|scope| {
@@ -151,7 +151,7 @@ fn on_threads<T: Send>(
 }
 
 /// Ends the run where a job's thread panics: the others would wait for it at the start for ever.
-struct Dying<'a>(&'a Shared<'a>);
+struct Dying<'a>(&'a RunState<'a>);
 
 impl Drop for Dying<'_> {
     fn drop(&mut self) {
@@ -189,12 +189,12 @@ struct Seat {
 }
 
 /// One job on its own thread; `None` where another failed before the start.
-fn one(jobs: Jobs<'_>, seat: Seat, shared: &Shared<'_>) -> Result<Option<Loaded>, JobError> {
+fn one(jobs: Jobs<'_>, seat: Seat, shared: &RunState<'_>) -> Result<Option<JobOutcome>, JobError> {
     let Seat { group, index, thread } = seat;
     let workload = jobs.workload_of(index);
     let books = jobs.state.map(|state| JobAccount { state: state.clone(), job: index });
     let seed = seed_of(jobs.seed, index);
-    let file = FileJob {
+    let file = TargetSetup {
         file: jobs.opened.file.clone(),
         capacity: jobs.opened.capacity,
         clock: shared.clock,
@@ -233,7 +233,7 @@ fn together<T: Target>(
     job: Job<'_>,
     edges: JobEdges<'_>,
     mut watch: JobWatch<'_>,
-) -> Result<Option<Loaded>, JobError> {
+) -> Result<Option<JobOutcome>, JobError> {
     let shared = watch.shared;
     let mut target = match target {
         Ok(target) if shared.gate.pass() => target,
@@ -271,7 +271,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let control = Control { stop: &stop, progress: &|_| () };
             let quiet = Quiet(Vec::new());
-            let shared = Shared::new(&control, &quiet, 3, 1);
+            let shared = RunState::new(&control, &quiet, 3, 1);
             let work = |number| {
                 assert!(number != 1 || !before, "the job died");
                 if !shared.gate.pass() {

@@ -13,7 +13,7 @@ use crate::load::{Control, Phase, Progress, Watch};
 use crate::process::{process_cpu, waited};
 
 /// The state of a run that every job sees.
-pub(super) struct Shared<'a> {
+pub(super) struct RunState<'a> {
     pub(super) control: &'a Control<'a>,
     pub(super) census: &'a dyn Census,
     pub(super) clock: Clock,
@@ -32,7 +32,7 @@ pub(super) struct Shared<'a> {
     pub(super) counters: Mutex<Noted>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> RunState<'a> {
     pub(super) fn new(
         control: &'a Control<'a>,
         census: &'a dyn Census,
@@ -56,7 +56,7 @@ impl<'a> Shared<'a> {
 
 /// One job's part in what all jobs tell.
 pub(super) struct JobWatch<'a> {
-    pub(super) shared: &'a Shared<'a>,
+    pub(super) shared: &'a RunState<'a>,
     pub(super) thread: u32,
     pub(super) group: usize,
     pub(super) device: Option<DeviceNumber>,

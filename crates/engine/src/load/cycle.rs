@@ -7,10 +7,10 @@ use drivelab_core::units::{Span, Time};
 use drivelab_core::workload::Requests;
 use drivelab_core::{Request, Target};
 
-use super::measure::{Meter, Undone};
+use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
-use super::slots::{Sent, Slots};
-use super::{End, Job, LoadError, Loaded, Phase, Progress, Watch};
+use super::slots::{InFlight, Slots};
+use super::{End, Job, LoadError, JobOutcome, Phase, Progress, Watch};
 
 /// How often the watch is told how far the run is, in the target's time.
 const TICK: Span = Span::from_ms(100);
@@ -40,7 +40,7 @@ pub(crate) trait Stepped {
     fn wait(&mut self, until: Time) -> Result<(), TargetError>;
 
     /// What the job left, after its last step.
-    fn finish(self: Box<Self>) -> Loaded;
+    fn finish(self: Box<Self>) -> JobOutcome;
 }
 
 /// The end of sending, and of patience.
@@ -111,7 +111,7 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Loaded {
+    fn finish(mut self: Box<Self>) -> JobOutcome {
         self.conclude()
     }
 }
@@ -150,14 +150,14 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     }
 
     /// Runs to the end and drains.
-    pub(super) fn run(mut self) -> Result<Loaded, LoadError> {
+    pub(super) fn run(mut self) -> Result<JobOutcome, LoadError> {
         while let Some(until) = self.step()? {
             self.wait(until)?;
         }
         Ok(self.conclude())
     }
 
-    fn conclude(&mut self) -> Loaded {
+    fn conclude(&mut self) -> JobOutcome {
         let end = self.draining.expect("the last step drains").end;
         if end == End::NumberIos {
             self.meter.cut_at_last();
@@ -167,7 +167,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         let mut tally = self.meter.finish(self.clock);
         tally.stamp = self.stamp;
         tally.unanswered = unanswered;
-        Loaded { tally, end }
+        JobOutcome { tally, end }
     }
 
     /// Ends the measured time: until when what an open loop owes is sent.
@@ -227,8 +227,8 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     fn enter_undone(&mut self) {
         let now = self.clock;
         for sent in self.slots.outstanding() {
-            let Sent { op, intended, issued, .. } = *sent;
-            self.meter.enter_undone(Undone { op, intended, issued: Some(issued) }, now, 1);
+            let InFlight { op, intended, issued, .. } = *sent;
+            self.meter.enter_undone(UndoneRequest { op, intended, issued: Some(issued) }, now, 1);
         }
         let step = (self.owed / ENTRIES).max(1);
         while self.owes() {
@@ -239,7 +239,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 None => self.requests.next(RequestId(0)).op,
             };
             let times = if flush { step } else { step.min(self.owed) };
-            self.meter.enter_undone(Undone { op, intended, issued: None }, now, times);
+            self.meter.enter_undone(UndoneRequest { op, intended, issued: None }, now, times);
             if flush {
                 self.pacer.sent(true);
             } else {
@@ -322,7 +322,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 }
             }
             let op = request.op;
-            self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
+            self.slots.take(InFlight { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent(flush);
             self.owed = self.owed.saturating_sub(u64::from(!flush));
         }

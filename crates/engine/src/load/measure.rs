@@ -5,7 +5,7 @@ use drivelab_core::request::{Completion, Op, ServedBy};
 use drivelab_core::units::{Bytes, Span, Time};
 use drivelab_core::workload::{Steady, Workload};
 
-use super::slots::Sent;
+use super::slots::InFlight;
 
 /// The per-second series holds the first day of a run: 86,400 entries, 2.6 MiB, are the most that
 /// is ever reserved, and nothing is allocated while measuring however long a run lasts.
@@ -25,7 +25,7 @@ struct Success {
 
 /// A request that was meant to be done and is not.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Undone {
+pub(super) struct UndoneRequest {
     pub(super) op: Op,
     pub(super) intended: Time,
     /// When it was handed over; nothing where it never was.
@@ -152,7 +152,7 @@ impl Meter {
 
     /// Counts one completion.
     #[inline]
-    pub(super) fn count(&mut self, sent: &Sent, done: &Completion) {
+    pub(super) fn count(&mut self, sent: &InFlight, done: &Completion) {
         let within = self.within(done.at);
         if within {
             self.last = self.last.max(done.at);
@@ -178,8 +178,8 @@ impl Meter {
     }
 
     /// Enters `times` requests that were not done at `now`, with what they had waited by then.
-    pub(super) fn enter_undone(&mut self, undone: Undone, now: Time, times: u64) {
-        let Undone { op, intended, issued } = undone;
+    pub(super) fn enter_undone(&mut self, undone: UndoneRequest, now: Time, times: u64) {
+        let UndoneRequest { op, intended, issued } = undone;
         if !self.meant(intended) {
             return;
         }

@@ -42,7 +42,7 @@ pub struct Job<'a> {
 
 /// What one job left.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct JobOutcome {
     /// Its counts.
     pub tally: Tally,
     /// Why it ended.
@@ -91,7 +91,7 @@ pub fn run<T: Target, W: Watch>(
     target: &mut T,
     job: Job<'_>,
     watch: &mut W,
-) -> Result<Loaded, LoadError> {
+) -> Result<JobOutcome, LoadError> {
     let requests = Requests::new(job.workload, target.capacity(), job.seed)?;
     let start = target.now();
     let pace = job.workload.pace;
@@ -123,7 +123,7 @@ pub(crate) fn begin<'a, T: Target, W: Watch>(
     })
 }
 
-impl Loaded {
+impl JobOutcome {
     /// Adds the flush behind the last request: the bytes took so much longer, and a flush that
     /// fails is one request that did.
     pub(crate) fn flushed(&mut self, took: Span, failed: bool) {

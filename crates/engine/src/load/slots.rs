@@ -5,7 +5,7 @@ use drivelab_core::units::{Bytes, Time};
 
 /// What must be remembered of a request until it completes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct InFlight {
     /// When it was meant to be sent.
     pub(super) intended: Time,
     /// When it was handed over.
@@ -22,14 +22,14 @@ pub(super) struct Sent {
 /// are still in the processor's cache. A request's name is the number of its slot.
 #[derive(Debug)]
 pub(super) struct Slots {
-    table: Vec<Sent>,
+    table: Vec<InFlight>,
     free: Vec<u32>,
 }
 
 impl Slots {
     pub(super) fn new(depth: u32) -> Self {
         let (intended, issued, bytes) = (Time::ZERO, Time::ZERO, Bytes::ZERO);
-        let nothing = Sent { intended, issued, op: Op::Flush, bytes, waiting: false };
+        let nothing = InFlight { intended, issued, op: Op::Flush, bytes, waiting: false };
         let table = vec![nothing; depth as usize];
         Self { table, free: (0..depth).rev().collect() }
     }
@@ -41,7 +41,7 @@ impl Slots {
     }
 
     /// The requests that are outstanding.
-    pub(super) fn outstanding(&self) -> impl Iterator<Item = &Sent> {
+    pub(super) fn outstanding(&self) -> impl Iterator<Item = &InFlight> {
         self.table.iter().filter(|sent| sent.waiting)
     }
 
@@ -53,7 +53,7 @@ impl Slots {
 
     /// Takes the slot that [`Slots::next_free`] named.
     #[inline]
-    pub(super) fn take(&mut self, sent: Sent) {
+    pub(super) fn take(&mut self, sent: InFlight) {
         let slot = self.free.pop().expect("the caller saw a free slot");
         self.table[slot as usize] = sent;
     }
@@ -61,7 +61,7 @@ impl Slots {
     /// Frees the slot of a completed request, and lends what it held: a copy would be read back
     /// before its parts have reached the cache, and the processor waits for that.
     #[inline]
-    pub(super) fn release(&mut self, id: RequestId) -> &Sent {
+    pub(super) fn release(&mut self, id: RequestId) -> &InFlight {
         let number = u32::try_from(id.0).expect("a target completes only what it was given");
         let sent = &mut self.table[number as usize];
         assert!(sent.waiting, "a target completes a request once");

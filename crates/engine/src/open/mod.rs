@@ -60,7 +60,7 @@ pub(crate) enum Writers {
 
 /// An open target and what is known about it.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenTarget {
     pub(crate) file: Arc<File>,
     pub(crate) capacity: Bytes,
     pub(crate) memory_align: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Opened {
     pub(crate) disk: Option<Disk>,
 }
 
-impl Opened {
+impl OpenTarget {
     /// The number of the disk that it is or lies on.
     pub(crate) fn number(&self) -> Option<DeviceNumber> {
         Some(self.disk.as_ref()?.number)
@@ -88,7 +88,7 @@ impl Opened {
 ///
 /// # Errors
 /// It cannot be measured so, or must not be written: see [`OpenError`].
-pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenError> {
+pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<OpenTarget, OpenError> {
     let laid_out = lay_out_if_missing(ask, control)?;
     let file = open_checked(ask)?;
     let system =
@@ -127,7 +127,7 @@ pub(crate) fn open(ask: Ask<'_>, control: &Control<'_>) -> Result<Opened, OpenEr
         return Err(OpenError::NoPolling { path: ask.path.into(), why, instead });
     }
     let holes = if device { Bytes::ZERO } else { holes_in(ask, &file, capacity) };
-    Ok(Opened {
+    Ok(OpenTarget {
         file: Arc::new(file),
         capacity,
         memory_align,
@@ -148,8 +148,8 @@ fn holes_in(ask: Ask<'_>, file: &File, capacity: Bytes) -> Bytes {
 }
 
 /// What a run that reaches nothing has: only a size.
-pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<Opened> {
-    Ok(Opened {
+pub(crate) fn nothing(size: Option<Bytes>) -> io::Result<OpenTarget> {
+    Ok(OpenTarget {
         file: Arc::new(File::open("/dev/null")?),
         // Of no consequence, and larger than any drive.
         capacity: size.unwrap_or(Bytes::gib(1 << 20)),

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::label::SECTOR;
 use drivelab_core::record::{Damage, DamageExample, Verification};
-use drivelab_core::verification::BlockContents;
+use drivelab_core::verification::BlockContent;
 use rustix::fs::Advice;
 
 use super::state::{Entry, State};
@@ -109,7 +109,7 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
 
 fn judge(found: &mut Verification, run: u64, (place, floor): (u64, u64), bytes: Option<&[u8]>) {
     found.promised += u64::from(floor > 0);
-    let contents = bytes.map(|bytes| BlockContents::of(bytes, run, place / SECTOR as u64));
+    let contents = bytes.map(|bytes| BlockContent::of(bytes, run, place / SECTOR as u64));
     let fault = match &contents {
         None => Some(Damage::Truncated).filter(|_| floor > 0),
         Some(contents) => contents.damage(floor),

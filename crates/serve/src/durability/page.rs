@@ -2,7 +2,7 @@
 
 use drivelab_core::Rng;
 use drivelab_core::label::{self, SECTOR};
-use drivelab_core::verification::BlockContents;
+use drivelab_core::verification::BlockContent;
 
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
@@ -33,8 +33,8 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
 }
 
 /// What `bytes` hold, found in the place of `page` of this run.
-pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> BlockContents {
-    BlockContents::of(bytes, run, page * SECTORS)
+pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> BlockContent {
+    BlockContent::of(bytes, run, page * SECTORS)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::Span;
 use drivelab_core::record::Damage;
-use drivelab_core::verification::{BlockContents, Judgement};
+use drivelab_core::verification::{BlockContent, Judgement};
 
 use super::ledger::{Ledger, Promise};
 use super::page::{self, PAGE_BYTES};
@@ -50,7 +50,7 @@ fn to_look_at(
 }
 
 /// Counts a page by what it holds and what it must.
-fn count(pages: &mut Judgement, found: &BlockContents, promise: &Promise, ledger: &Ledger) {
+fn count(pages: &mut Judgement, found: &BlockContent, promise: &Promise, ledger: &Ledger) {
     let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
     // A write that the ledger does not know of was begun after its end was lost.
     let is_whole = !found.is_damaged && found.elsewhere.is_none();
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn each_fate_of_a_page_is_told_apart() {
-        let check = |found: BlockContents, kept: u64, begun, expected: [u64; 5]| {
+        let check = |found: BlockContent, kept: u64, begun, expected: [u64; 5]| {
             let ledger = Ledger::new(1, 1);
             let kept = (kept > 0).then_some((kept, Time::ZERO));
             let mut verdict = Judgement::default();
@@ -94,16 +94,16 @@ mod tests {
             let Judgement { survived, lost, torn, misdirected, unknown, .. } = verdict;
             assert_eq!([survived, lost, torn, misdirected, unknown], expected, "{found:?}");
         };
-        let torn = |oldest, newest| BlockContents {
+        let torn = |oldest, newest| BlockContent {
             is_blank: oldest == 0,
             oldest: Some(oldest).filter(|oldest| *oldest > 0),
             newest: Some(newest),
-            ..BlockContents::default()
+            ..BlockContent::default()
         };
         let whole = |sequence| torn(sequence, sequence);
-        let blank = BlockContents { is_blank: true, ..BlockContents::default() };
-        let damaged = BlockContents { is_damaged: true, ..whole(6) };
-        let elsewhere = BlockContents { elsewhere: Some(64), ..BlockContents::default() };
+        let blank = BlockContent { is_blank: true, ..BlockContent::default() };
+        let damaged = BlockContent { is_damaged: true, ..whole(6) };
+        let elsewhere = BlockContent { elsewhere: Some(64), ..BlockContent::default() };
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
         check(blank, 5, 5, [0, 1, 0, 0, 0]);

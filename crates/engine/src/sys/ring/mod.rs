@@ -22,14 +22,14 @@ use io_uring::{EnterFlags, IoUring};
 use crate::file::buffers::Buffers;
 use crate::file::clock::SPIN;
 use crate::file::contents::Contents;
-use crate::file::{FileJob, check_moved, check_range, to_move};
+use crate::file::{TargetSetup, check_moved, check_range, to_move};
 use enter::{Counts, RingEnter};
 
 /// A file behind a ring. Belongs to the thread that made it.
 pub struct Ring {
     uring: IoUring,
     enter: RingEnter,
-    job: FileJob,
+    job: TargetSetup,
     buffers: Buffers,
     /// The start of the buffers' memory, through which alone it is touched from now on.
     base: *mut u8,
@@ -75,7 +75,7 @@ impl Ring {
     ///
     /// # Errors
     /// The system has no `io_uring` for us, or cannot register the file.
-    pub fn new(job: FileJob) -> io::Result<Self> {
+    pub fn new(job: TargetSetup) -> io::Result<Self> {
         let uring = setup::ring(job.iodepth.next_power_of_two(), job.polling)?;
         let enter = RingEnter::new(&uring);
         let mut buffers = Buffers::new(&job);

@@ -5,7 +5,7 @@ use crate::record::Damage;
 
 /// What the sectors of one block hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BlockContents {
+pub struct BlockContent {
     /// A sector holds nothing of this run: zeros, an earlier run's data, anybody's.
     pub is_blank: bool,
     /// A sector is not as any write left it.
@@ -18,7 +18,7 @@ pub struct BlockContents {
     pub newest: Option<u64>,
 }
 
-impl BlockContents {
+impl BlockContent {
     /// Of a block that begins at sector `first`, written by `run`.
     pub fn of(bytes: &[u8], run: u64, first: u64) -> Self {
         let mut contents = Self::default();
@@ -90,7 +90,7 @@ mod tests {
     fn each_fate_of_a_block_is_told_apart() {
         let check = |writes: &[u64], floor, expected| {
             assert_eq!(
-                BlockContents::of(&block(writes), RUN, 8).damage(floor),
+                BlockContent::of(&block(writes), RUN, 8).damage(floor),
                 expected,
                 "{writes:?}"
             );
@@ -109,12 +109,12 @@ mod tests {
     #[test]
     fn damage_and_what_belongs_elsewhere_come_first() {
         let mut bytes = block(&[5, 5]);
-        assert_eq!(BlockContents::of(&bytes, RUN, 16).damage(0), Some(Damage::Misdirected));
-        assert_eq!(BlockContents::of(&bytes, RUN, 16).elsewhere, Some(8));
-        assert_eq!(BlockContents::of(&bytes, 8, 8).damage(5), Some(Damage::Lost), "another run's");
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).damage(0), Some(Damage::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).elsewhere, Some(8));
+        assert_eq!(BlockContent::of(&bytes, 8, 8).damage(5), Some(Damage::Lost), "another run's");
         bytes[700] ^= 1;
-        assert_eq!(BlockContents::of(&bytes, RUN, 8).damage(5), Some(Damage::Corrupt));
-        assert_eq!(BlockContents::of(&bytes, RUN, 8).damage(0), None);
-        assert_eq!(BlockContents::of(&bytes, RUN, 16).damage(5), Some(Damage::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).damage(5), Some(Damage::Corrupt));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).damage(0), None);
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).damage(5), Some(Damage::Misdirected));
     }
 }
