@@ -1,6 +1,6 @@
 //! Results of other tools from their text to the verdict.
 
-use drivelab_core::foreign::Label;
+use drivelab_core::record::{Label, Nature};
 use drivelab_formats::results;
 use drivelab_report::comparison::{
     CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
@@ -53,12 +53,12 @@ fn the_published_columns_are_named_for_what_they_are() {
         let place = result.series.iter().position(|s| s.name == metric).unwrap();
         assert_eq!(result.facts[place].is(label), expected, "{metric}");
     };
-    check("putc", Label::CpuTest, true);
-    check("getc", Label::CpuTest, true);
-    check("seq_stat", Label::CpuTest, true);
-    check("ran_stat", Label::PageCache, true);
-    check("seq_create", Label::JournalSync, true);
-    check("ran_del", Label::JournalSync, true);
+    check("putc", Label::Nature(Nature::Cpu), true);
+    check("getc", Label::Nature(Nature::Cpu), true);
+    check("seq_stat", Label::Nature(Nature::Cpu), true);
+    check("ran_stat", Label::Nature(Nature::PageCache), true);
+    check("seq_create", Label::Nature(Nature::JournalSync), true);
+    check("ran_del", Label::Nature(Nature::JournalSync), true);
     check("put_block", Label::NotDisk, false);
     check("seeks", Label::SingleRun, true);
 }

@@ -241,3 +241,67 @@ fn damaged_lines_of_a_matrix_are_named_and_their_cells_measured_again() {
     }
     assert_eq!(second.json()["cells"].as_array().unwrap().len(), 48);
 }
+
+/// IOPS of `run` on a modelled drive.
+fn iops(options: &[&str]) -> f64 {
+    let drive = ["run", "drive:seagate-st31000333as", "--json", "--rw", "randread"];
+    let said = drivelab(folder().path(), &[&drive, options].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    said.json()["total"]["iops"].as_f64().unwrap()
+}
+
+#[test]
+fn jobs_share_a_modelled_drive_as_they_share_a_real_one() {
+    let four = ["--numjobs", "4", "--iodepth", "8", "--runtime", "60s"];
+    let (together, one) = (iops(&four), iops(&["--iodepth", "32", "--runtime", "60s"]));
+    assert!((together / one - 1.0).abs() < 0.03, "{together} and {one}");
+    assert_eq!(together.to_bits(), iops(&four).to_bits(), "same seed, same figures");
+    assert!(iops(&["--iodepth", "8", "--runtime", "60s"]) < 0.9 * one);
+}
+
+const MODELLED: &str = "\
+[global]
+filename=drive:seagate-st31000333as,controller=ide
+runtime=5s
+time_based
+bs=64k
+[first]
+rw=randread
+numjobs=2
+[beside]
+rw=write
+offset=100g
+size=1g
+end_fsync=1
+[behind]
+stonewall
+rw=read
+size=1g
+";
+
+#[test]
+fn a_job_file_runs_on_a_modelled_drive() {
+    let folder = folder();
+    file(folder.path(), "test.fio", MODELLED);
+    let run = |more: &[&str]| {
+        let said =
+            drivelab(folder.path(), &[&["run", "--job", "test.fio", "--json"], more].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        said
+    };
+    let said = run(&[]);
+    let jobs = said.json()["jobs"].clone();
+    assert_eq!(jobs[0]["target"], "drive:seagate-st31000333as,controller=ide");
+    assert_eq!((&jobs[0]["config"]["ioengine"], &jobs[0]["group"]), (&"virtual".into(), &0.into()));
+    assert_eq!(jobs[0]["threads"].as_array().unwrap().len(), 2);
+    assert_eq!((&jobs[1]["flush"]["ios"], &jobs[2]["group"]), (&1.into(), &1.into()));
+    // Alone, reading in order is what the drive does best; beside others it is not.
+    let rate = |job: usize| jobs[job]["bytes_per_s"].as_f64().unwrap();
+    assert!(rate(2) > 2.0 * (rate(0) + rate(1)), "{jobs}");
+    assert_eq!(said.json()["total"]["elapsed_ns"].as_u64().unwrap() / 1_000_000_000, 10);
+    assert_eq!(run(&[]).out, said.out);
+    let other = run(&["drive:generic-10k"]).json();
+    assert_eq!(other["target"], "drive:generic-10k");
+    file(folder.path(), "mixed.fio", &format!("{MODELLED}[file]\nfilename=data\nsize=1m\n"));
+    drivelab(folder.path(), &["run", "--job", "mixed.fio"]).failed(2, &["stonewall"]);
+}

@@ -26,7 +26,7 @@ pub mod workload;
 
 pub use device::{Destaged, Device};
 pub use disk::Disk;
-pub use foreign::{csv, trace};
+pub use foreign::{TraceEntry, csv};
 pub use histogram::Histogram;
 pub use request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 pub use rng::Rng;

@@ -20,9 +20,6 @@ pub trait Census: fmt::Debug + Sync {
 
     /// One entry for each time that a process has one of `devices` open. Processes of other users
     /// are seen only by root.
-    ///
-    /// # Errors
-    /// As [`Census::usage`].
     fn openers(&self, devices: &[DeviceNumber]) -> io::Result<Vec<Opener>>;
 
     /// The running process that holds a `flock(2)` lock on `file`.

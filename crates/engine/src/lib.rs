@@ -26,7 +26,6 @@ mod simulate;
 mod sys;
 #[cfg(test)]
 mod testing;
-mod threads;
 pub mod verify;
 mod virtual_target;
 
@@ -42,7 +41,6 @@ pub use open::{
 };
 pub use plan::RunPlan;
 pub use run::{RunOutcome, fits, run, run_together, try_out};
-pub use simulate::{Simulation, simulate};
+pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;
-pub use threads::{Moved, Threads, simulate_threads};
 pub use virtual_target::VirtualTarget;

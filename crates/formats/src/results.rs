@@ -6,10 +6,11 @@ use drivelab_core::foreign::Imported;
 use crate::bonnie;
 use crate::fio::results as fio;
 
+/// Why nothing follows from one run.
+pub(crate) const SINGLE_RUN: &str =
+    "one run: its variation is unknown, so nothing can be concluded from it alone";
+
 /// Reads a result of any known tool.
-///
-/// # Errors
-/// No known tool wrote it, or what it wrote is damaged.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     if fio::is_fio(text) {
         return fio::parse(text);

@@ -1,14 +1,14 @@
 //! What `durability` found, in words and as JSON.
 
 use drivelab_core::Span;
-use drivelab_core::verification::{Judgement, Pace};
+use drivelab_core::verification::{Judgement, PromiseRate};
 use serde_json::{Value, json};
 
 /// What is known at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Findings {
     /// How much was promised.
-    pub pace: Pace,
+    pub pace: PromiseRate,
     /// Whether the drive went away while it was written, where that was seen.
     pub went_away: Option<bool>,
     /// What became of the pages, where they were looked at.
@@ -66,7 +66,7 @@ pub enum LedgerPlace<'a> {
 }
 
 /// What was written to `target`, and what to do next.
-pub fn of_writing(pace: &Pace, target: &str, ledger: LedgerPlace<'_>) -> String {
+pub fn of_writing(pace: &PromiseRate, target: &str, ledger: LedgerPlace<'_>) -> String {
     let mut text = format!("{}\n", rate(pace));
     if pace.promised == 0 {
         return text;
@@ -85,12 +85,12 @@ pub fn of_writing(pace: &Pace, target: &str, ledger: LedgerPlace<'_>) -> String 
 }
 
 /// What became of a modelled drive, whose writing ended for the reason `why`.
-pub fn of_model(pace: &Pace, why: &str, pages: &Judgement) -> String {
+pub fn of_model(pace: &PromiseRate, why: &str, pages: &Judgement) -> String {
     format!("{}, until {why}\n{}", rate(pace), of_pages(pages))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-fn rate(pace: &Pace) -> String {
+fn rate(pace: &PromiseRate) -> String {
     let a_second = pace.promised as f64 * 1e9 / pace.took.ns().max(1) as f64;
     format!("{} pages promised, {a_second:.0} a second", pace.promised)
 }
@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn pages_that_were_only_written_are_not_called_safe() {
         for ledger in [LedgerPlace::File("l"), LedgerPlace::Server("other:5400")] {
-            let pace = Pace { promised: 40, took: Span::from_secs(2) };
+            let pace = PromiseRate { promised: 40, took: Span::from_secs(2) };
             let text = of_writing(&pace, "/mnt/pages", ledger);
             assert!(text.starts_with("40 pages promised, 20 a second\n"), "{text}");
             assert!(text.contains("none of them was checked"), "{text}");
             assert!(text.contains("--verify --ledger"), "{text}");
-            let nothing = of_writing(&Pace::default(), "/mnt/pages", ledger);
+            let nothing = of_writing(&PromiseRate::default(), "/mnt/pages", ledger);
             assert!(!nothing.contains("checked"), "there is nothing to check");
         }
     }

@@ -1,6 +1,21 @@
 //! What the name of a metric says about it: its words, its unit, its smallest effect.
 
+use drivelab_core::record;
+use drivelab_stats::Better;
+
 use crate::figures;
+
+/// Which way is better, of a metric that is compared.
+///
+/// # Panics
+/// Neither is.
+pub fn better(better: record::Better) -> Better {
+    match better {
+        record::Better::More => Better::More,
+        record::Better::Less => Better::Less,
+        record::Better::Neither => unreachable!("what only describes is no metric"),
+    }
+}
 
 /// Smallest effect worth acting on in the tail of latencies: tails vary more than means, and no
 /// one acts on a few percent of a p99.

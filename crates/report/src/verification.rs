@@ -1,6 +1,6 @@
 //! What reading back everything that was written found, for a terminal.
 
-use drivelab_core::record::{Fault, FaultExample, Verification};
+use drivelab_core::record::{Damage, DamageExample, Verification};
 use drivelab_core::units::Bytes;
 
 use crate::text::{BOLD, Look};
@@ -25,7 +25,7 @@ pub fn text(found: &Verification, look: Look) -> String {
         text += &format!("{}\n", look.wrap(&body, 2));
     }
     // A drive that lost everything looks so too, but is rarer.
-    if *promised > 1 && found.faults.get(&Fault::Lost) == Some(promised) {
+    if *promised > 1 && found.faults.get(&Damage::Lost) == Some(promised) {
         let body = "no block holds a write of this run: was the target written since, or is this \
                     the account of another run?";
         text += &format!("{}\n", look.wrap(body, 2));
@@ -44,20 +44,20 @@ pub fn text(found: &Verification, look: Look) -> String {
 /// Examples of one kind on a terminal; all that were kept stand in the JSON.
 const EXAMPLES_SHOWN: usize = 5;
 
-/// What a kind of fault is called, and what such blocks do.
-fn words(fault: Fault) -> [&'static str; 2] {
-    match fault {
-        Fault::Lost => ["lost", "never got the acknowledged write"],
-        Fault::Stale => ["stale", "hold an older write than was acknowledged"],
-        Fault::Torn => ["torn", "hold parts of two writes"],
-        Fault::Misdirected => ["misdirected", "hold what was written for another place"],
-        Fault::Corrupt => ["corrupt", "hold bits that nobody wrote"],
-        Fault::Truncated => ["truncated", "lie beyond the end of the target"],
+/// What a kind of damage is called, and what such blocks do.
+fn words(damage: Damage) -> [&'static str; 2] {
+    match damage {
+        Damage::Lost => ["lost", "never got the acknowledged write"],
+        Damage::Stale => ["stale", "hold an older write than was acknowledged"],
+        Damage::Torn => ["torn", "hold parts of two writes"],
+        Damage::Misdirected => ["misdirected", "hold what was written for another place"],
+        Damage::Corrupt => ["corrupt", "hold bits that nobody wrote"],
+        Damage::Truncated => ["truncated", "lie beyond the end of the target"],
     }
 }
 
-fn line(example: &FaultExample) -> String {
-    let FaultExample { offset_bytes, expected_generation, .. } = example;
+fn line(example: &DamageExample) -> String {
+    let DamageExample { offset_bytes, expected_generation, .. } = example;
     let mut line = format!("at byte {offset_bytes}: write {expected_generation} must be there");
     if let Some(found) = example.found_generation {
         line += &format!(", write {found} is");
@@ -90,8 +90,8 @@ mod tests {
     fn where_everything_is_lost_another_account_is_thought_of() {
         let mut found = Verification { promised: 2, ..Verification::default() };
         for offset_bytes in [0, 4096] {
-            found.add(FaultExample {
-                fault: Fault::Lost,
+            found.add(DamageExample {
+                fault: Damage::Lost,
                 offset_bytes,
                 expected_generation: 1,
                 found_generation: None,
@@ -106,15 +106,15 @@ mod tests {
     #[test]
     fn faults_are_named_with_their_places() {
         let mut found = Verification { promised: 9, good: 7, ..Verification::default() };
-        found.add(FaultExample {
-            fault: Fault::Misdirected,
+        found.add(DamageExample {
+            fault: Damage::Misdirected,
             offset_bytes: 8192,
             expected_generation: 5,
             found_generation: None,
             belongs_at_bytes: Some(4096),
         });
-        found.add(FaultExample {
-            fault: Fault::Stale,
+        found.add(DamageExample {
+            fault: Damage::Stale,
             offset_bytes: 4096,
             expected_generation: 4,
             found_generation: Some(2),

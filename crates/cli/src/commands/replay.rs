@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use drivelab_core::Histogram;
 use drivelab_core::Op;
+use drivelab_core::TraceEntry;
 use drivelab_core::record::Latency;
-use drivelab_core::trace::Entry;
 use drivelab_formats::trace::{Entries, Format, Parser};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
@@ -141,9 +141,18 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
         written.at_path("write", path)?;
     }
-    let format = parser.format().map(|format| format.to_string()).unwrap_or_default();
-    let elapsed_ns = replay.now().ns();
-    let result = result(arguments, &spec.to_string(), (how, format, elapsed_ns), &sink)?;
+    let result = ReplayResult {
+        schema: replay::SCHEMA,
+        trace: arguments.trace.display().to_string(),
+        format: parser.format().map(|format| format.to_string()).unwrap_or_default(),
+        drive: spec.to_string(),
+        how: if how == Loop::Closed { "closed" } else { "open" },
+        requests: sink.requests,
+        errors: sink.errors,
+        elapsed_ns: replay.now().ns(),
+        lat_ns: Latency::of(&sink.latencies),
+        score: sink.compared.as_deref().map(scores).transpose()?,
+    };
     show(arguments, &result, &sink, ui)
 }
 
@@ -156,32 +165,12 @@ fn no_request(trace: &Path) -> Failure {
         .hint("is it the file that was meant? `drivelab replay --help` names the formats")
 }
 
-fn result(
-    arguments: &ReplayArgs,
-    drive: &str,
-    (how, format, elapsed_ns): (Loop, String, u64),
-    sink: &Sink,
-) -> Result<ReplayResult, Failure> {
-    let score = match &sink.compared {
-        Some(compared) if compared.is_empty() => {
-            return Err(Failure::bad_words("this trace holds no measured times to score against")
-                .hint("leave --score out, or replay a validation trace of DiskSim"));
-        }
-        Some(compared) => Some(Scores::of(compared)),
-        None => None,
-    };
-    Ok(ReplayResult {
-        schema: replay::SCHEMA,
-        trace: arguments.trace.display().to_string(),
-        format,
-        drive: drive.to_owned(),
-        how: if how == Loop::Closed { "closed" } else { "open" },
-        requests: sink.requests,
-        errors: sink.errors,
-        elapsed_ns,
-        lat_ns: Latency::of(&sink.latencies),
-        score,
-    })
+fn scores(compared: &[Compared]) -> Result<Scores, Failure> {
+    if compared.is_empty() {
+        return Err(Failure::bad_words("this trace holds no measured times to score against")
+            .hint("leave --score out, or replay a validation trace of DiskSim"));
+    }
+    Ok(Scores::of(compared))
 }
 
 fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> Outcome {
@@ -239,7 +228,7 @@ impl Trace {
     }
 
     /// The next request.
-    fn next(&mut self, parser: &mut Parser) -> Result<Option<Entry>, Failure> {
+    fn next(&mut self, parser: &mut Parser) -> Result<Option<TraceEntry>, Failure> {
         loop {
             if let Some(entry) = self.rest.next() {
                 return Ok(Some(entry));

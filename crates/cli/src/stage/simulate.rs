@@ -1,10 +1,13 @@
 //! Stage simulate: a modelled drive in virtual time.
 
+use std::path::PathBuf;
+
 use drivelab_core::Device as _;
 use drivelab_core::outline::Risk;
-use drivelab_core::record::{Attached, RunRecord};
+use drivelab_core::record::{Attached, JobRecord, RunRecord};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
+use drivelab_engine::RunPlan;
 use drivelab_model::Drive;
 use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
@@ -178,9 +181,10 @@ impl Stage for Simulator {
         let (workload, options) = self.plan(arm, task);
         let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
         let spec = DriveSpec { profile: profile_ref.clone(), options };
-        let record = target::simulate(&spec, profile, workload, seed, &|_| ())?;
+        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload.clone()) };
+        let record = target::simulate(&spec, profile, &plan, &|_| ())?;
         // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
-        Ok(RunRecord { total: record.total.without_series(), ..record })
+        Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {

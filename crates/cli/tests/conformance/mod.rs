@@ -165,8 +165,10 @@ fn a_served_drive_in_virtual_time_is_the_simulated_one_to_the_last_count() {
         let served = VirtualTime::new(kind.build(3)).load(&workload, 5);
         let stop = std::sync::atomic::AtomicBool::new(false);
         let control = drivelab_engine::Control { stop: &stop, progress: &|_| () };
-        let alone = drivelab_engine::simulate(kind.device(3), &workload, 5, &control).unwrap();
-        assert_eq!(served.lat(), alone.tally.lat(), "depth {depth}");
-        assert_eq!(served.elapsed, alone.tally.elapsed, "depth {depth}");
+        let mut drive = drivelab_engine::VirtualTarget::new(kind.device(3));
+        let jobs = [drivelab_engine::VirtualJobs::one(&workload, 5)];
+        let alone = drivelab_engine::simulate(&mut drive, &jobs, &control).unwrap()[0].total();
+        assert_eq!(served.lat(), alone.lat(), "depth {depth}");
+        assert_eq!(served.elapsed, alone.elapsed, "depth {depth}");
     }
 }

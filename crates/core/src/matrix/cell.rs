@@ -32,9 +32,6 @@ impl Cell {
     }
 
     /// What each thread does.
-    ///
-    /// # Errors
-    /// A value of the matrix makes no sense.
     pub fn workload(&self, matrix: &Matrix) -> Result<Workload, CellError> {
         let rw = match (self.read, self.random > 0) {
             (100, false) => Rw::Read,

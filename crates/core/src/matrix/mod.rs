@@ -79,9 +79,6 @@ const CELLS_MAX: u64 = 100_000;
 
 impl Matrix {
     /// Reads the matrix file `text`.
-    ///
-    /// # Errors
-    /// A key or value makes no sense; the error names its line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut section = Section::parse(file, text)?;
         let named = Named {
@@ -96,9 +93,6 @@ impl Matrix {
     }
 
     /// Takes what is varied and what all cells share out of a section; `named` is said elsewhere.
-    ///
-    /// # Errors
-    /// A value makes no sense; the error names its line.
     pub fn read(section: &mut Section, named: Named) -> Result<Self, ConfigError> {
         let Named { title, targets, blocks, seed } = named;
         let matrix = Self {
@@ -142,7 +136,9 @@ impl Matrix {
         if self.blocks > BLOCKS_MAX {
             return Some(format!("`blocks`: {} is not from 1 to {BLOCKS_MAX}", self.blocks));
         }
-        if let Some(threads) = self.threads.iter().find(|it| !(1..=JOBS_MAX).contains(*it)) {
+        if let Some(threads) =
+            self.threads.iter().find(|threads| !(1..=JOBS_MAX).contains(*threads))
+        {
             return Some(format!("`threads`: {threads} is not from 1 to {JOBS_MAX}"));
         }
         let cells = self.count();

@@ -36,8 +36,11 @@ pub struct CellFigures {
 
 impl CellFigures {
     /// The figures of a run.
+    ///
+    /// # Panics
+    /// It was no load.
     pub fn of(record: &RunRecord) -> Self {
-        let total = &record.total;
+        let total = record.total.as_ref().expect("a cell is a load");
         let lat = &total.lat_ns;
         Self {
             target: record.target.clone(),

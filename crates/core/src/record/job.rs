@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Latency, Stamp};
+use super::Latency;
+use crate::choice_as_text;
+use crate::config::Choice;
 use crate::histogram::{Histogram, Series};
 use crate::units::Span;
 
@@ -152,6 +154,23 @@ impl Plateau {
 pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
     if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
 }
+
+/// When latency stamps are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stamp {
+    /// A pair for each request.
+    #[default]
+    Io,
+    /// A pair for each batch that goes to the kernel together: half the cost where requests take
+    /// no longer than reading the clock, and latencies long by what the batch took to send.
+    Batch,
+}
+
+impl Choice for Stamp {
+    const WHAT: &'static str = "moment for time stamps";
+    const NAMES: &'static [(&'static str, Self)] = &[("io", Self::Io), ("batch", Self::Batch)];
+}
+choice_as_text!(Stamp);
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
 fn is_zero(count: &u64) -> bool {

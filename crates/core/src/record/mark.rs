@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Nature;
+
 /// A remark that travels with a result and is shown wherever the result is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
@@ -54,6 +56,16 @@ pub enum MarkId {
 }
 
 impl MarkId {
+    /// What was measured in place of the disk, where the mark says that.
+    pub const fn nature(self) -> Option<Nature> {
+        match self {
+            Self::PageCache => Some(Nature::PageCache),
+            Self::DriveCache => Some(Nature::DriveCache),
+            Self::CpuBound => Some(Nature::Cpu),
+            _ => None,
+        }
+    }
+
     /// What it says of any run, in a few words; a run's own [`Mark::message`] has the evidence.
     pub const fn meaning(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! What a block of labelled sectors turned out to hold, and what is wrong with it.
 
 use crate::label::{self, SECTOR, Sector};
-use crate::record::Fault;
+use crate::record::Damage;
 
 /// What the sectors of one block hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,23 +48,23 @@ impl BlockContent {
 
     /// What is wrong with a block that must hold write `floor` or a later one. Where nothing was
     /// promised (0) only what belongs elsewhere is a fault: it is missing there.
-    pub fn fault(&self, floor: u64) -> Option<Fault> {
+    pub fn damage(&self, floor: u64) -> Option<Damage> {
         if self.elsewhere.is_some() {
-            return Some(Fault::Misdirected);
+            return Some(Damage::Misdirected);
         }
         if floor == 0 {
             return None;
         }
         if self.is_damaged {
-            return Some(Fault::Corrupt);
+            return Some(Damage::Corrupt);
         }
         let is_good = self.newest.is_some_and(|newest| newest >= floor);
         let is_stale = self.oldest.is_some_and(|oldest| oldest < floor);
         match (is_good, is_stale, self.is_blank) {
             (_, false, false) => None,
-            (false, true, false) => Some(Fault::Stale),
-            (false, false, true) => Some(Fault::Lost),
-            _ => Some(Fault::Torn),
+            (false, true, false) => Some(Damage::Stale),
+            (false, false, true) => Some(Damage::Lost),
+            _ => Some(Damage::Torn),
         }
     }
 }
@@ -89,31 +89,31 @@ mod tests {
     fn each_fate_of_a_block_is_told_apart() {
         let check = |writes: &[u64], floor, expected| {
             assert_eq!(
-                BlockContent::of(&block(writes), RUN, 8).fault(floor),
+                BlockContent::of(&block(writes), RUN, 8).damage(floor),
                 expected,
                 "{writes:?}"
             );
         };
         check(&[5, 5], 5, None);
         check(&[5, 6], 5, None);
-        check(&[4, 4], 5, Some(Fault::Stale));
-        check(&[3, 4], 5, Some(Fault::Stale));
-        check(&[0, 0], 5, Some(Fault::Lost));
-        check(&[4, 5], 5, Some(Fault::Torn));
-        check(&[0, 6], 5, Some(Fault::Torn));
-        check(&[0, 4], 5, Some(Fault::Torn));
+        check(&[4, 4], 5, Some(Damage::Stale));
+        check(&[3, 4], 5, Some(Damage::Stale));
+        check(&[0, 0], 5, Some(Damage::Lost));
+        check(&[4, 5], 5, Some(Damage::Torn));
+        check(&[0, 6], 5, Some(Damage::Torn));
+        check(&[0, 4], 5, Some(Damage::Torn));
         check(&[0, 4], 0, None);
     }
 
     #[test]
     fn damage_and_what_belongs_elsewhere_come_first() {
         let mut bytes = block(&[5, 5]);
-        assert_eq!(BlockContent::of(&bytes, RUN, 16).fault(0), Some(Fault::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).damage(0), Some(Damage::Misdirected));
         assert_eq!(BlockContent::of(&bytes, RUN, 16).elsewhere, Some(8));
-        assert_eq!(BlockContent::of(&bytes, 8, 8).fault(5), Some(Fault::Lost), "another run's");
+        assert_eq!(BlockContent::of(&bytes, 8, 8).damage(5), Some(Damage::Lost), "another run's");
         bytes[700] ^= 1;
-        assert_eq!(BlockContent::of(&bytes, RUN, 8).fault(5), Some(Fault::Corrupt));
-        assert_eq!(BlockContent::of(&bytes, RUN, 8).fault(0), None);
-        assert_eq!(BlockContent::of(&bytes, RUN, 16).fault(5), Some(Fault::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).damage(5), Some(Damage::Corrupt));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).damage(0), None);
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).damage(5), Some(Damage::Misdirected));
     }
 }

@@ -11,5 +11,5 @@ mod line;
 
 pub use account::{BlockAccount, ENTRY_BYTES, entry, entry_numbers};
 pub use content::BlockContent;
-pub use judgement::{Judgement, Pace};
+pub use judgement::{Judgement, PromiseRate};
 pub use line::{checksum, sealed, unsealed};

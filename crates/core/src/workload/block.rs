@@ -81,16 +81,13 @@ impl BlockSizes {
         let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
         let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
         // Weights and not percents, so that what is left divides evenly.
-        let weight = |percent: Option<u32>| percent.map_or(left, |it| it.saturating_mul(open));
+        let weight = |percent: Option<u32>| percent.map_or(left, |own| own.saturating_mul(open));
         let weighed = sizes.iter().map(|(size, percent)| (*size, weight(*percent)));
         Self::split(weighed.filter(|(_, weight)| *weight > 0).collect())
     }
 
     /// Reads what a user writes: numbers behind sizes are percentages, as in fio; where all have
     /// one and they are fewer than a hundred together, they are weights.
-    ///
-    /// # Errors
-    /// As [`Self::sharing`].
     pub fn of_percentages(text: &str) -> Result<Self, String> {
         let given = text.split(':').filter(|part| part.contains('/')).count();
         if given == 0 {
@@ -110,9 +107,6 @@ impl BlockSizes {
     }
 
     /// Blocks of every multiple of `smallest` up to `largest`, each as often as the others.
-    ///
-    /// # Errors
-    /// There is no such block, or there are too many sizes.
     pub fn range(smallest: Bytes, largest: Bytes) -> Result<Self, String> {
         let (least, most) = (smallest.get(), largest.get());
         if least == 0 || most < least || !most.is_multiple_of(least) {

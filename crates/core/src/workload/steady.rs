@@ -128,9 +128,6 @@ impl From<Criterion> for String {
 
 impl Steady {
     /// The window, from the seconds that options give.
-    ///
-    /// # Errors
-    /// It is too short for a trend, or too long.
     pub(super) fn new(criterion: Criterion, window: Span, after: Span) -> Result<Self, String> {
         let seconds = |span: Span| u32::try_from(span.ns().div_ceil(1_000_000_000)).ok();
         let window = seconds(window).filter(|seconds| (2..=86_400).contains(seconds));

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use drivelab_core::target::TargetError;
 use drivelab_core::units::Span;
-use drivelab_core::{JobSchedule, Op, Target};
+use drivelab_core::{JobSchedule, Target};
 
 use super::watch::JobWatch;
 use crate::load::{JobOutcome, Watch as _};
@@ -35,21 +35,11 @@ impl JobEdges<'_> {
         Ok(())
     }
 
-    /// Brings what was written to the medium. The bytes then took so much longer; a flush that
-    /// fails is one request that did.
+    /// Brings what was written to the medium.
     pub(super) fn flush<T: Target>(self, target: &mut T, outcome: &mut JobOutcome) {
         let before = target.now();
         let failed = self.file.sync_all().is_err();
-        let took = target.now().since(before);
-        outcome.tally.elapsed += took;
-        if failed {
-            outcome.tally.errors += 1;
-            return;
-        }
-        let flushes = outcome.tally.of_mut(Op::Flush);
-        flushes.ios += 1;
-        flushes.lat.record(took);
-        flushes.service.record(took);
+        outcome.flushed(target.now().since(before), failed);
     }
 }
 

@@ -8,7 +8,7 @@ mod watch;
 
 pub use process::page_size;
 pub use region::seed_of;
-pub(crate) use region::share;
+pub(crate) use region::Sharing;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -24,7 +24,6 @@ use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
 use self::process::usable_cpus;
-use self::region::behind;
 use self::watch::{JobWatch, RunState};
 use crate::conditions::CountersAround;
 use crate::error::RunError;
@@ -48,13 +47,13 @@ pub(crate) struct Group<'a> {
 
 impl Group<'_> {
     fn workload_of(&self, index: u32) -> Workload {
-        let (workload, capacity) = (&self.plan.workload, self.target.capacity);
-        let parted = self.state.is_some() || !workload.rw.is_random();
-        let numjobs = if parted { self.plan.numjobs } else { 1 };
-        match self.plan.conduct.offset_increment {
-            Some(step) => behind(workload, capacity, step, index),
-            None => share(workload, capacity, index, numjobs),
-        }
+        let sharing = Sharing {
+            capacity: self.target.capacity,
+            numjobs: self.plan.numjobs,
+            schedule: self.plan.conduct,
+            verified: self.state.is_some(),
+        };
+        sharing.part(&self.plan.workload, index)
     }
 
     /// Refuses a workload whose requests do not fit the target, as each job would.

@@ -142,9 +142,9 @@ impl Meter {
         intended >= self.from && intended < self.end
     }
 
-    /// Counts one completion; whether it counts for throughput, which flushes do not.
+    /// Counts one completion.
     #[inline]
-    pub(super) fn count(&mut self, sent: &InFlight, done: &Completion) -> bool {
+    pub(super) fn count(&mut self, sent: &InFlight, done: &Completion) {
         let within = self.within(done.at);
         if within {
             self.last = self.last.max(done.at);
@@ -152,7 +152,7 @@ impl Meter {
         if done.result.is_err() {
             // A failure is counted wherever it shows: the drain must not hide it.
             self.tally.errors += u64::from(within || self.meant(sent.intended));
-            return false;
+            return;
         }
         let success = Success {
             at: done.at,
@@ -167,7 +167,6 @@ impl Meter {
             self.alike = Some(success);
         }
         self.times += 1;
-        within && sent.op != Op::Flush
     }
 
     /// Enters `times` requests that were not done at `now`, with what they had waited by then.
@@ -243,7 +242,8 @@ impl Meter {
         seconds.get_mut(index)
     }
 
-    pub(super) fn finish(mut self, now: Time) -> Tally {
+    /// The counts, once everything is drained.
+    pub(super) fn finish(&mut self, now: Time) -> Tally {
         self.cut(now);
         self.tally.elapsed = self.end.since(self.from);
         // Seconds in which nothing completed are part of the series.
@@ -251,7 +251,7 @@ impl Meter {
         self.tally.series.finish(whole);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX).min(self.seconds_max);
         self.tally.seconds.resize(whole, Second::default());
-        self.tally
+        std::mem::take(&mut self.tally)
     }
 
     /// Time since measuring began, and how long it lasts.

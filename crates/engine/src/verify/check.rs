@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::label::SECTOR;
-use drivelab_core::record::{Fault, FaultExample, Verification};
+use drivelab_core::record::{Damage, DamageExample, Verification};
 use drivelab_core::verification::BlockContent;
 use rustix::fs::Advice;
 
@@ -111,12 +111,12 @@ fn judge(found: &mut Verification, block: Requirement, bytes: Option<&[u8]>) {
     found.promised += u64::from(floor > 0);
     let content = bytes.map(|bytes| BlockContent::of(bytes, run, offset_bytes / SECTOR as u64));
     let fault = match &content {
-        None => Some(Fault::Truncated).filter(|_| floor > 0),
-        Some(content) => content.fault(floor),
+        None => Some(Damage::Truncated).filter(|_| floor > 0),
+        Some(content) => content.damage(floor),
     };
     let content = content.unwrap_or_default();
     match fault {
-        Some(fault) => found.add(FaultExample {
+        Some(fault) => found.add(DamageExample {
             fault,
             offset_bytes,
             expected_generation: floor,

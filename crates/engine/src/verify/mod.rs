@@ -3,7 +3,7 @@
 //! A verified run labels every 512-byte sector that it writes with its place, the number of the
 //! write (its generation), the run's own number and a checksum, and keeps in a state file which
 //! write each block must hold. Reading it all back then tells apart what can go wrong: see
-//! [`drivelab_core::record::Fault`]. The state file may outlive the run that wrote it, whether it
+//! [`drivelab_core::record::Damage`]. The state file may outlive the run that wrote it, whether it
 //! was killed or the power went.
 
 mod check;

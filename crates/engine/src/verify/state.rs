@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use drivelab_core::Rng;
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
 use drivelab_core::verification::{
     BlockAccount, ENTRY_BYTES, entry, entry_numbers, sealed, unsealed,
 };
 use drivelab_core::workload::Workload;
+use drivelab_core::{JobSchedule, Rng};
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::share;
+use crate::jobs::Sharing;
 use crate::plan::RunPlan;
 
 const SCHEMA: &str = "drivelab.verify-state/3";
@@ -85,7 +85,9 @@ fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
     if numjobs == 1 {
         return 0;
     }
-    share(workload, capacity, 0, numjobs).size.map_or(0, Bytes::get)
+    let schedule = JobSchedule::default();
+    let sharing = Sharing { capacity, numjobs, schedule, verified: true };
+    sharing.part(workload, 0).size.map_or(0, Bytes::get)
 }
 
 /// Why there is no account.

@@ -161,7 +161,7 @@ fn what_a_run_wrote_may_be_written_again() {
 
 #[test]
 fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
-    use drivelab_core::record::Fault;
+    use drivelab_core::record::Damage;
     use drivelab_engine::verify::{Promise, verify};
     for (ioengine, numjobs, stopped) in
         [(IoEngine::IoUring, 2, false), (IoEngine::Psync, 1, false), (IoEngine::IoUring, 1, true)]
@@ -198,7 +198,7 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
         let data = fs::read(&path).unwrap();
         fs::write(&path, &data[..data.len() / 2]).unwrap();
         let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
-        assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
+        assert_eq!(found.faults.contains_key(&Damage::Truncated), !stopped, "{found:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::fields::{Parsed, time, transfer, whole};
 use drivelab_core::Op;
-use drivelab_core::trace::Entry;
+use drivelab_core::TraceEntry as Entry;
 
 pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
     let mut words = text.split_whitespace();

@@ -1,6 +1,6 @@
 //! What traces write on a line.
 
-use drivelab_core::trace::Entry;
+use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Lba, Op, Request, RequestId, Sectors, Span};
 
 /// What a format makes of a line.

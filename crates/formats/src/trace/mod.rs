@@ -7,8 +7,7 @@ mod iolog;
 mod spc;
 
 use drivelab_core::config::Choice;
-use drivelab_core::trace::Entry;
-use drivelab_core::{Request, Time, choice_as_text};
+use drivelab_core::{Request, Time, TraceEntry as Entry, choice_as_text};
 use fields::{Parsed, is_device};
 
 /// The formats that are read.

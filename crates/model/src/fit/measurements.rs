@@ -1,7 +1,7 @@
 //! What somebody measured at depth 1: from a file of figures, or from the records of runs.
 
 use drivelab_core::config::{ConfigError, Section, Value};
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::workload::{Pace, Rw};
 use drivelab_core::{Bytes, Ratio, Span};
 
@@ -135,8 +135,10 @@ impl Measurements {
     /// # Errors
     /// The run is none of these.
     pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
-        let workload = &run.config.workload;
-        let rate = run.total.bytes_per_s / 1e6;
+        let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {
+            return Err(format!("`{name}` is no load: a fit takes random and sequential runs"));
+        };
+        let rate = total.bytes_per_s / 1e6;
         let alone = run.config.numjobs == 1
             && matches!(workload.pace, Pace::Closed { iodepth: 1, think_time: Span::ZERO });
         match workload.rw {
@@ -144,9 +146,9 @@ impl Measurements {
             Rw::Write => self.sequential_write = Some(rate),
             Rw::RandRead if alone => {
                 self.read_bytes = workload.blocks.mean().get();
-                self.random_read = figures_of(run);
+                self.random_read = figures_of(total);
             }
-            Rw::RandWrite if alone => self.write_iops = Some(run.total.iops),
+            Rw::RandWrite if alone => self.write_iops = Some(total.iops),
             other => {
                 return Err(format!(
                     "`{name}` is a run of {other}: a fit takes random reads and writes with one \
@@ -211,9 +213,9 @@ impl Measurements {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times far below 2^52 ns")]
-fn figures_of(run: &RunRecord) -> Figures {
+fn figures_of(total: &JobRecord) -> Figures {
     let ms = |span: Span| span.ns() as f64 / 1e6;
-    let times = &run.total.lat_histogram;
+    let times = &total.lat_histogram;
     let mean = times.mean().map(|mean| ("mean_ms", ms(mean)));
     // A quantile that ten reads decide is an accident.
     let enough = |share: f64| (1.0 - share).min(share) * times.n() as f64 >= 10.0;

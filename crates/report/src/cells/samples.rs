@@ -2,11 +2,11 @@
 
 use drivelab_core::Histogram;
 use drivelab_core::matrix::Matrix;
-use drivelab_stats::Better;
+use drivelab_core::record::{Better, Figure};
 
 use super::{Cells, Group, Row};
 use crate::outcome::geometric_mean;
-use crate::study::{MetricValue, RunSample, WorkloadInfo};
+use crate::study::{RunSample, WorkloadInfo};
 
 /// The names of the metrics that each group has: geometric means over the block sizes of the rate
 /// of all drives together and of scaling; then the lowest and highest of these rates, and the
@@ -54,7 +54,7 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
     samples
 }
 
-fn metrics(rows: &[&Row]) -> Vec<MetricValue> {
+fn metrics(rows: &[&Row]) -> Vec<Figure> {
     let all = |value: fn(&Row) -> Option<f64>| -> Option<Vec<f64>> {
         rows.iter().map(|row| value(row)).collect()
     };
@@ -69,7 +69,5 @@ fn metrics(rows: &[&Row]) -> Vec<MetricValue> {
         all(Row::mean_alone).as_ref().map(most),
     ];
     let found = METRICS.iter().zip(values).filter_map(|(name, value)| Some((name, value?)));
-    found
-        .map(|(name, value)| MetricValue { name: (*name).into(), value, better: Better::More })
-        .collect()
+    found.map(|(name, value)| Figure::new(*name, value, Better::More)).collect()
 }

@@ -6,12 +6,12 @@ use drivelab_core::Refusal;
 use drivelab_stats::Role;
 
 use super::result::{CompareResult, SeriesFacts};
-use super::{ArmRuns, Input, RunFigure, Source};
+use super::{ArmRuns, Input, Source};
 use crate::attachment;
 use crate::metric;
 use crate::outcome::{Question, Rules, Series, Together, geometric_mean, judge, withhold};
 use crate::suggest;
-use drivelab_core::foreign::{Label, Remark};
+use drivelab_core::record::{Figure, Label, Remark};
 
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +82,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
 /// One metric over arms and blocks.
 struct Column<'a> {
     metric: &'a str,
-    first: &'a RunFigure,
+    first: &'a Figure,
     /// One remark a label: the first found.
     remarks: Vec<&'a Remark>,
     /// By arm and block; repeats stand together.
@@ -99,7 +99,7 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
         for run in runs {
             for figure in &run.figures {
-                let place = *places.entry(&figure.metric).or_insert_with(|| {
+                let place = *places.entry(&figure.name).or_insert_with(|| {
                     columns.push(Column::new(figure, input.arms.len()));
                     columns.len() - 1
                 });
@@ -115,9 +115,9 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
 }
 
 impl<'a> Column<'a> {
-    fn new(first: &'a RunFigure, arms: usize) -> Self {
+    fn new(first: &'a Figure, arms: usize) -> Self {
         Self {
-            metric: &first.metric,
+            metric: &first.name,
             first,
             remarks: Vec::new(),
             cells: vec![BTreeMap::new(); arms],
@@ -126,7 +126,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn add(&mut self, arm: usize, block: &'a str, figure: &'a RunFigure) {
+    fn add(&mut self, arm: usize, block: &'a str, figure: &'a Figure) {
         if figure.value.is_finite() && figure.value > 0.0 {
             self.cells[arm].entry(block).or_default().push(figure.value);
         } else {
@@ -160,7 +160,7 @@ impl<'a> Column<'a> {
             name: self.metric.to_owned(),
             metric: self.metric.to_owned(),
             workload: 0,
-            better: self.first.better,
+            better: metric::better(self.first.better),
             margin: metric::margin(self.metric, margin),
             unit: self.first.unit.clone(),
             values,

@@ -6,7 +6,7 @@ use super::Source;
 use super::result::CompareResult;
 use crate::attachment::Difference;
 use crate::outcome::{MetricJson, document};
-use drivelab_core::foreign::label_names;
+use drivelab_core::record::label_names;
 
 /// The schema that this version writes.
 pub const COMPARE_SCHEMA: &str = "drivelab.compare/1";

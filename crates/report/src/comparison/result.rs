@@ -5,7 +5,7 @@ use drivelab_stats::Verdict;
 use super::Source;
 use crate::attachment::Difference;
 use crate::outcome::{Outcome, Series, Together};
-use drivelab_core::foreign::{Label, Remark};
+use drivelab_core::record::{Label, Remark};
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::record::{Host, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::record::{Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Tally};
 use drivelab_core::request::Op;
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
@@ -71,7 +71,7 @@ fn chosen(text: &str, choice: &Choice) -> Result<(Vec<String>, Better), String> 
     let rows = pairs::parse(text).map_err(|error| error.to_string())?;
     let input = from_pairs(&rows, choice).map_err(|error| error.to_string())?;
     let better = input.arms[0].runs[0].figures[0].better;
-    Ok((input.arms.into_iter().map(|arm| arm.name).collect(), better))
+    Ok((input.arms.into_iter().map(|arm| arm.name).collect(), crate::metric::better(better)))
 }
 
 #[test]
@@ -213,10 +213,11 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             numjobs: 1,
             conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
-            workload: WorkloadOptions::default().check().unwrap(),
+            workload: Some(WorkloadOptions::default().check().unwrap()),
         },
         jobs: vec![tally.record()],
-        total: tally.record(),
+        total: Some(tally.record()),
+        phases: Vec::new(),
         marks: Vec::new(),
         host: Some(Host {
             kernel: "Linux 6.1".to_owned(),
@@ -273,7 +274,7 @@ fn the_primary_metric_can_be_chosen() {
 #[test]
 fn text_of_a_run() {
     let mut it = record(100, "x");
-    it.total.errors = 2;
+    it.total.as_mut().unwrap().errors = 2;
     insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
 disk.img
 
@@ -313,4 +314,69 @@ fn marks_are_told_once_for_all_arms_and_metrics_in_words() {
     assert!(!notes.contains("rests on"), "{notes}");
     let shown = text(&result, Look { width: 10_000, colour: false });
     assert!(shown.contains("mean latency (49 % shorter; x1.97"), "{shown}");
+}
+
+/// A run of a benchmark in two phases, `seeks` the faster the larger `speed` is.
+pub(crate) fn benchmark(speed: f64) -> RunRecord {
+    let whole = record(100, "x");
+    let of = |name: &str, value, unit: &str, better| Figure {
+        unit: unit.to_owned(),
+        ..Figure::new(name, value, better)
+    };
+    let phase = |name: &str, nature, figures| Phase {
+        name: name.to_owned(),
+        nature,
+        figures,
+        lat_ns: None,
+        remarks: Vec::new(),
+    };
+    let seeks = vec![
+        of("per_s", 200.0 * speed, "1/s", drivelab_core::record::Better::More),
+        Figure {
+            nature: Some(Nature::Cpu),
+            ..of("cpu", 2.0 / speed, "%", drivelab_core::record::Better::Less)
+        },
+    ];
+    let files = vec![of("files", 16.0 * speed, "", drivelab_core::record::Better::Neither)];
+    RunRecord {
+        jobs: Vec::new(),
+        total: None,
+        phases: vec![
+            phase("seeks", Nature::Disk, seeks),
+            phase("create", Nature::JournalSync, files),
+        ],
+        config: RunConfig { workload: None, ..whole.config },
+        ..whole
+    }
+}
+
+#[test]
+fn what_phases_measured_is_compared_with_its_own_unit_and_direction() {
+    let arm = |name: &str, speed: f64, step: i32| {
+        let runs = (0..8).map(|run| benchmark(speed * (1.0 + 0.001 * f64::from(run * step % 8))));
+        (name.to_owned(), runs.collect())
+    };
+    let input = from_runs(&[arm("slow", 1.0, 3), arm("fast", 1.2, 5)]).unwrap();
+    let primary = Some("seeks.per_s".to_owned());
+    let result = analyse(&input, &CompareOptions { primary, ..options() }).unwrap();
+    assert_eq!(result.verdict(), Verdict::Faster);
+    let names: Vec<&str> = result.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["seeks.per_s", "seeks.cpu"], "what only describes is no metric");
+    assert_eq!((result.series[0].unit.as_str(), result.series[1].better), ("1/s", Better::Less));
+    assert!(result.outcomes.iter().all(|outcome| outcome.verdict() == Verdict::Faster));
+}
+
+#[test]
+fn text_of_a_run_of_phases() {
+    insta::assert_snapshot!(crate::run::text(&benchmark(1.0), PLAIN), @r"
+    disk.img
+
+    phase   figure           measures
+    seeks   per s   200 1/s  disk
+    seeks   cpu         2 %  cpu
+    create  files      16.0  journal-sync
+
+    How it was made: psync, past the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
+      processor
+    ");
 }

@@ -8,7 +8,8 @@ use crate::attachment;
 use crate::figures;
 use crate::outcome::{Outcome, direction, gather};
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
-use drivelab_core::foreign::{Label, label_names};
+use drivelab_core::config::Choice as _;
+use drivelab_core::record::{Label, label_names};
 
 /// The result as text.
 pub fn text(result: &CompareResult, look: Look) -> String {
@@ -108,7 +109,7 @@ fn has_intervals(result: &CompareResult) -> bool {
 /// The labels; that there was one run is said of all at once.
 fn nature(facts: &SeriesFacts) -> String {
     let mut names = label_names(&facts.remarks);
-    names.retain(|name| *name != Label::SingleRun.as_str());
+    names.retain(|name| *name != Label::SingleRun.name());
     names.join(", ")
 }
 

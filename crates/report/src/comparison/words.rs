@@ -5,7 +5,7 @@ use drivelab_stats::Verdict;
 use super::result::CompareResult;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
-use drivelab_core::foreign::Label;
+use drivelab_core::record::{Label, Nature};
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub(super) fn words(result: &CompareResult) -> Vec<Sentence> {
@@ -74,9 +74,9 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
 fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),
-        (Label::CpuTest, "A test of the processor:"),
-        (Label::PageCache, "Answered from memory:"),
-        (Label::JournalSync, "A test of journal and sync():"),
+        (Label::Nature(Nature::Cpu), "A test of the processor:"),
+        (Label::Nature(Nature::PageCache), "Answered from memory:"),
+        (Label::Nature(Nature::JournalSync), "A test of journal and sync():"),
         (Label::ToolDefect, "Wrong in the tool itself:"),
     ];
     labels.into_iter().filter_map(|(label, lead)| nature(result, label, lead)).collect()

@@ -55,10 +55,16 @@ fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
         let hint = "compare single runs: `drivelab run --json` of one job each, stored one by one";
         return Err(ParseError::new(line, format!("this is {several}, not one run"), hint));
     }
-    serde_json::from_value(document).map_err(|error| {
+    let wrong = |why: String| {
         let hint = "give what `drivelab run --json` prints, unchanged";
-        ParseError::new(line, format!("this is no stored run ({error})"), hint)
-    })
+        ParseError::new(line, format!("this is no stored run ({why})"), hint)
+    };
+    let record: RunRecord =
+        serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?;
+    if record.total.is_none() && record.phases.is_empty() {
+        return Err(wrong("missing field `total`".to_owned()));
+    }
+    Ok(record)
 }
 
 /// What a document of `drivelab run` is that holds more than one run.

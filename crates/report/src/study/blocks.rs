@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drivelab_core::record::MarkId;
+use drivelab_core::record::{Figure, MarkId};
 
 use super::{Experiment, RunSample};
 use crate::metric;
@@ -90,15 +90,18 @@ impl<'a> Blocks<'a> {
         for metric in self.metrics(workload) {
             let name = format!("{}.{metric}", self.experiment.workloads[workload].name);
             match self.values(workload, metric) {
-                Ok(values) => series.push(Series {
-                    name,
-                    metric: metric.to_owned(),
-                    workload,
-                    better: self.better(workload, metric),
-                    margin: metric::margin(metric, self.experiment.margin),
-                    unit: String::new(),
-                    values,
-                }),
+                Ok(values) => {
+                    let first = self.first(workload, metric);
+                    series.push(Series {
+                        name,
+                        metric: metric.to_owned(),
+                        workload,
+                        better: metric::better(first.better),
+                        margin: metric::margin(metric, self.experiment.margin),
+                        unit: first.unit.clone(),
+                        values,
+                    });
+                }
                 Err(why) => left_out.push(LeftOut { name, why }),
             }
         }
@@ -125,9 +128,9 @@ impl<'a> Blocks<'a> {
             .flat_map(|(_, r)| r.iter().copied())
     }
 
-    fn better(&self, workload: usize, metric: &str) -> drivelab_stats::Better {
+    fn first(&self, workload: usize, metric: &str) -> &'a Figure {
         let mut metrics = self.runs(workload).flat_map(|run| &run.metrics);
-        metrics.find(|m| m.name == metric).expect("taken from these runs").better
+        metrics.find(|m| m.name == metric).expect("taken from these runs")
     }
 
     /// One value an arm and block: repeats are averaged as logarithms, because the block is the

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
-use drivelab_core::record::MarkId;
-use drivelab_stats::Better;
+use drivelab_core::record::{Figure, MarkId};
 use serde::{Serialize, Serializer};
 
 use crate::attachment::Question;
@@ -141,22 +140,11 @@ pub struct RunSample {
     /// The arm's place in the block's order.
     pub position: u32,
     /// One number a metric.
-    pub metrics: Vec<MetricValue>,
+    pub metrics: Vec<Figure>,
     /// The latency distribution.
     pub latency: Histogram,
     /// What the run's record says of its figures.
     pub marks: Vec<MarkId>,
-}
-
-/// One number.
-#[derive(Debug, Clone)]
-pub struct MetricValue {
-    /// `iops`, `bytes_per_s`, `lat_mean_ns`, `lat_p99_ns`, ...
-    pub name: String,
-    /// The number, in the unit that the name says.
-    pub value: f64,
-    /// Which way is better.
-    pub better: Better,
 }
 
 /// One point of a curve of IOPS against depth.

@@ -17,8 +17,7 @@ pub use analyse::analyse;
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
 pub use declared::{Answer, ArmPrice, FindingResult, InteractionResult, Price};
 pub use experiment::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
-    WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
 };
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{ContrastResult, StudyResult};

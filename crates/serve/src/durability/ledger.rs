@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
-use drivelab_core::verification::{BlockAccount, Pace, sealed, unsealed};
+use drivelab_core::verification::{BlockAccount, PromiseRate, sealed, unsealed};
 use drivelab_core::{Span, Time};
 
 use super::PAGE_BYTES;
@@ -160,9 +160,9 @@ impl Ledger {
     }
 
     /// How much was promised, and how long that took.
-    pub fn pace(&self) -> Pace {
+    pub fn pace(&self) -> PromiseRate {
         let took = self.first.map_or(Span::ZERO, |first| self.last.since(first));
-        Pace { promised: self.kept, took }
+        PromiseRate { promised: self.kept, took }
     }
 
     /// How long before the end something was.

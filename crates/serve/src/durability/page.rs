@@ -45,7 +45,7 @@ mod tests {
         let page = fill(STAMP);
         let found = examine(&page, 9, 4);
         assert_eq!((found.oldest, found.newest, found.is_blank), (Some(7), Some(7), false));
-        assert_eq!(found.fault(7), None);
+        assert_eq!(found.damage(7), None);
         assert_eq!(examine(&page, 9, 5).elsewhere, Some(4 * SECTORS));
         assert!(examine(&page, 8, 4).is_blank, "another run's");
         let newer = fill(Stamp { sequence: 8, ..STAMP });

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivelab_core::record::Fault;
+use drivelab_core::record::Damage;
 use drivelab_core::verification::{BlockContent, Judgement};
 
 use super::ledger::{Ledger, Promise};
@@ -53,12 +53,12 @@ fn count(pages: &mut Judgement, found: &BlockContent, promise: &Promise, ledger:
     let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
     let overwriting = account.newest.max(newest) > account.durable;
     pages.promised += u64::from(account.durable > 0);
-    let broken = match found.fault(account.durable) {
+    let broken = match found.damage(account.durable) {
         // A write in flight excuses sectors that hold it, and no others.
         None => None,
-        Some(Fault::Misdirected) => Some(&mut pages.misdirected),
-        Some(Fault::Lost) => Some(&mut pages.lost),
-        Some(Fault::Stale) if !found.is_mixed() => Some(&mut pages.lost),
+        Some(Damage::Misdirected) => Some(&mut pages.misdirected),
+        Some(Damage::Lost) => Some(&mut pages.lost),
+        Some(Damage::Stale) if !found.is_mixed() => Some(&mut pages.lost),
         // No write leaves a sector that is half of it.
         Some(_) => Some(&mut pages.torn),
     };

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use drivelab_core::Span;
-use drivelab_core::verification::Pace;
+use drivelab_core::verification::PromiseRate;
 
 use super::ledger::{Note, Notes};
 
@@ -54,9 +54,9 @@ pub struct Progress {
 
 impl Progress {
     /// How much that is.
-    pub fn pace(&self) -> Pace {
+    pub fn pace(&self) -> PromiseRate {
         let promised = self.promised.load(Ordering::Relaxed);
-        Pace { promised, took: Span::from_ns(self.took_ns.load(Ordering::Relaxed)) }
+        PromiseRate { promised, took: Span::from_ns(self.took_ns.load(Ordering::Relaxed)) }
     }
 
     /// The same `notes`, counted as they are kept.

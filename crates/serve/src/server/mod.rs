@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drivelab_core::disk::Answer;
-use drivelab_core::{Bytes, Refusal, Span, Time};
+use drivelab_core::{Bytes, Histogram, Refusal, Span, Time};
 use rustix::event::epoll;
 
 pub use backend::Backend;
@@ -322,6 +322,7 @@ impl<B: Backend> Server<B> {
     fn reset_stats(&mut self, now: Time) -> Stats {
         let stats = self.stats();
         self.timing.lateness.reset();
+        self.timing.modelled = Histogram::new();
         (self.ios, self.in_flight_max, self.since) = (0, self.drive.in_flight(), now);
         stats
     }

@@ -178,7 +178,8 @@ impl StudyFile {
             let known = known.join("`, `");
             return Err(format!("there is no workload `{name}`; there are `{known}`"));
         }
-        let primary = self.primary.rsplit_once('.').map_or("", |(workload, _)| workload);
+        let all: Vec<String> = known.iter().map(ToString::to_string).collect();
+        let primary = metric::split(&self.primary, &all).map_or("", |(workload, _)| workload);
         if !names.iter().any(|name| name == primary) {
             return Err(format!(
                 "`{primary}` must be among the workloads: the verdict rests on `{}`",
@@ -187,7 +188,7 @@ impl StudyFile {
         }
         let is_of_left_out = |finding: &Finding| {
             let of = finding.figure.split_once(" of ").map_or("", |(of, _)| of);
-            let workload = of.rsplit_once('.').map_or("", |(workload, _)| workload);
+            let workload = metric::split(of, &all).map_or("", |(workload, _)| workload);
             !names.iter().any(|name| name == workload)
         };
         self.findings.retain(|finding| !is_of_left_out(finding));

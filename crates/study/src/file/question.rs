@@ -6,6 +6,7 @@ use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::factor;
 
 use super::arm::{Arm, arm_named};
+use crate::metric;
 
 /// Two arms between which one cause differs, by place.
 #[derive(Debug, Clone)]
@@ -199,13 +200,13 @@ impl Names<'_> {
 
     /// Checks `WORKLOAD.METRIC`, the value of `key`.
     pub(super) fn check_metric(&self, key: &str, text: &str) -> Result<(), String> {
-        let (workload, metric) = text.rsplit_once('.').unwrap_or((text, ""));
-        if !self.workloads.iter().any(|known| known == workload) {
+        let Some((_, metric)) = metric::split(text, self.workloads) else {
+            let (workload, _) = text.rsplit_once('.').unwrap_or((text, ""));
             return Err(format!(
                 "`{key}` names the workload `{workload}`; there are `{}`",
                 self.workloads.join("`, `")
             ));
-        }
+        };
         if !self.metrics.contains(&metric) {
             return Err(format!(
                 "`{key}` names the metric `{metric}`; there are `{}`",

@@ -198,7 +198,7 @@ impl Begun {
         let mut runs = whole.filter_map(|line| serde_json::from_slice(&line.text).ok());
         runs.find_map(|run: StoredRun| match run.task {
             Task::Workload(place) if study.workloads.get(place)?.workload.size.is_none() => {
-                run.record.config.workload.size
+                run.record.config.workload.as_ref()?.size
             }
             _ => None,
         })

@@ -1,7 +1,9 @@
 //! `drive predict`: what a modelled drive will do at depths nobody has measured.
 
-use clap::Args;
+use std::path::PathBuf;
 
+use clap::Args;
+use drivelab_engine::RunPlan;
 use drivelab_model::profile::Uncertainty;
 use drivelab_report::drive::{self, Modelled};
 use drivelab_stats::Spread;
@@ -48,12 +50,14 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
         options.iodepth = Some(iodepth);
         options.rw = options.rw.or("randread".parse().ok());
         let workload = options.check().map_err(Failure::bad_request)?;
-        let record = target::simulate(&spec, &profile, &workload, arguments.seed, &|_| {})?;
+        let plan = RunPlan { seed: arguments.seed, ..RunPlan::new(PathBuf::new(), workload) };
+        let record = target::simulate(&spec, &profile, &plan, &|_| {})?;
         if interrupt::requested() {
             // A depth that was cut short predicts nothing.
             break;
         }
-        let (iops, lat_ns) = (record.total.iops, record.total.lat_ns);
+        let total = record.total.expect("a load has a total");
+        let (iops, lat_ns) = (total.iops, total.lat_ns);
         modelled.push(Modelled { iodepth, iops, lat_ns });
     }
     if interrupt::requested() {

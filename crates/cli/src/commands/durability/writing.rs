@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use drivelab_core::Time;
-use drivelab_core::verification::Pace;
+use drivelab_core::verification::PromiseRate;
 use drivelab_engine::{Control, Room};
 use drivelab_report::durability::{self as words, Findings, LedgerPlace};
 use drivelab_serve::durability::{
@@ -83,7 +83,11 @@ fn is_full(error: &PlaceError) -> bool {
     matches!(error, PlaceError::Io { source, .. } if full.contains(&source.kind()))
 }
 
-fn write(path: &Path, config: &Config, progress: &Progress) -> Result<(Pace, Ended), Failure> {
+fn write(
+    path: &Path,
+    config: &Config,
+    progress: &Progress,
+) -> Result<(PromiseRate, Ended), Failure> {
     let room = Room {
         path,
         size: config.size,

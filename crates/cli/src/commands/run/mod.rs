@@ -158,12 +158,12 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     let mut unverified = false;
     let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
-            if arguments.numjobs != 1 {
-                return Err(Failure::bad_words("a modelled drive is asked by one job")
-                    .hint("raise --iodepth instead of --numjobs"));
-            }
-            let profile = target::profile(&spec)?;
-            target::simulate(&spec, &profile, &workload, arguments.seed, &show)?
+            let plan = RunPlan {
+                numjobs: arguments.numjobs,
+                seed: arguments.seed,
+                ..RunPlan::new(target.into(), workload)
+            };
+            target::simulate(&spec, &target::profile(&spec)?, &plan, &show)?
         }
         Target::Path(path) => {
             let plan = RunPlan {
@@ -220,7 +220,7 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
 
 /// Whether every request failed: whatever was to be measured was not.
 fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.ios == 0 && record.total.errors > 0
+    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]

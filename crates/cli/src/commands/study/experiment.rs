@@ -1,12 +1,11 @@
 //! From stored runs to the experiment that is analysed.
 
 use drivelab_core::plan::Plan;
-use drivelab_core::record::JobRecord;
+use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
-    WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
 };
 use drivelab_stats::SteadyState;
 use drivelab_study::file::{self, Contrast, NamedWorkload};
@@ -134,7 +133,7 @@ fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
 }
 
 /// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
-fn metrics(record: &JobRecord) -> Vec<MetricValue> {
+fn metrics(record: &RunRecord) -> Vec<Figure> {
     let mut metrics = drivelab_report::run::metrics(record);
     metrics.retain(|metric| metric.value > 0.0);
     metrics
@@ -146,7 +145,8 @@ fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRu
     for (place, workload) in study.workloads.iter().enumerate() {
         let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
         let states: Vec<SteadyState> = of_workload
-            .map(|run| steadiness(&run.record.total, study.margin.to_f64()).state)
+            .filter_map(|run| run.record.total.as_ref())
+            .map(|total| steadiness(total, study.margin.to_f64()).state)
             .collect();
         let unsteady = states.iter().filter(|state| **state == SteadyState::Unsteady).count();
         // The test turns away one steady run in ten; a third is no accident.
@@ -169,8 +169,13 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
         block: run.step.block,
         repeat: run.step.repeat,
         position: run.step.position,
-        metrics: metrics(&run.record.total),
-        latency: run.record.total.lat_histogram.clone(),
+        metrics: metrics(&run.record),
+        latency: run
+            .record
+            .total
+            .as_ref()
+            .map(|total| total.lat_histogram.clone())
+            .unwrap_or_default(),
         marks: run.record.marks.iter().map(|mark| mark.id).collect(),
     })
 }
@@ -181,6 +186,6 @@ fn curve_point(study: &StudyFile, run: &StoredRun) -> Option<CurvePoint> {
         arm: run.step.arm,
         block: run.step.block,
         iodepth: study.curve.as_ref()?.depths.get(place)?.0,
-        iops: run.record.total.iops,
+        iops: run.record.total.as_ref()?.iops,
     })
 }

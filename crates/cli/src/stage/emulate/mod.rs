@@ -6,7 +6,7 @@
 mod server;
 
 use drivelab_core::outline::Risk;
-use drivelab_core::record::{Mark, MarkId, RunRecord, Served};
+use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
 use drivelab_study::{Entered, Stage, StoredRun, StudyFile, Task};
@@ -80,7 +80,7 @@ impl Stage for Emulator {
         marks.extend((!served.valid).then(|| void(&served)));
         Ok(RunRecord {
             target: spec,
-            total: record.total.without_series(),
+            total: record.total.map(JobRecord::without_series),
             attached: Some(self.drives.attached(arm, task)),
             marks,
             served: Some(served),
@@ -103,6 +103,7 @@ impl Stage for Emulator {
             self.drives.models().join(" and "),
         )];
         notes.extend(lateness(runs.iter().filter_map(|run| run.record.served.as_ref())));
+        notes.extend(views(runs.iter().map(|run| &run.record)));
         notes
     }
 }
@@ -143,6 +144,33 @@ fn lateness<'a>(runs: impl Iterator<Item = &'a Served>) -> Option<String> {
     ))
 }
 
+/// How long requests took by the model's word, and as this kernel saw them.
+fn views<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
+    let both = runs.filter_map(|run| Some((run.served.as_ref()?.model_ns?, run.total.as_ref()?)));
+    let both: Vec<(Latency, Latency)> =
+        both.map(|(model, total)| (model, total.service_ns)).collect();
+    let mean = |of: fn(&(Latency, Latency)) -> &Latency| {
+        let sum = |what: fn(&Latency) -> u128| both.iter().map(|pair| what(of(pair))).sum::<u128>();
+        let ns = sum(|lat| u128::from(lat.mean) * u128::from(lat.n));
+        let ns = ns.checked_div(sum(|lat| u128::from(lat.n)))?;
+        u64::try_from(ns).ok().map(Span::from_ns)
+    };
+    let (model, kernel) = (mean(|pair| &pair.0)?, mean(|pair| &pair.1)?);
+    let apart = both.iter().map(|(model, kernel)| model.p50.abs_diff(kernel.p50)).max()?;
+    Some(format!(
+        "By the model's word a request took {} on average, as this kernel saw it {}; the medians \
+         of a run differ by at most {}.",
+        in_us(model),
+        in_us(kernel),
+        in_us(Span::from_ns(apart))
+    ))
+}
+
+/// Whole microseconds: nobody reads more digits.
+fn in_us(span: Span) -> Span {
+    Span::from_us(span.ns() / 1000)
+}
+
 #[cfg(test)]
 mod tests {
     use drivelab_core::record::LatenessNs;
@@ -154,6 +182,7 @@ mod tests {
         let run = |p99: u64, valid| Served {
             ios: 1000,
             lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
+            model_ns: None,
             lateness_bound_ns: 500_000,
             late: 0,
             valid,

@@ -65,9 +65,6 @@ const OFFSET_MAX: u64 = i64::MAX as u64;
 
 impl WorkloadOptions {
     /// Checks everything that can be checked without touching a drive.
-    ///
-    /// # Errors
-    /// Names the option and what is wrong with it.
     pub fn check(self) -> Result<Workload, WorkloadError> {
         let rwmixread = self.rwmixread.unwrap_or(50);
         if rwmixread > 100 {
@@ -125,21 +122,17 @@ impl WorkloadOptions {
         match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
             (after, 0) => Ok((after, false)),
             (0, after) => Ok((after, true)),
-            _ => Err(WorkloadError::Conflict {
-                one: "fsync",
-                other: "fdatasync",
-                why: "each says after how many writes there is a flush, and of what",
-            }),
+            _ => Err(conflict(
+                "fsync",
+                "fdatasync",
+                "each says after how many writes there is a flush, and of what",
+            )),
         }
     }
 
     fn blocks(&self) -> Result<BlockSizes, WorkloadError> {
         match (self.bs, &self.bssplit) {
-            (Some(_), Some(_)) => Err(WorkloadError::Conflict {
-                one: "bs",
-                other: "bssplit",
-                why: "each says how large blocks are",
-            }),
+            (Some(_), Some(_)) => Err(conflict("bs", "bssplit", "each says how large blocks are")),
             (None, Some(split)) => Ok(split.clone()),
             (bs, None) => {
                 let size = bs.unwrap_or(Bytes::kib(4));
@@ -154,8 +147,7 @@ impl WorkloadOptions {
             return Err(value("percentage_random", format!("{percent} is more than 100 %")));
         }
         if !self.rw.is_none_or(Rw::is_random) {
-            let why = "sequential I/O draws no addresses";
-            return Err(WorkloadError::Conflict { one: "percentage_random", other: "rw", why });
+            return Err(conflict("percentage_random", "rw", "sequential I/O draws no addresses"));
         }
         Ok(Ratio::percent(u64::from(percent)))
     }
@@ -196,8 +188,7 @@ impl WorkloadOptions {
     fn checked_backwards(&self) -> Result<bool, WorkloadError> {
         let backwards = self.backwards.unwrap_or(false);
         if backwards && self.rw.is_none_or(Rw::is_random) {
-            let why = "random addresses have no direction";
-            return Err(WorkloadError::Conflict { one: "backwards", other: "rw", why });
+            return Err(conflict("backwards", "rw", "random addresses have no direction"));
         }
         Ok(backwards)
     }
@@ -205,8 +196,7 @@ impl WorkloadOptions {
     fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
         let Some(stride) = self.stride else { return Ok(None) };
         if self.rw.is_none_or(Rw::is_random) {
-            let why = "random addresses have no stride";
-            return Err(WorkloadError::Conflict { one: "stride", other: "rw", why });
+            return Err(conflict("stride", "rw", "random addresses have no stride"));
         }
         if stride < blocks.largest() || !stride.get().is_multiple_of(SECTOR_BYTES) {
             let wrong = format!("{stride} must be a multiple of 512 and at least one block");
@@ -218,8 +208,7 @@ impl WorkloadOptions {
     fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
         let per_s = match (self.rate, self.rate_iops) {
             (Some(_), Some(_)) => {
-                let why = "each says how fast requests are sent";
-                return Err(WorkloadError::Conflict { one: "rate", other: "rate_iops", why });
+                return Err(conflict("rate", "rate_iops", "each says how fast requests are sent"));
             }
             (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
             (None, per_s) => per_s,
@@ -238,8 +227,11 @@ impl WorkloadOptions {
             return Ok(Pace::Closed { iodepth, think_time });
         };
         if self.thinktime.is_some() {
-            let why = "an open loop does not wait for completions";
-            return Err(WorkloadError::Conflict { one: "thinktime", other: "rate", why });
+            return Err(conflict(
+                "thinktime",
+                "rate",
+                "an open loop does not wait for completions",
+            ));
         }
         if !(1..=RATE_MAX).contains(&per_s) {
             let wrong = format!(
@@ -253,6 +245,10 @@ impl WorkloadOptions {
             _ => Pace::Fixed { per_s, iodepth },
         })
     }
+}
+
+fn conflict(one: &'static str, other: &'static str, why: &'static str) -> WorkloadError {
+    WorkloadError::Conflict { one, other, why }
 }
 
 fn value(option: &'static str, wrong: String) -> WorkloadError {

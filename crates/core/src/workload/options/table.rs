@@ -80,9 +80,6 @@ macro_rules! workload_options {
 
         impl WorkloadOptions {
             /// Takes the options out of a section of a study file.
-            ///
-            /// # Errors
-            /// A value is not what its option takes.
             pub fn read(section: &mut Section) -> Result<Self, ConfigError> {
                 Ok(Self { $($name: {
                     let option: WorkloadOption = $option;
@@ -91,9 +88,6 @@ macro_rules! workload_options {
             }
 
             /// Sets the option called `name`; false where there is none.
-            ///
-            /// # Errors
-            /// The value is not what the option takes.
             pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
                 match name {
                     $(stringify!($name) => self.$name = Some(Value::read(value)?),)+
@@ -197,9 +191,6 @@ value_by_from_str!(Distribution, Criterion);
 
 impl WorkloadOption {
     /// Whether `value` is one that the option takes.
-    ///
-    /// # Errors
-    /// Says what it takes instead.
     pub fn check(&self, value: &str) -> Result<(), String> {
         WorkloadOptions::default().set(self.name, value).map(|_| ())
     }

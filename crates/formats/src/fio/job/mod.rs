@@ -29,9 +29,6 @@ const LINE_BYTES_MAX: usize = 16 << 10;
 
 /// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of
 /// `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
-///
-/// # Errors
-/// Names the line and the option that cannot be done, and what to write instead.
 pub fn parse(
     file: &str,
     text: &str,

@@ -13,6 +13,9 @@ use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs, read, switch, time};
 use super::section::Section;
 
+/// What a modelled drive's name begins with; it holds the colon that parts files in fio.
+pub(super) const DRIVE: &str = "drive:";
+
 /// Sets one option from its key and value.
 type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;
 
@@ -87,7 +90,7 @@ const OWN: &[(&[&str], Setter)] = &[
     }),
     (&["wait_for"], |job, _, value| put(&mut job.wait_for, value.to_owned())),
     (&["filename"], |job, _, value| {
-        if value.contains(':') {
+        if value.contains(':') && !value.starts_with(DRIVE) {
             let hint = "give each of them a section of its own: they start together";
             return Err(Refusal::request(format!("`{value}` are several files")).hint(hint));
         }
@@ -144,7 +147,7 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
     let is_named = |option: &&WorkloadOption| option.name == key || option.aliases.contains(&key);
     let spelled = OPTIONS.iter().find(is_named);
     if let Some((option, spelling)) = spelled.and_then(|option| Some((option, option.fio?))) {
-        return set_spelled(section, option.name, spelling, (key, value));
+        return set_spelled(section, option.name, spelling, key, value);
     }
     if let Some((_, setter)) = OWN.iter().find(|(names, _)| names.contains(&key)) {
         return setter(section, key, value);
@@ -176,7 +179,8 @@ fn set_spelled(
     section: &mut Section,
     name: &str,
     spelling: Spelling,
-    (key, value): (&str, &str),
+    key: &str,
+    value: &str,
 ) -> Result<(), Refusal> {
     let value = match spelling {
         Spelling::Plain => value.to_owned(),

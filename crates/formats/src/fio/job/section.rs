@@ -3,6 +3,7 @@
 use super::extent::Extent;
 use super::file_job::FileJob;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
+use super::option::DRIVE;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
@@ -240,7 +241,7 @@ impl Section {
             self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());
         let place = |name: &str, copy: u32| match directories.len() {
             0 => name.to_owned(),
-            _ if name.starts_with('/') => name.to_owned(),
+            _ if name.starts_with('/') || name.starts_with(DRIVE) => name.to_owned(),
             many => format!("{}/{name}", directories[copy as usize % many]),
         };
         if let Some(name) = &self.filename {

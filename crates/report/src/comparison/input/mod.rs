@@ -9,10 +9,10 @@ pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
 use drivelab_core::Refusal;
-use drivelab_stats::{Better, Provenance};
+use drivelab_core::record::Figure;
+use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
-use drivelab_core::foreign::Remark;
 
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,24 +69,7 @@ pub struct RunFigures {
     /// Its block.
     pub block: String,
     /// One number a metric.
-    pub figures: Vec<RunFigure>,
-}
-
-/// One number.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunFigure {
-    /// Its metric.
-    pub metric: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit; empty where the metric's name says it.
-    pub unit: String,
-    /// Which way is better.
-    pub better: Better,
-    /// It only accompanies another number.
-    pub is_detail: bool,
-    /// What it is, where it is no plain measurement.
-    pub remarks: Vec<Remark>,
+    pub figures: Vec<Figure>,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -107,7 +90,7 @@ fn one_arm(name: &str) -> Refusal {
 }
 
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
-fn in_order(runs: Vec<Vec<RunFigure>>) -> Vec<RunFigures> {
+fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
     named.map(|(place, figures)| RunFigures { block: place.to_string(), figures }).collect()
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::Refusal;
+use drivelab_core::record::{self, Figure};
 use drivelab_stats::Better;
 
-use super::{ArmRuns, Input, RunFigure, RunFigures, Source, checked};
+use super::{ArmRuns, Input, RunFigures, Source, checked};
 use crate::comparison::direction;
 use crate::pairs::PairRow;
 use crate::suggest;
@@ -158,14 +159,11 @@ fn leading(rows: &[PairRow]) -> Option<String> {
 fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<RunFigures> {
     let of_arm = rows.iter().filter(|row| row.arm == arm);
     let runs = of_arm.map(|row| {
-        let figure = RunFigure {
-            metric: row.metric.clone(),
-            value: row.value,
-            unit: String::new(),
-            better: directions[row.metric.as_str()],
-            is_detail: false,
-            remarks: Vec::new(),
+        let better = match directions[row.metric.as_str()] {
+            Better::More => record::Better::More,
+            Better::Less => record::Better::Less,
         };
+        let figure = Figure::new(&row.metric, row.value, better);
         RunFigures { block: row.block.clone(), figures: vec![figure] }
     });
     runs.collect()

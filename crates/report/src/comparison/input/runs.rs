@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{MarkId, RunRecord};
+use drivelab_core::record::{Figure, Label, MarkId, Nature, Remark, RunRecord};
 use drivelab_stats::Provenance;
 
-use super::{ArmRuns, Input, RunFigure, RunFigures, Source, checked, in_order, order_note};
+use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
 use crate::attachment::{self, ArmSettings, Question, Sample};
 use crate::{marks, run};
-use drivelab_core::foreign::{Label, Remark};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
@@ -45,7 +44,8 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
 /// their latencies.
 fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) -> Option<String> {
     let is_same = |one: &RunRecord, other: &RunRecord| {
-        (&one.target, &one.config, &one.total) == (&other.target, &other.config, &other.total)
+        (&one.target, &one.config) == (&other.target, &other.config)
+            && (&one.total, &one.phases) == (&other.total, &other.phases)
     };
     let is_copy =
         |place: usize| records[..place].iter().any(|earlier| is_same(earlier, &records[place]));
@@ -120,29 +120,23 @@ fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
     if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
 }
 
-fn figures(record: &RunRecord) -> Vec<RunFigure> {
-    let remarks: Vec<Remark> = record
-        .marks
-        .iter()
-        .filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
-        .collect();
-    let figures = run::metrics(&record.total).into_iter().map(|metric| RunFigure {
-        metric: metric.name,
-        value: metric.value,
-        unit: String::new(),
-        better: metric.better,
-        is_detail: false,
-        remarks: remarks.clone(),
-    });
-    figures.collect()
+fn figures(record: &RunRecord) -> Vec<Figure> {
+    let marks = record.marks.iter();
+    let marked = marks.filter_map(|m| Some(Remark::new(label(m.id)?, m.message.clone())));
+    let marked: Vec<Remark> = marked.collect();
+    let mut figures = run::metrics(record);
+    for figure in &mut figures {
+        figure.remarks.extend(marked.iter().cloned());
+    }
+    figures
 }
 
 /// Marks that say what a number is; the others are told as notes.
 fn label(mark: MarkId) -> Option<Label> {
-    match mark {
-        MarkId::PageCache => Some(Label::PageCache),
-        MarkId::CpuBound => Some(Label::CpuTest),
-        MarkId::NotDisk => Some(Label::NotDisk),
-        _ => None,
+    match (mark, mark.nature()) {
+        (MarkId::NotDisk, _) => Some(Label::NotDisk),
+        // What the drive's own cache does is the drive's.
+        (_, None | Some(Nature::DriveCache)) => None,
+        (_, Some(nature)) => Some(Label::Nature(nature)),
     }
 }

@@ -3,13 +3,11 @@
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::{Design, Plan};
+use drivelab_core::record::{Better, Figure};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
-use drivelab_stats::Better;
 
-use super::super::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
-};
+use super::super::{ArmInfo, ContrastInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 
 /// Arm, summary, settings that differ: controller, requests in flight at the drive, `nr_requests`.
 const ARMS: [(&str, &str, [&str; 3]); 4] = [
@@ -103,7 +101,7 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
     let mut latency = Histogram::new();
     let spread = if depth > 1.0 { 1.6 } else { 0.5 };
     (0..2000).for_each(|_| latency.record(span(mean_ns * skewed(rng, spread))));
-    let metric = |name: &str, value, better| MetricValue { name: name.to_owned(), value, better };
+    let metric = |name: &str, value, better| Figure::new(name, value, better);
     let (block, repeat, position) = place;
     let metrics = vec![
         metric("iops", iops, Better::More),

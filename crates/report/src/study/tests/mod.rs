@@ -3,12 +3,10 @@
 pub(crate) mod fixture;
 
 use drivelab_core::plan::Design;
-use drivelab_core::record::MarkId;
-use drivelab_stats::{Adjustment, Better, Interacts, Role, Verdict};
+use drivelab_core::record::{Better, Figure, MarkId};
+use drivelab_stats::{Adjustment, Interacts, Role, Verdict};
 
-use super::{
-    Answer, Experiment, Finding, Interaction, MetricValue, StudyResult, analyse, json, text,
-};
+use super::{Answer, Experiment, Finding, Interaction, StudyResult, analyse, json, text};
 use crate::text::Look;
 use fixture::experiment;
 
@@ -210,6 +208,23 @@ fn an_arm_that_completed_nothing_at_all_is_named() {
 }
 
 #[test]
+fn figures_of_phases_bring_their_own_unit_and_direction_to_the_verdict() {
+    let mut it = small([0, 3], 3);
+    let (workload, _) = it.primary.rsplit_once('.').unwrap();
+    it.primary = format!("{workload}.seeks.per_s");
+    for run in &mut it.runs {
+        let median = if run.arm == 1 { 240.0 } else { 200.0 };
+        let value = median * (1.0 + 0.001 * f64::from(run.block));
+        let unit = "1/s".to_owned();
+        run.metrics.push(Figure { unit, ..Figure::new("seeks.per_s", value, Better::More) });
+    }
+    let result = analyse(it).unwrap();
+    assert_eq!(result.verdict(), Verdict::Faster);
+    let series = result.series.iter().find(|series| series.metric == "seeks.per_s").unwrap();
+    assert!(series.show(200.0).ends_with(" 1/s"), "{}", series.show(200.0));
+}
+
+#[test]
 fn repeats_inside_a_block_are_one_value() {
     let mut it = small([0, 3], 3);
     let once = analyse(it.clone()).unwrap();
@@ -311,7 +326,7 @@ fn extremes_stay_numbers() {
     let mut it = small([0, 3], 3);
     for run in &mut it.runs {
         let value = if run.arm == 0 { f64::MIN_POSITIVE } else { f64::MAX };
-        run.metrics = vec![MetricValue { name: "iops".into(), value, better: Better::More }];
+        run.metrics = vec![Figure::new("iops", value, Better::More)];
     }
     let result = analyse(it).unwrap();
     let text = json(&result);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use drivelab_core::disk::{Command, Data};
 use drivelab_core::units::SECTOR_BYTES;
-use drivelab_core::{Lba, Op, Sectors};
+use drivelab_core::{Lba, Op, Sectors, Time};
 
 use crate::nbd;
 use crate::server::client::ClientId;
@@ -29,6 +29,8 @@ pub(in crate::server) struct Job {
     pub(in crate::server) task: Task,
     pub(in crate::server) offset: u64,
     pub(in crate::server) length: u64,
+    /// When the server took it.
+    pub(in crate::server) asked: Time,
     fua: bool,
     /// What is to be written: from the beginning of the first sector to the end of the last.
     data: Option<Box<[u8]>>,
@@ -58,7 +60,8 @@ impl Job {
         let BlockRequest { task, offset, length, fua, data } = request;
         debug_assert_eq!(task == Task::Write, data.is_some(), "a write brings its data");
         let step = Step::Body;
-        let mut job = Self { asker, task, offset, length, fua, data, step, zeroed: 0 };
+        let asked = Time::ZERO;
+        let mut job = Self { asker, task, offset, length, asked, fua, data, step, zeroed: 0 };
         if job.has_edges() {
             job.step = Step::ReadEdge(0);
             job.data = job.data.take().map(|data| job.padded(&data));

@@ -57,7 +57,8 @@ impl<B: Backend> Server<B> {
         Ok(())
     }
 
-    pub(super) fn start(&mut self, now: Time, job: Job) -> io::Result<()> {
+    pub(super) fn start(&mut self, now: Time, mut job: Job) -> io::Result<()> {
+        job.asked = now;
         self.timing.asked(now);
         if let Some(command) = self.jobs.take(job) {
             self.submit(now, command)?;
@@ -88,6 +89,7 @@ impl<B: Backend> Server<B> {
         }
         self.ios += 1;
         let job = self.jobs.remove(answer.token);
+        self.timing.modelled.record(answer.due.since(job.asked));
         match &job.asker {
             Asker::Nbd { client, request } => self.answer_nbd(*client, request, &answer)?,
             Asker::Kernel { front, id } => self.answer_kernel(*front, *id, &job, &answer)?,

@@ -11,8 +11,8 @@ mod scheduling;
 mod spin_policy;
 mod wakeup_latency;
 
-use drivelab_core::Time;
-use drivelab_core::record::Served;
+use drivelab_core::record::{Latency, Served};
+use drivelab_core::{Histogram, Time};
 
 pub(super) use clock::Clock;
 use cpu_latency::CpuLatencyRequest;
@@ -29,6 +29,8 @@ pub(super) struct Timing {
     pub(super) spin: SpinPolicy,
     pub(super) cpu_latency: CpuLatencyRequest,
     pub(super) lateness: Lateness,
+    /// How long the drive takes, by its own word.
+    pub(super) modelled: Histogram,
     pub(super) scheduling: Scheduling,
 }
 
@@ -44,6 +46,7 @@ impl Timing {
             spin: SpinPolicy::new(spin),
             cpu_latency: CpuLatencyRequest::new(real_time),
             lateness: Lateness::new(bound, scheduling == Scheduling::Fifo),
+            modelled: Histogram::new(),
             scheduling,
         }
     }
@@ -66,6 +69,7 @@ impl Timing {
         Served {
             ios,
             lateness_ns: self.lateness.quantiles(),
+            model_ns: Some(Latency::of(&self.modelled)),
             lateness_bound_ns: self.lateness.bound().ns(),
             late: self.lateness.late(),
             valid: self.lateness.is_valid(),

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Cursor, Group, Matrix};
+use drivelab_core::record::Tally;
 use drivelab_core::rng::Rng;
-use drivelab_core::units::Bytes;
-use drivelab_core::workload::Workload;
-use drivelab_engine::{Control, Threads, simulate_threads};
+use drivelab_core::units::{Bytes, Sectors, Span};
+use drivelab_core::workload::{Pace, Workload};
+use drivelab_engine::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
 use drivelab_model::options::{Options, Switch};
 use drivelab_model::profile::Profile;
 use drivelab_report::cells::Row;
@@ -160,21 +161,26 @@ impl Run {
     /// Makes it: what moved to or from each drive, in bytes a second.
     fn make(&self, profile: &Profile) -> Result<Vec<f64>, Failure> {
         let device = target::build(profile, &self.options, self.drives)?;
-        let drives = u32::try_from(self.seeds.len()).expect("few drives");
-        let capacity = Bytes::new(device.capacity().bytes().get() / u64::from(drives));
-        let threads = Threads {
-            workload: &self.workload,
-            threads: self.threads,
-            cursor: self.cursor,
-            drives,
-            capacity,
-            seeds: &self.seeds,
-        };
+        let capacity = device.capacity().bytes().get() / self.seeds.len() as u64;
+        // Threads that go on in one place are one that has as many requests outstanding.
+        let one = self.cursor == Cursor::Shared && !self.workload.rw.is_random();
+        let (numjobs, iodepth) = if one { (1, self.threads) } else { (self.threads, 1) };
+        let pace = Pace::Closed { iodepth, think_time: Span::ZERO };
+        let workload = Workload { pace, ..self.workload.clone() };
+        let drives = (0..).zip(&self.seeds).map(|(drive, seed)| VirtualJobs {
+            numjobs,
+            first: Sectors::holding(Bytes::new(drive * capacity)),
+            capacity: Some(Bytes::new(capacity)),
+            ..VirtualJobs::one(&workload, *seed)
+        });
         let control = Control { stop: interrupt::flag(), progress: &|_| () };
-        let (tally, moved) =
-            simulate_threads(device, threads, &control).map_err(Failure::bad_request)?;
-        let elapsed = tally.elapsed;
-        Ok(moved.iter().map(|moved| per_second(moved.bytes, elapsed.ns())).collect())
+        let mut device = VirtualTarget::new(device);
+        let made = simulate(&mut device, &drives.collect::<Vec<_>>(), &control);
+        let rate = |drive: Simulation| {
+            let bytes = drive.jobs.iter().map(Tally::bytes).sum();
+            per_second(bytes, drive.jobs[0].elapsed.ns())
+        };
+        Ok(made.map_err(Failure::bad_request)?.into_iter().map(rate).collect())
     }
 }
 
