@@ -11,5 +11,4 @@ mod request;
 mod session;
 mod wire;
 
-pub(crate) use holders::Holders;
 pub(crate) use session::Mounted;

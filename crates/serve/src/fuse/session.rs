@@ -9,7 +9,7 @@ use std::path::Path;
 use drivelab_core::{Bytes, Refusal};
 use zerocopy::IntoBytes as _;
 
-use super::Holders;
+use super::holders::Holders;
 use super::mount::Mount;
 use super::request::Message;
 use super::wire::{BYTES_MAX, ReplyHeader, opened};

@@ -12,7 +12,7 @@ use drivelab_core::{Refusal, Span};
 #[cfg(feature = "ublk")]
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::jobs::{Asker, Job};
+use super::jobs::{Asker, Front, Job};
 use super::{Backend, Server};
 #[cfg(feature = "ublk")]
 use crate::drive::Attributes;
@@ -28,13 +28,6 @@ const TURN: usize = 64;
 /// has: then what is left fails.
 #[cfg(feature = "ublk")]
 const PATIENCE: Span = Span::from_secs(30);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
-    Fuse,
-    #[cfg(feature = "ublk")]
-    Ublk,
-}
 
 #[derive(Debug)]
 pub(super) struct Fronts {

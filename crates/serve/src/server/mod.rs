@@ -33,8 +33,8 @@ use crate::fuse::Mounted;
 use crate::nbd::Export;
 use client::{Client, ClientId};
 use endpoint::Listener;
-use jobs::JobQueue;
-use kernel::{Front, Fronts};
+use jobs::{Front, JobQueue};
+use kernel::Fronts;
 use memory::Memory;
 use realtime::{Clock, Timing};
 

@@ -162,8 +162,8 @@ impl Descriptors {
         assert!(tag < self.tags, "the driver uses the tags that it was given");
         let at = self.base.wrapping_add(usize::from(tag));
         // SAFETY: the tag lies within the mapping, as was just checked, which begins at a page, so
-        // that every descriptor is aligned, and any bytes are one (`FromBytes`); the driver writes a
-        // tag's descriptor before it tells us and not again until we hand the tag back.
+        // that every descriptor is aligned, and any bytes are one (`FromBytes`); the driver writes
+        // a tag's descriptor before it tells us and not again until we hand the tag back.
         unsafe { ptr::read_volatile(at) }
     }
 }

@@ -8,7 +8,6 @@ use drivelab_core::{Lba, Op, Sectors, Time};
 
 use crate::nbd;
 use crate::server::client::ClientId;
-use crate::server::kernel::Front;
 use crate::task::{BlockRequest, Task};
 
 #[derive(Debug)]
@@ -17,6 +16,14 @@ pub(in crate::server) enum Asker {
     Nbd { client: ClientId, request: nbd::Request },
     /// The kernel, which knows its request by `id`.
     Kernel { front: Front, id: u64 },
+}
+
+/// Where requests of the kernel come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) enum Front {
+    Fuse,
+    #[cfg(feature = "ublk")]
+    Ublk,
 }
 
 /// A request on its way.

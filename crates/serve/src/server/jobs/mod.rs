@@ -8,7 +8,7 @@ use std::io;
 use drivelab_core::disk::{Answer, Command, CommandError};
 use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
 
-pub(super) use job::{Asker, Job};
+pub(super) use job::{Asker, Front, Job};
 pub(super) use queue::JobQueue;
 
 use super::client::ClientId;

@@ -80,11 +80,10 @@ mod tests {
     use drivelab_model::options::Options;
     use drivelab_model::profile::Profile;
 
-    use super::super::job::Asker;
+    use super::super::job::{Asker, Front};
     use super::*;
     use crate::drive::ServedDrive;
     use crate::medium::Memory;
-    use crate::server::kernel::Front;
     use crate::store::{Dice, Store};
     use crate::task::{BlockRequest, Task};
 

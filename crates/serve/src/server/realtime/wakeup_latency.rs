@@ -5,9 +5,9 @@ use std::io;
 use drivelab_core::{Device, Histogram, Lba, Ratio, Request, Rng, Sectors, Span, Time};
 use rustix::event::epoll;
 
-use super::Spin;
 use super::clock::Clock;
 use super::scheduling::Scheduling;
+use super::spin_policy::Spin;
 
 /// Wake-ups that are tried in a round, and rounds: what the host can do is not what it does while
 /// something else has the processor for some milliseconds.
