@@ -72,7 +72,7 @@ pub(crate) fn negative(
         Some(option) => Failure::bad_words(format!("`{option}` cannot be negative: `{value}`")),
         None => Failure::bad_words(format!("`{value}` is neither an option nor a target")),
     };
-    Some(failure.hint("give a number from 0 on; a file of that name is `./-1`"))
+    Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
 /// The same error with the control characters of what was typed escaped: a line break in a value

@@ -105,7 +105,7 @@ fn broken_results_are_refused_with_their_line() {
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--margin", "0"])
         .failed(2, &["margin"]);
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "2%"])
-        .failed(2, &["`--mei` is now called `--margin`"]);
+        .failed(2, &["`--mei` is now named `--margin`"]);
 }
 
 /// Runs of a modelled drive with these options, one a seed.

@@ -133,7 +133,7 @@ fn a_keeper_does_not_listen_to_a_line_without_end() {
     // It hangs up at some point, which then is where writing fails.
     while flood.write_all(&[b'7'; 4096]).is_ok() {}
     let ended = said(keeper.wait_with_output().unwrap());
-    assert!(ended.code != 0 && ended.err.contains("this is no writer of pages"), "{ended:?}");
+    assert!(ended.code != 0 && ended.err.contains("the client is not `durability`"), "{ended:?}");
 }
 
 #[test]

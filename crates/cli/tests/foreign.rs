@@ -70,11 +70,11 @@ ahci against piix
 
 Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix` 228.9 1/s (x0.981,
   one run each, so no interval; more is better); at least 6 runs of each are needed.
-Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
+Inconclusive, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
   create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
-Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,
+Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat,
   ran_stat (looking up names in memory involves no disk).
-A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system
+A test of the CPU: putc, getc (one system call a byte (99 % processor load): it counts system
   calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
   files are looked up in memory (100 % processor load)).
 Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
@@ -200,5 +200,5 @@ fn results_of_fio_are_compared_run_by_run() {
     file(folder.path(), "cut.json", &before[..before.len() - 9]);
     let said = drivelab(folder.path(), &["compare", "cut.json", "after.json"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("cut.json:95: the JSON ends in the middle"), "{said:?}");
+    assert!(said.err.contains("cut.json:95: the JSON is truncated"), "{said:?}");
 }

@@ -80,13 +80,13 @@ fn stolen(begin: Counters, end: Counters) -> Option<Mark> {
         return None;
     }
     let share = stolen * 100 / all;
-    let message = format!("the hypervisor took {share} % of the processors' time for others");
+    let message = format!("the hypervisor gave {share} % of the CPU time to other guests (steal)");
     Some(Mark { id: MarkId::Steal, message })
 }
 
 fn throttled(begin: Counters, end: Counters) -> Option<Mark> {
     let times = end.throttled.saturating_sub(begin.throttled);
-    let message = format!("processors were slowed down {times} times, by heat or by a quota");
+    let message = format!("CPUs were throttled {times} times, by heat or by a quota");
     (times > 0).then_some(Mark { id: MarkId::Throttled, message })
 }
 
@@ -98,16 +98,15 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<Mark> {
     }
     let (others, moved) = (others >> 20, moved >> 20);
     let message = format!(
-        "the device moved {moved} MiB meanwhile, of which {others} MiB were not this run's"
+        "the device transferred {moved} MiB during the run, {others} MiB of it for other processes"
     );
     Some(Mark { id: MarkId::Busy, message })
 }
 
 /// The processors' frequency follows their load, which a single request never makes.
 pub(crate) fn governed(governor: &str) -> Option<Mark> {
-    let message = format!(
-        "the processors' frequency follows their load (governor `{governor}`), and latency with it"
-    );
+    let message =
+        format!("the CPU frequency follows the load (governor `{governor}`), and latency with it");
     (governor != "performance").then_some(Mark { id: MarkId::Governor, message })
 }
 

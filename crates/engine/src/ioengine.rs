@@ -17,13 +17,13 @@ pub enum IoEngineError {
         source: io::Error,
     },
     /// Rings of this kernel discard no blocks.
-    #[error("io_uring of this kernel discards no blocks of a device")]
+    #[error("io_uring of this kernel cannot discard blocks of a device")]
     NoDiscards {
         /// How many requests were to be outstanding.
         iodepth: u32,
     },
     /// Only a ring has anything to poll.
-    #[error("`{0}` has nothing to poll: `hipri` and `sqthread_poll` are about io_uring")]
+    #[error("`{0}` cannot poll: `hipri` and `sqthread_poll` need io_uring")]
     NothingToPoll(IoEngine),
     /// One request at a time is not what was asked for.
     #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
@@ -71,7 +71,7 @@ fn remedy(refused: &io::Error) -> &'static str {
              there is one"
         }
         Some(libc::ENOMEM) => "raise the limit for locked memory with `ulimit -l unlimited`",
-        _ => "find out what keeps io_uring from working",
+        _ => "find out why io_uring does not work here",
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn without_discards(
     if asked.is_some() || too_deep(pace).is_some() {
         return Err(IoEngineError::NoDiscards { iodepth: pace.iodepth() });
     }
-    let message = "psync instead of io_uring, which discards blocks since Linux 6.12".to_owned();
+    let message = "psync instead of io_uring, which can discard blocks since Linux 6.12".to_owned();
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> 
 
 /// The marks of a run in virtual time.
 pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
-    let modelled = "a model in virtual time: no real device was touched";
+    let modelled = "a model in virtual time: no real device was involved";
     let cached = drive_cache(facts.total);
     let marks = [mark(MarkId::Modelled, modelled.into()), cached];
     marks.into_iter().flatten().chain(of_facts(facts)).collect()
@@ -84,16 +84,16 @@ fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<Mark> {
         let name = target.file_system.name;
         return mark(
             MarkId::NotDisk,
-            format!("{name} keeps its files in memory: no disk took part"),
+            format!("{name} keeps files in memory: no disk was involved"),
         );
     }
     if let Some(what) = target.stand_in {
-        return mark(MarkId::NotDisk, format!("this is {what}, not a disk of its own"));
+        return mark(MarkId::NotDisk, format!("this is {what}, not a disk"));
     }
     if facts.workload.rw.reads() && target.holes.get() > 0 {
         let (holes, all) = (target.holes.about(), target.capacity.about());
         let message =
-            format!("{holes} of the file's {all} were never written: reading them reaches no disk");
+            format!("{holes} of the file's {all} were never written: reads of holes reach no disk");
         return mark(MarkId::NotDisk, message);
     }
     let typical = total.service().quantile(Ratio::percent(50))?;
@@ -101,7 +101,7 @@ fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<Mark> {
         return None;
     }
     let message = format!(
-        "half of the requests took less than {typical}, which no disk does: a memory behind the \
+        "half of the requests took less than {typical}, faster than any disk: memory behind the \
          device answered"
     );
     mark(MarkId::NotDisk, message)
@@ -113,13 +113,13 @@ fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<Mark> {
     }
     let memory = target.memory;
     let message = if workload.rw.reads() && target.laid_out {
-        "buffered reads of a file that was written a moment ago: the page cache holds it".into()
+        "buffered reads of a file that was just written: it is in the page cache".into()
     } else if workload.rw.reads() && target.capacity <= memory {
-        format!("buffered reads of a file that fits the memory of {}", memory.about())
+        format!("buffered reads of a file that fits into the {} of memory", memory.about())
     } else if workload.rw.sends() && !waits_for_disk(workload) {
-        "buffered writes are done when the page cache has them, not when the disk has".into()
+        "buffered writes complete in the page cache, before the disk has them".into()
     } else if workload.rw.reads() {
-        "buffered reads: the page cache and its read-ahead answered part of them".into()
+        "buffered reads: the page cache and read-ahead answered some of them".into()
     } else {
         return None;
     };
@@ -136,8 +136,8 @@ fn write_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<Mark> {
     if !workload.rw.sends() || waits_for_disk(workload) || !target.direct || !target.write_back {
         return None;
     }
-    let message = "the drive's write cache is on: writes are done when it has them, and a power \
-                   cut may take them (`--fsync=1` or `--sync` waits for the medium)";
+    let message = "the drive's write cache is on: writes complete in the cache, and a power cut \
+                   may lose them (`--fsync=1` or `--sync` waits for the medium)";
     mark(MarkId::DriveCache, message.into())
 }
 
@@ -160,9 +160,8 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<Mark> {
         return None;
     }
     let share = u128::from(used.ns()) * 100 / u128::from(had.ns());
-    let message = format!(
-        "the processor was busy or not to be had {share} % of the time and may be the limit"
-    );
+    let message =
+        format!("the CPU was busy or unavailable {share} % of the time and may be the bottleneck");
     mark(MarkId::CpuBound, message)
 }
 
@@ -180,19 +179,22 @@ fn unsteady(facts: RunFacts<'_>) -> Option<Mark> {
         return None;
     }
     let (criterion, window) = (steady.criterion, steady.window);
-    mark(MarkId::Unsteady, format!("`{criterion}` never held for {window} seconds"))
+    mark(MarkId::Unsteady, format!("the run never met `{criterion}` for {window} seconds"))
 }
 
 fn unanswered(total: &Tally) -> Option<Mark> {
     let what = match (total.unanswered, total.unsent) {
         (0, 0) => return None,
-        (0, due) => format!("{due} requests that were due were never sent"),
-        (sent, 0) => format!("{sent} requests were never answered"),
+        (0, due) => format!("{due} requests that were due were never issued"),
+        (sent, 0) => format!("{sent} requests never completed"),
         (sent, due) => {
-            format!("{sent} requests were never answered, and {due} that were due were never sent")
+            format!("{sent} requests never completed, and {due} that were due were never issued")
         }
     };
-    let message = format!("{what}: each counts with the time that it had waited, and took longer");
+    let message = format!(
+        "{what}: each counts with the time it had waited, so the true latency is \
+                           higher"
+    );
     mark(MarkId::Unanswered, message)
 }
 
@@ -215,7 +217,7 @@ fn late(facts: RunFacts<'_>) -> Option<Mark> {
     let asked = asked / 1_000_000_000;
     // Poisson counts scatter by their square root; four of them are left alone.
     if u128::from(sent) * 100 < asked * 99 && u128::from(sent) + 4 * asked.isqrt() < asked {
-        let message = format!("only {sent} of the {asked} requests asked for could be sent");
+        let message = format!("only {sent} of the {asked} scheduled requests were issued");
         return mark(MarkId::Late, message);
     }
     let lateness = facts.total.late.quantile(Ratio::percent(99))?;
@@ -225,7 +227,7 @@ fn late(facts: RunFacts<'_>) -> Option<Mark> {
     // As exact as people read it.
     let digit = 10_u64.pow(lateness.ns().ilog10().saturating_sub(2));
     let lateness = Span::from_ns(lateness.ns() / digit * digit);
-    mark(MarkId::Late, format!("one request in a hundred was sent {lateness} or more too late"))
+    mark(MarkId::Late, format!("one request in a hundred was issued at least {lateness} late"))
 }
 
 /// What is said of a run whose tail rests on few requests.
@@ -235,7 +237,7 @@ pub fn few_requests(total: &Tally) -> Option<Mark> {
         return None;
     }
     let beyond = n / 100;
-    mark(MarkId::FewRequests, format!("{n} requests: p99 rests on {beyond} of them"))
+    mark(MarkId::FewRequests, format!("{n} requests: p99 depends on only {beyond} of them"))
 }
 
 #[cfg(test)]

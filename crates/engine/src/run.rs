@@ -133,7 +133,7 @@ pub enum RunError {
     },
     /// The buffers alone would fill the memory.
     #[error(
-        "buffers for this workload take {}, more than half of the memory of {}",
+        "buffers for this workload need {}, more than half of the {} of memory",
         .needed.about(), .memory.about()
     )]
     Memory {
@@ -164,11 +164,11 @@ impl RunError {
                 Some("lower `--iodepth` or `--numjobs`, or use `--ioengine=psync`".into())
             }
             Self::SteadyTogether { .. } => Some("raise `iodepth` instead of `numjobs`".into()),
-            Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => Some(
-                "lower `size`, or remove the file: then it is laid out as large as that".into(),
-            ),
+            Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => {
+                Some("lower `size`, or remove the file: it is then laid out at that size".into())
+            }
             Self::Verify(StateError::Foreign { .. }) => {
-                Some("give another place with `--verify-state`".into())
+                Some("name another file with `--verify-state`".into())
             }
             Self::Verify(_) | Self::Load(_) | Self::Numjobs { .. } => None,
         }

@@ -9,25 +9,25 @@ use crate::text::{BOLD, Look};
 pub fn text(found: &Verification, look: Look) -> String {
     let Verification { promised, good, unfinished, .. } = found;
     let mut text = if found.is_good() && *promised == 0 {
-        let body = "no block had to hold anything, so nothing is known";
+        let body = "no block was acknowledged, so there is no result";
         look.led("Nothing to verify:", BOLD, body, 2)
     } else if found.is_good() {
-        look.led("Verified:", BOLD, &format!("all {good} blocks hold what they must"), 2)
+        look.led("Verified:", BOLD, &format!("all {good} blocks are intact"), 2)
     } else {
         let faulty: u64 = found.faults.values().sum();
-        let body = format!("{faulty} blocks are faulty, {good} of {promised} are as they must be");
+        let body = format!("{faulty} blocks are faulty, {good} of {promised} are intact");
         look.led("NOT as written:", BOLD, &body, 2)
     };
     text.push('\n');
     if *unfinished > 0 {
         let body =
-            format!("{unfinished} blocks were being written at the end: nothing is promised");
+            format!("{unfinished} blocks were in flight at the end and may hold either version");
         text += &format!("{}\n", look.wrap(&body, 2));
     }
     // A drive that lost everything looks so too, but is rarer.
     if *promised > 1 && found.faults.get(&Fault::Lost) == Some(promised) {
-        let body = "no block holds a write of this run: was the target written since, or is this \
-                    the account of another run?";
+        let body = "no block contains a write of this run: the target was written since, or the \
+                    state file belongs to another run";
         text += &format!("{}\n", look.wrap(body, 2));
     }
     for (fault, count) in &found.faults {
@@ -56,12 +56,12 @@ fn name(fault: Fault) -> &'static str {
 
 fn meaning(fault: Fault, count: u64) -> String {
     let what = match fault {
-        Fault::Lost => "never got the acknowledged write",
-        Fault::Stale => "hold an older write than was acknowledged",
-        Fault::Torn => "hold parts of two writes",
-        Fault::Misdirected => "hold what was written for another place",
-        Fault::Corrupt => "hold bits that nobody wrote",
-        Fault::Truncated => "lie beyond the end of the target",
+        Fault::Lost => "lack the acknowledged write",
+        Fault::Stale => "contain an older write than acknowledged",
+        Fault::Torn => "contain parts of two writes (torn)",
+        Fault::Misdirected => "contain data written for another address (misdirected)",
+        Fault::Corrupt => "contain bits that were never written (corrupt)",
+        Fault::Truncated => "are past the end of the target",
     };
     format!("{count} blocks {what}")
 }
@@ -73,7 +73,7 @@ fn line(example: &FaultExample) -> String {
         line += &format!(", write {found} is");
     }
     if let Some(place) = example.belongs_at_bytes {
-        line += &format!("; what is there belongs at byte {place} ({})", Bytes::new(place));
+        line += &format!("; its contents belong at byte {place} ({})", Bytes::new(place));
     }
     line
 }
@@ -130,11 +130,10 @@ mod tests {
             found_generation: Some(2),
             belongs_at_bytes: None,
         });
-        let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are as they must be\n\
-            stale: 1 blocks hold an older write than was acknowledged\n  \
-            at byte 4096: write 4 must be there, write 2 is\n\
-            misdirected: 1 blocks hold what was written for another place\n  \
-            at byte 8192: write 5 must be there; what is there belongs at byte 4096 (4k)\n";
+        let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are as they must be\nstale: 1 \
+        blocks contain an older write than acknowledged\n  at byte 4096: write 4 must be there, \
+        write 2 is\nmisdirected: 1 blocks contain data written for another address (misdirected)\n \
+         at byte 8192: write 5 must be there; what is there belongs at byte 4096 (4k)\n";
         assert_eq!(text(&found, LOOK), expected);
     }
 }

@@ -146,7 +146,7 @@ pub struct Pilot {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PilotError {
     /// Fewer than two blocks.
-    #[error("a pilot of {0} blocks says nothing about variation: run 3")]
+    #[error("a pilot of {0} blocks does not show variation: run at least 3")]
     TooFew(usize),
     /// A value has no logarithm.
     #[error(transparent)]

@@ -21,21 +21,21 @@ pub fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
         .collect();
     let Some(size) = caches.iter().filter_map(|cache| cache.size).max() else {
         return vec![
-            "no arm's drive acknowledges a write before it is on the medium: a power cut loses \
-             nothing that was acknowledged."
+            "in no arm does the drive acknowledge a write before it is on the medium: a power cut \
+             loses no acknowledged write."
                 .into(),
         ];
     };
     let mib = size.get() >> 20;
     let loss = format!(
-        "the drive's write cache acknowledges writes before they are on the medium: up to {mib} \
-         MiB that were not flushed can be lost, in any order, when power fails. What a program \
+        "the drive's write cache acknowledges writes before they are on the medium: a power \
+         failure can lose up to {mib} MiB of unflushed writes, in any order. Data that a program \
          flushed (fsync) is safe."
     );
     let who = if with.len() == names.len() {
-        "This is so in every arm: choosing between them changes nothing about it.".into()
+        "This applies to every arm and does not depend on the choice.".into()
     } else {
-        format!("This is so in {}, not in the others.", with.join(", "))
+        format!("This applies to {} only.", with.join(", "))
     };
     vec![format!("{loss} {who}")]
 }
@@ -44,21 +44,21 @@ pub fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
 /// the runs.
 pub fn seen(states: &BTreeSet<String>) -> String {
     if states.is_empty() {
-        return "not known here: whether the drive acknowledges writes before they are on the \
-                medium (its write cache) could not be seen."
+        return "unknown: drivelab could not find out whether the drive acknowledges writes before \
+                they are on the medium (write cache)."
             .into();
     }
     let caching: Vec<&str> =
         states.iter().map(String::as_str).filter(|state| state.contains("write back")).collect();
     if caching.is_empty() {
-        return "the drive says that it acknowledges no write before it is on the medium: a power \
-                cut loses nothing that was acknowledged, if that is so."
+        return "the drive reports its write cache as off: if that is true, a power cut loses no \
+                acknowledged write."
             .into();
     }
     let when = if caching.len() < states.len() { " in some of the runs" } else { "" };
     format!(
-        "the drive's write cache is on{when}: what was not flushed can be lost, in any order, when \
-         power fails. What a program flushed (fsync) is safe, if the drive keeps its promise."
+        "the drive's write cache is on{when}: a power failure can lose unflushed writes, in any \
+         order. Data that a program flushed (fsync) is safe if the drive honours flushes."
     )
 }
 

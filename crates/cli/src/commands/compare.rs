@@ -68,14 +68,14 @@ pub(crate) struct CompareArgs {
 }
 
 fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
-    Err("`--mei` is now called `--margin`".to_owned())
+    Err("`--mei` is now named `--margin`".to_owned())
 }
 
 /// Compares and prints the verdict.
 pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     if arguments.margin == Ratio::ZERO || arguments.margin > Ratio::ONE {
         return Err(Failure::bad_words(format!("`--margin` is {}", arguments.margin))
-            .hint("give the smallest change worth acting on, above 0 and up to 100 %"));
+            .hint("give the smallest change worth acting on: above 0 %, at most 100 %"));
     }
     let input = match &arguments.pairs {
         Some(path) => from_pairs(path, arguments)?,
@@ -130,7 +130,7 @@ enum Content {
 
 fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
     let Some(first) = paths.first() else {
-        return Err(Failure::bad_words("there is nothing to compare")
+        return Err(Failure::bad_words("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
     };
     let (mut runs, mut foreign) = (Vec::new(), Vec::new());
@@ -146,8 +146,11 @@ fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
         ([], [(_, imported)]) => comparison::from_lines(imported),
         ([], _) => comparison::from_foreign(&foreign),
         _ => {
-            return Err(Failure::bad_words("runs of drivelab and of another tool were mixed")
-                .hint("compare results of one tool with each other"));
+            return Err(Failure::bad_words(
+                "the files mix runs of drivelab with results of another \
+                                           tool",
+            )
+            .hint("compare results of one tool only"));
         }
     };
     input.map_err(|error| refused(error, first))
@@ -189,7 +192,7 @@ fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) ->
     let criteria =
         Criteria::new(margin.to_f64(), series.better, seed).map_err(Failure::bad_request)?;
     let floor = noise_floor(&equal, &criteria).map_err(|error| {
-        Failure::bad_request(error).hint("give each file six runs or more, one after another")
+        Failure::bad_request(error).hint("put at least six runs, one after another, into each file")
     })?;
     let effective = drivelab_stats::effective_margin(margin.to_f64(), &floor);
     if ui.json {
@@ -208,11 +211,7 @@ fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) ->
         100.0 * floor.single,
         floor.n,
         100.0 * floor.margin,
-        if floor.biased {
-            "They even differ by more than chance: find out why first.\n"
-        } else {
-            ""
-        },
+        if floor.biased { "The difference exceeds chance: find its cause first.\n" } else { "" },
         floor.n,
         100.0 * effective,
     ))

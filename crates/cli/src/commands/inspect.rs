@@ -91,9 +91,9 @@ fn refused(error: InspectError) -> Failure {
         InspectError::NoTree { .. } => Failure::cannot_here(error)
             .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
         InspectError::Unanswered(_) => Failure::cannot_here(error)
-            .hint("a device or a file server is dead; `dmesg` may name it"),
+            .hint("a device or a file server does not respond; `dmesg` may name it"),
         error => {
-            Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
+            Failure::bad_request(error).hint("`drivelab inspect` without a name lists all disks")
         }
     }
 }

@@ -152,8 +152,8 @@ fn no_request(trace: &Path) -> Failure {
     if interrupt::requested() {
         return input::interrupted(trace);
     }
-    Failure::bad_words(format!("`{}` holds no request", trace.display()))
-        .hint("is it the file that was meant? `drivelab replay --help` names the formats")
+    Failure::bad_words(format!("`{}` contains no requests", trace.display()))
+        .hint("check the file name `drivelab replay --help` names the formats")
 }
 
 fn result(
@@ -164,8 +164,10 @@ fn result(
 ) -> Result<ReplayResult, Failure> {
     let score = match &sink.compared {
         Some(compared) if compared.is_empty() => {
-            return Err(Failure::bad_words("this trace holds no measured times to score against")
-                .hint("leave --score out, or replay a validation trace of DiskSim"));
+            return Err(Failure::bad_words(
+                "this trace contains no measured times to score against",
+            )
+            .hint("omit --score, or replay a DiskSim validation trace"));
         }
         Some(compared) => Some(Scores::of(compared)),
         None => None,

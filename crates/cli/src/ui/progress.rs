@@ -80,7 +80,7 @@ impl Progress {
             Phase::LayOut => format!("laying out, {} MiB written", step.bytes >> 20),
             Phase::Ramp => "warming up".into(),
             Phase::Measure => format!("{} requests", step.ios),
-            Phase::Drain => "waiting for the last requests".into(),
+            Phase::Drain => "waiting for outstanding requests".into(),
         };
         self.at(step.elapsed.ns() / 1_000_000, &message);
     }

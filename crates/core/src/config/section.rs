@@ -127,7 +127,7 @@ impl Section {
             return Ok(());
         };
         let hint = Some(format!("write `{new}`"));
-        Err(self.source.error(*at, format!("`{old}` is now called `{new}`"), hint))
+        Err(self.source.error(*at, format!("`{old}` is now named `{new}`"), hint))
     }
 
     /// Takes the value of a key that must be there.
@@ -213,7 +213,8 @@ impl Section {
     pub fn at_most(&self, key: &'static str, most: usize) -> Result<(), ConfigError> {
         match self.left.iter().find(|(name, ..)| name == key) {
             Some((_, at, Item::Array { items, .. })) if items.len() > most => {
-                let message = format!("`{key}`: {} of them; at most {most} are taken", items.len());
+                let message =
+                    format!("`{key}`: {} entries; at most {most} are allowed", items.len());
                 Err(self.error_at(*at, message, None))
             }
             _ => Ok(()),
@@ -278,10 +279,10 @@ impl Section {
     }
 
     fn missing(&self, key: &str) -> ConfigError {
-        let message = format!("{} has no `{key}`, which it needs", self.name);
+        let message = format!("{} lacks `{key}`", self.name);
         let near = nearest(key, self.left.iter().map(|(key, _, _)| key.as_str()));
         let hint = match near {
-            Some(found) => format!("is `{found}` meant to be `{key}`?"),
+            Some(found) => format!("did you mean `{key}` by `{found}`?"),
             None => format!("add a line `{key} = ...`"),
         };
         self.error_at(self.at, message, Some(hint))

@@ -28,7 +28,7 @@ impl Fields {
     pub(super) fn value(&mut self, key: &'static str) -> Result<Value, DiskSimError> {
         let (at, what) = (self.at.clone(), self.what.clone());
         self.optional(key)
-            .ok_or_else(|| at.error(format!("`{what}` has no `{key}`; add `{key} = ...`")))
+            .ok_or_else(|| at.error(format!("`{what}` lacks `{key}`; add `{key} = ...`")))
     }
 
     pub(super) fn block(&mut self, key: &'static str, what: &str) -> Result<Self, DiskSimError> {
@@ -94,7 +94,7 @@ impl Fields {
         let Some((key, value)) = self.entries.first() else { return Ok(()) };
         let hint = match nearest(key, self.asked.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "it would have to be modelled or known to change no response time".to_owned(),
+            None => "drivelab ignores only parameters that change no response time".to_owned(),
         };
         Err(value.at.error(format!("`{}` has an unknown parameter `{key}`; {hint}", self.what)))
     }

@@ -72,7 +72,7 @@ fn seek(
             let name = value.words("Full seek curve")?;
             let Some(found) = super::include(&at.file, &name, resolve) else {
                 return Err(at.error(format!(
-                    "there is no file `{name}` with the seek curve; put it beside this one"
+                    "there is no seek curve file `{name}`; put it next to this file"
                 )));
             };
             extracted(&found)
@@ -122,7 +122,7 @@ impl ThreePoints {
         if !(single <= average && average <= full) {
             return Err(at.error(
                 "`Single cylinder seek time`, `Average seek time` and `Full strobe seek time`: \
-                 expected times that rise in this order",
+                 expected times that increase in this order",
             ));
         }
         Ok(Self { single, average, full })
@@ -220,7 +220,7 @@ fn extracted(file: &BaseText) -> Result<Points, DiskSimError> {
             return Err(at.error("expected a seek time from 0 to 1000 ms"));
         }
         if points.last().is_some_and(|(before, _)| *before >= distance) {
-            return Err(at.error("expected distances that rise from line to line"));
+            return Err(at.error("expected distances that increase from line to line"));
         }
         points.push((distance, Span::from_ns(nanoseconds(time).unsigned_abs())));
         if points.len() > 1 << 16 {

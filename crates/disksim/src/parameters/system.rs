@@ -43,9 +43,7 @@ pub(super) fn read(
             line: 1,
             message: "expected a `topology` with one disk".to_owned(),
         };
-        return Err(at.map_or_else(nothing, |at| {
-            at.error("there is no `topology ...` that says how the disk is attached")
-        }));
+        return Err(at.map_or_else(nothing, |at| at.error("there is no `topology ...` block")));
     };
     let disks = components.iter().filter(|(kind, _)| kind == "disksim_disk").count();
     if disks != 1 {
@@ -114,11 +112,12 @@ impl System {
         let instance = self.instances.iter().find(|(name, _)| name == component);
         let Some((_, of)) = instance else {
             return Err(at.error(format!(
-                "`{component}` stands in the topology, but no `instantiate [ {component} ] as ...`"
+                "`{component}` is in the topology but never instantiated: add `instantiate [ \
+                 {component} ] as ...`"
             )));
         };
         self.blocks.iter().find(|block| block.name == *of).ok_or_else(|| {
-            at.error(format!("`{component}` is to be a `{of}`, but there is no such block"))
+            at.error(format!("`{component}` is instantiated as `{of}`, but there is no such block"))
         })
     }
 }

@@ -26,7 +26,7 @@ pub enum OpenError {
         kind: &'static str,
     },
     /// Nothing to read.
-    #[error("{} is empty: there is nothing to read in it", .path.display())]
+    #[error("{} is empty: there is nothing to read", .path.display())]
     Empty {
         /// The path.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum OpenError {
         held: Bytes,
     },
     /// The file system keeps its files in memory.
-    #[error("{} lies on {file_system}, in memory: there is no disk to reach past the page cache",
+    #[error("{} is on {file_system}, in memory: O_DIRECT has no disk to reach",
         .path.display())]
     InMemory {
         /// The path.
@@ -51,7 +51,7 @@ pub enum OpenError {
         file_system: &'static str,
     },
     /// The file system does not take `O_DIRECT`.
-    #[error("{file_system} does not let {} be read or written past the page cache (O_DIRECT)",
+    #[error("{file_system} does not support O_DIRECT on {}",
         .path.display())]
     NoDirect {
         /// The path.
@@ -116,7 +116,7 @@ impl OpenError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { .. } => {
-                "check the name, or add `--size 1G` to have a file of that size laid out".into()
+                "check the name, or add `--size 1G` to lay out a file of that size".into()
             }
             Self::NoBlocks { .. } => "give a regular file or a block device".into(),
             Self::Empty { path } => format!(
@@ -125,10 +125,10 @@ impl OpenError {
             ),
             Self::TooSmall { held, .. } => format!("give at most `--size {held}`"),
             Self::InMemory { .. } => {
-                "give a file on a disk, or `--direct=0` to measure memory knowingly".into()
+                "give a file on a disk, or add `--direct=0` to measure memory".into()
             }
             Self::NoDirect { .. } => {
-                "add `--direct=0` to go through the page cache; the result will say so".into()
+                "add `--direct=0` to use the page cache; the result will say so".into()
             }
             Self::Unaligned { option, align, .. } => {
                 format!("make `--{option}` a multiple of {align}, or add `--direct=0`")

@@ -32,7 +32,7 @@ const NAME_MAX: usize = 255;
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// The disk, the quota or the file size limit.
-    #[error("no space for a file of {size} at {} (it took {written} of it)", .path.display())]
+    #[error("no space for a file of {size} at {} ({written} were written)", .path.display())]
     Full {
         /// The file.
         path: PathBuf,
@@ -45,13 +45,13 @@ pub enum LayoutError {
         source: io::Error,
     },
     /// The user stopped it.
-    #[error("laying out {} was stopped; the unfinished file is removed", .path.display())]
+    #[error("laying out {} was interrupted; the unfinished file was removed", .path.display())]
     Stopped {
         /// The file.
         path: PathBuf,
     },
     /// The name under which a file is laid out is taken.
-    #[error("{} holds data that drivelab did not write, and would be laid out under that name",
+    #[error("{} contains data that drivelab did not write and would be overwritten by the layout",
         .path.display())]
     SomebodysData {
         /// The file that is in the way.
@@ -72,7 +72,7 @@ impl LayoutError {
     /// What to type next, where we know.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Full { .. } => Some("make room, or ask for less with `--size`".into()),
+            Self::Full { .. } => Some("free some space, or lower `--size`".into()),
             Self::SomebodysData { .. } => Some("move it away, or name another target".into()),
             Self::Stopped { .. } | Self::System { .. } => None,
         }
@@ -189,7 +189,7 @@ pub(super) fn lay_out(
         return if path.exists() {
             Ok(false)
         } else {
-            let source = io::Error::other("it is a symbolic link to nothing");
+            let source = io::Error::other("it is a dangling symbolic link");
             Err(LayoutError::System { path: path.into(), source })
         };
     }

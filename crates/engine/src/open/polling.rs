@@ -12,18 +12,18 @@ pub(super) fn refusal(
 ) -> Option<(String, String)> {
     let only = |what: &str, instead: &str| Some((what.to_owned(), instead.to_owned()));
     if !direct {
-        return only("the page cache raises no completions to look for", "leave `--direct=0` out");
+        return only("the page cache has no completions to poll", "omit `--direct=0`");
     }
     if workload.fsync > 0 || workload.rw.trims() {
-        return only("a polled ring takes reads and writes only", "leave `--hipri` out");
+        return only("a polled ring supports reads and writes only", "omit `--hipri`");
     }
     match is_polled {
         Some(true) => None,
         Some(false) => only(
-            "the device's driver has set no queues aside for polling",
-            "boot with `nvme.poll_queues=2` or `virtio_blk.poll_queues=1`, or leave `--hipri` out",
+            "the device's driver has no poll queues",
+            "boot with `nvme.poll_queues=2` or `virtio_blk.poll_queues=1`, or omit `--hipri`",
         ),
-        None => only("no block device lies directly under it", "leave `--hipri` out"),
+        None => only("it is not directly on a block device", "omit `--hipri`"),
     }
 }
 

@@ -15,9 +15,7 @@ pub(super) fn check(path: &Path, file: &File) -> Result<(), OpenError> {
         Some(libc::EOPNOTSUPP | libc::ENOTTY) => Err(OpenError::NoDiscard {
             path: path.into(),
             why: "the device has no discard (TRIM, UNMAP, Deallocate)".into(),
-            instead: "`queue/discard_max_bytes` of the device below /sys/block says how much it \
-                      discards at once; 0 is never"
-                .into(),
+            instead: "`queue/discard_max_bytes` of the device in /sys/block must be above 0".into(),
         }),
         _ => Ok(()),
     }

@@ -65,13 +65,13 @@ impl StateHeader {
         let Self { offset_bytes, block_bytes, blocks, jobs, .. } = *self;
         let end = blocks.checked_mul(block_bytes).and_then(|size| size.checked_add(offset_bytes));
         if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
-            Some(format!("its blocks of {block_bytes} bytes are no whole sectors"))
+            Some(format!("its block size of {block_bytes} bytes is not a multiple of a sector"))
         } else if block_bytes > BLOCK_MAX {
-            Some(format!("its blocks of {block_bytes} bytes are larger than any request"))
+            Some(format!("its block size of {block_bytes} bytes exceeds any request"))
         } else if end.is_none_or(|end| end > END_MAX) {
-            Some(format!("its {blocks} blocks of {block_bytes} bytes end behind any file"))
+            Some(format!("its {blocks} blocks of {block_bytes} bytes exceed any file"))
         } else if jobs == 0 || jobs > VERIFIED_JOBS_MAX {
-            Some(format!("it tells of {jobs} jobs"))
+            Some(format!("it lists {jobs} jobs"))
         } else {
             None
         }
@@ -97,13 +97,13 @@ fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The file is something else.
-    #[error("{} is no state file of a verified run, or its beginning is damaged", .path.display())]
+    #[error("{} is not a verify state file, or its header is damaged", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// It is one, and not as it was written.
-    #[error("the state file {} is damaged: {what}; it tells nothing of the target",
+    #[error("the state file {} is damaged: {what}; this says nothing about the target",
         .path.display())]
     Damaged {
         /// The file.
@@ -112,7 +112,7 @@ pub enum StateError {
         what: String,
     },
     /// It tells of another target.
-    #[error("{} tells of {about}, not of {target}", .path.display())]
+    #[error("{} belongs to {about}, not to {target}", .path.display())]
     OtherTarget {
         /// The file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum StateError {
         target: String,
     },
     /// A verified run writes the target at this moment.
-    #[error("{} is still being written: {} keeps account of it", .target.display(),
+    #[error("{} is still being written: {} is its state file", .target.display(),
         .by.as_deref().unwrap_or("another process"))]
     BeingWritten {
         /// The target.
@@ -249,9 +249,9 @@ impl State {
         }
         let damaged = |what: &str| StateError::Damaged { path: path.into(), what: what.into() };
         let text = if is_of(SCHEMA) { first_line(&page) } else { version_2::first_line(&page) };
-        let text = text.ok_or_else(|| damaged("its first page is not as it was written"))?;
-        let header: StateHeader =
-            serde_json::from_str(text).map_err(|_| damaged("its first page is no account"))?;
+        let text = text.ok_or_else(|| damaged("the checksum of its first page is wrong"))?;
+        let header: StateHeader = serde_json::from_str(text)
+            .map_err(|_| damaged("its first page is not a state header"))?;
         if let Some(what) = header.impossible() {
             return Err(damaged(&what));
         }
@@ -357,7 +357,7 @@ fn first_line(page: &[u8]) -> Option<&str> {
 
 /// An entry that is not as it was written, among errors of the system.
 fn damage(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("{what} is not as it was written"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("the checksum of {what} is wrong"))
 }
 
 /// Of 48 bits each, which a million writes a second take nine years to fill, and the sum of both

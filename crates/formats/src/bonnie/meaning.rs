@@ -43,7 +43,7 @@ impl Run {
             Ok(count) => count > 1,
             Err(_) if concurrency.is_empty() => false,
             Err(_) => {
-                let what = format!("`{concurrency}` is no concurrency");
+                let what = format!("`{concurrency}` is not a concurrency");
                 let hint = "bonnie++ writes a small number here, usually 1";
                 return Err(ParseError::new(line.number, what, hint).at(4));
             }
@@ -82,15 +82,15 @@ impl Run {
 
     /// What the phase measures.
     fn nature(&self, phase: &Phase, rate: Option<f64>, cpu: Option<f64>) -> Vec<Remark> {
-        let load = cpu.map_or(String::new(), |cpu| format!(" ({cpu} % processor load)"));
+        let load = cpu.map_or(String::new(), |cpu| format!(" ({cpu} % CPU)"));
         let busy = cpu.is_some_and(|cpu| cpu >= CPU_BOUND);
         match phase.work {
             Work::Bytes => vec![
                 Remark::new(
                     Label::CpuTest,
-                    format!("one system call a byte{load}: it counts system calls"),
+                    format!("one system call per byte{load}: it counts system calls"),
                 ),
-                Remark::new(Label::NotDisk, "no disk is this slow: the processor was measured"),
+                Remark::new(Label::NotDisk, "no disk is this slow: it measured the CPU"),
             ],
             Work::Names => vec![Remark::new(
                 Label::JournalSync,
@@ -100,21 +100,21 @@ impl Run {
             Work::Stats if !self.filled => vec![
                 Remark::new(
                     Label::PageCache,
-                    "the files were made a moment before and are looked up in memory",
+                    "the files were just created and are looked up in memory",
                 ),
                 Remark::new(Label::CpuTest, format!("empty files are looked up in memory{load}")),
                 Remark::new(Label::NotDisk, "looking up names in memory involves no disk"),
             ],
             Work::Stats => vec![Remark::new(
                 Label::PageCache,
-                "the files were written a moment before and are read back from memory",
+                "the files were just written and are read back from memory",
             )],
             Work::Chunks if rate.is_some_and(|rate| rate > DEVICE_MAX) => vec![
                 Remark::new(Label::PageCache, "no device is this fast: memory answered"),
                 Remark::new(Label::NotDisk, "no device is this fast"),
             ],
             Work::Chunks | Work::Seeks if busy => {
-                vec![Remark::new(Label::CpuTest, format!("the processor was the limit{load}"))]
+                vec![Remark::new(Label::CpuTest, format!("the CPU was the bottleneck{load}"))]
             }
             Work::Chunks | Work::Seeks => Vec::new(),
         }

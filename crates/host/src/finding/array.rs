@@ -29,8 +29,8 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                     format!("disks in it: {}", context.device.slaves.join(", ")),
                 ],
                 fix: format!(
-                    "see what is missing with `mdadm --detail /dev/{name}`, replace it, and add it \
-                 with `mdadm --add`; do not measure meanwhile"
+                    "find the missing disk with `mdadm --detail /dev/{name}`, replace it, and add \
+                     it with `mdadm --add`; measure after the rebuild"
                 ),
             },
         );
@@ -41,14 +41,12 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
             FindingId::MdResyncing,
             Severity::Warn,
             Parts {
-                message: format!(
-                    "the array is busy with {action}: it reads and writes all its disks"
-                ),
+                message: format!("the array is busy ({action}) and reads and writes all its disks"),
                 evidence: vec![
                     format!("/sys/block/{name}/md/sync_action: {action}"),
                     done.map(|done| format!("done: {done}")).unwrap_or_default(),
                 ],
-                fix: "wait until /proc/mdstat shows it done, then measure".into(),
+                fix: "wait until /proc/mdstat shows no more progress line, then measure".into(),
             },
         );
     }

@@ -57,19 +57,23 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let cache = &device.write_cache;
     let kernel = attribute(context, "queue/write_cache", cache.kernel.as_deref().unwrap_or("?"));
-    let said = format!("the device says: {}", cache.device.as_deref().unwrap_or("nothing"));
+    let said = format!("the device reports: {}", cache.device.as_deref().unwrap_or("nothing"));
     match (cache.device_caches(), cache.kernel_flushes()) {
         (Some(true), Some(false)) => lost_flushes(findings, vec![said, kernel]),
         (Some(false), Some(true)) => {
-            findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
-                message: "the kernel flushes a cache that the device says it does not use".into(),
-                evidence: vec![said, kernel],
-                fix: format!(
-                    "nothing is lost but time; to make both agree, write the device's own state to \
+            findings.add(
+                FindingId::WriteCacheViewDiffers,
+                Severity::Warn,
+                Parts {
+                    message: "the kernel flushes a cache that the device reports as off".into(),
+                    evidence: vec![said, kernel],
+                    fix: format!(
+                        "harmless but slow; to make both agree, write the device's state to \
                      /sys/block/{}/queue/write_cache, or rescan the device",
-                    device.name
-                ),
-            });
+                        device.name
+                    ),
+                },
+            );
         }
         _ => assumed(context, findings, kernel),
     }
@@ -78,12 +82,12 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
 
 fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
     findings.add(FindingId::WriteCacheViewDiffers, Severity::Error, Parts {
-        message: "the device caches writes and the kernel sends it no flushes: what fsync promised \
-                  is lost when power fails"
+        message: "the device caches writes, but the kernel sends it no flushes: a power failure \
+                  loses data that fsync had returned for"
             .into(),
         evidence,
-        fix: "write `write back` to queue/write_cache and find what set it otherwise (udev rules, \
-              tuned, a boot script); measurements of fsync made like this are of another machine"
+        fix: "write `write back` to queue/write_cache and find what changed it (udev rules, tuned, \
+              a boot script); fsync measurements made in this state are invalid"
             .into(),
     });
 }
@@ -96,12 +100,12 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
         return;
     }
     findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
-        message: "the bridge does not tell whether the drive caches writes; the kernel assumes \
-                  not, and sends no flushes"
+        message: "the bridge does not report whether the drive caches writes; the kernel assumes \
+                  it does not, and sends no flushes"
             .into(),
         evidence: vec![format!("log: {}", log.assumed_write_through.evidence()), kernel],
-        fix: "ask the drive itself (hdparm -W, smartctl -g wcache) where the bridge lets you; if \
-              it caches, write `temporary write back` to its scsi_disk/cache_type"
+        fix: "ask the drive itself (hdparm -W, smartctl -g wcache) if the bridge passes commands \
+              on; if it caches, write `temporary write back` to its scsi_disk/cache_type"
             .into(),
     });
 }
@@ -146,7 +150,7 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     }
     let own = device.write_cache.device.as_deref();
     let evidence = match own {
-        Some(own) => format!("the device says: {own}"),
+        Some(own) => format!("the device reports: {own}"),
         None => attribute(context, "queue/write_cache", "write back"),
     };
     let physical = device.kind.is_physical();
@@ -156,25 +160,26 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
         if physical { Severity::Warn } else { Severity::Info },
         Parts {
             message: if physical {
-                "the write cache is on, with no known protection: what was not flushed is lost \
-                 when power fails"
+                "the write cache is on, without known power-loss protection: a power failure loses \
+                 unflushed writes"
             } else {
-                "the host caches writes: what survives a loss of its power is the host's affair"
+                "the host caches writes: what survives a power failure depends on the host"
             }
             .into(),
             evidence: vec![evidence, model],
             fix: if physical {
                 if nvme {
-                    "none needed while programs fsync what matters; keep it alike in all arms of a \
-                     comparison. For every write to be safe: nvme set-feature -f 6 -v 0, or a drive \
-                     with capacitors"
+                    "none needed if programs fsync important data; keep it the same in all arms of \
+                     a comparison. To make every write safe: nvme set-feature -f 6 -v 0, or a \
+                     drive with power-loss protection"
                 } else {
-                    "none needed while programs fsync what matters; keep it alike in all arms of a \
-                     comparison. For every write to be safe: hdparm -W0, or a drive with capacitors"
+                    "none needed if programs fsync important data; keep it the same in all arms of \
+                     a comparison. To make every write safe: hdparm -W0, or a drive with \
+                     power-loss protection"
                 }
             } else {
-                "ask the host's administrator what the disk is and how it is cached; it decides \
-                 every figure measured here"
+                "ask the host's administrator what the disk is and how it is cached: every figure \
+                 measured here depends on it"
             }
             .into(),
         },
@@ -194,17 +199,18 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
     }
     findings.add(FindingId::WriteCacheOff, Severity::Warn, Parts {
         message: if device.hidden_behind_raid() {
-            "the controller says that writes are not cached: safe, if so, and small writes are slow"
+            "the controller reports that writes are not cached: safe if true, and small writes are \
+             slow"
         } else {
             "the drive's write cache is off: safe, and each small write waits for the medium"
         }
         .into(),
         evidence: vec![format!(
-            "the device says: {}",
+            "the device reports: {}",
             device.write_cache.device.as_deref().unwrap_or("")
         )],
-        fix: "if that is not wanted, turn it on (hdparm -W1, or write `write back` to the disk's \
-              scsi_disk/cache_type); in a comparison, have it alike in all arms"
+        fix: "to turn it on: hdparm -W1, or write `write back` to the disk's scsi_disk/cache_type; \
+              in a comparison, keep it the same in all arms"
             .into(),
     });
 }
@@ -212,15 +218,19 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
 fn barriers(context: &Context<'_>, findings: &mut Findings) {
     for mount in context.device.all_mounts() {
         let Some(option) = mount.without_barriers() else { continue };
-        findings.add(FindingId::Nobarrier, Severity::Error, Parts {
-            message: format!(
-                "{} on {} is mounted with {option}: fsync does not flush the drive's cache",
-                mount.file_system, mount.point
-            ),
-            evidence: vec![format!("options of {}: {}", mount.point, mount.options.join(","))],
-            fix: "take the option out of /etc/fstab and mount again, unless the cache is protected \
-                  against loss of power (then flushes cost nothing anyway)"
-                .into(),
-        });
+        findings.add(
+            FindingId::Nobarrier,
+            Severity::Error,
+            Parts {
+                message: format!(
+                    "{} on {} is mounted with {option}: fsync does not flush the drive's cache",
+                    mount.file_system, mount.point
+                ),
+                evidence: vec![format!("options of {}: {}", mount.point, mount.options.join(","))],
+                fix: "remove the option from /etc/fstab and remount; with power-loss protection, \
+                  flushes cost next to nothing anyway"
+                    .into(),
+            },
+        );
     }
 }

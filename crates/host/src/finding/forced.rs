@@ -21,10 +21,14 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         FindingId::KernelForced,
         Severity::Warn,
         Parts {
-            message: format!("the kernel was told how to drive this disk: {what}"),
+            message: format!(
+                "a boot or module option overrides how the kernel drives this disk: \
+                              {what}"
+            ),
             evidence,
-            fix: "if nobody remembers why, take the option out of the boot line or of \
-              /etc/modprobe.d, reboot, and watch the log; have it alike in all arms of a comparison"
+            fix: "if there is no known reason for it, remove the option from the kernel command \
+                  line or /etc/modprobe.d, reboot, and watch the log; keep it the same in all arms \
+                  of a comparison"
                 .into(),
         },
     );

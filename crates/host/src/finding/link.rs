@@ -69,23 +69,26 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
     let usb = device.usb.as_ref();
     evidence.extend(usb.and_then(|usb| usb.version.as_ref()).map(|v| format!("USB version: {v}")));
     let sure = severity == Severity::Error;
-    let unsure = if sure { "" } else { "; what the controller can is not visible" };
+    let unsure = if sure { "" } else { "; the controller's maximum is not visible" };
     let severity = if usb.is_some() { Severity::Warn } else { severity };
     findings.add(
         FindingId::LinkBelowCapability,
         severity,
         Parts {
             message: format!(
-                "the link runs at {speed} Gb/s where {expected} Gb/s are possible{unsure}"
+                "the link runs at {speed} Gb/s, but {expected} Gb/s is possible{unsure}"
             ),
             evidence,
             fix: match (usb, is_forced(context)) {
                 (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
-                (None, true) => "take the limit out of the boot line (libata.force), and reboot",
+                (None, true) => {
+                    "remove the limit (libata.force) from the kernel command line, and \
+                                 reboot"
+                }
                 (None, false) => {
                     "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
-                 Gb/s), use the fastest port of the board, and look for a limit in the firmware \
-                 set-up"
+                     Gb/s), use the fastest port of the board, and check the firmware setup for a \
+                     limit"
                 }
             }
             .into(),
@@ -120,11 +123,10 @@ fn downshift(context: &Context<'_>, findings: &mut Findings) {
         Parts {
             message: "the kernel slowed the link down after errors".into(),
             evidence,
-            fix:
-                "replace the cable, and seat it away from power lines; if errors stay, try another \
-              port and another drive to tell which end is at fault. A reboot brings the speed back \
-              until errors return"
-                    .into(),
+            fix: "replace the cable, and route it away from power cables; if errors persist, try \
+                 another port and another drive to find the faulty end. A reboot restores the \
+                 speed until errors return"
+                .into(),
         },
     );
 }
@@ -166,18 +168,22 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
     let message = if only_medium {
         "the drive reports errors of its medium: sectors that cannot be read"
     } else {
-        "there were errors on the way to the drive"
+        "there were errors on the link to the drive"
     };
-    findings.add(FindingId::LinkErrors, Severity::Error, Parts {
-        message: message.into(),
-        evidence,
-        fix: if only_medium {
-            "save the data now, look at the drive's SMART values, and replace it"
-        } else {
-            "check cable, connectors and power; look at the drive's SMART values (interface CRC \
-             errors point to the cable); measure again when the log stays quiet, since a command \
-             that is repeated counts as a slow one"
-        }
-        .into(),
-    });
+    findings.add(
+        FindingId::LinkErrors,
+        Severity::Error,
+        Parts {
+            message: message.into(),
+            evidence,
+            fix: if only_medium {
+                "save the data now, check the drive's SMART values, and replace it"
+            } else {
+                "check cable, connectors and power; check the drive's SMART values (interface CRC \
+             errors point to the cable); measure again when the log shows no new errors, because a \
+             retried command counts as a slow one"
+            }
+            .into(),
+        },
+    );
 }

@@ -15,7 +15,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let logged = logged.and_then(|address| context.machine.log.controllers.get(address));
     let logged = logged.filter(|log| !log.bandwidth.is_empty());
     let Some((severity, mut reasons)) = reasons(pcie).or_else(|| {
-        logged.map(|_| (Severity::Error, vec!["the kernel found it limited at boot".to_owned()]))
+        logged.map(|_| (Severity::Error, vec!["the kernel reported the limit at boot".to_owned()]))
     }) else {
         return;
     };
@@ -32,21 +32,21 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     evidence.extend(logged.map(|log| format!("log: {}", log.bandwidth.evidence())));
     if device.kind != Kind::Nvme {
-        reasons.push("some controllers slow down while idle: look again under load".into());
+        reasons.push("some controllers slow down when idle: check again under load".into());
     }
     findings.add(
         FindingId::PcieDowngraded,
         severity,
         Parts {
             message: format!(
-                "the PCIe link is below what the controller has: {}",
+                "the PCIe link is slower than the controller supports: {}",
                 reasons.join("; ")
             ),
             evidence,
             fix:
-                "move the drive or card to a slot with as many lanes directly from the processor, \
-              clean and reseat it, and look in the firmware set-up for lane sharing (bifurcation) \
-              and for a limit of the PCIe generation"
+                "move the drive or card to a slot with enough lanes from the CPU, clean and reseat \
+                 it, and check the firmware setup for lane sharing (bifurcation) and a limit on \
+                 the PCIe generation"
                     .into(),
         },
     );

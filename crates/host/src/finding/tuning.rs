@@ -20,15 +20,15 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
     let Some(scheduler) = device.queue.scheduler.as_deref() else { return };
     let single = device.queue.hardware_queues.is_none_or(|queues| queues <= 1);
     let (message, better) = match scheduler {
-        "none" | "noop" if device.is_known_to_rotate() && single => {
-            ("a spinning disk without a scheduler: requests are not sorted by place", "mq-deadline")
-        }
-        "bfq" | "cfq" if device.kind == Kind::Nvme => (
-            "a scheduler for slow disks in front of an NVMe drive costs more than it brings",
-            "none",
+        "none" | "noop" if device.is_known_to_rotate() && single => (
+            "a rotating disk without a scheduler: requests are not sorted by position",
+            "mq-deadline",
         ),
+        "bfq" | "cfq" if device.kind == Kind::Nvme => {
+            ("a scheduler for slow disks costs an NVMe drive more than it gains", "none")
+        }
         "cfq" if device.rpm == Some(0) => {
-            ("a scheduler that waits for neighbouring requests, in front of flash", "none")
+            ("a scheduler that waits for adjacent requests, on a flash drive", "none")
         }
         _ => return rotational_flag(context, findings),
     };
@@ -40,7 +40,7 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
             evidence: vec![
                 attribute(context, "queue/scheduler", scheduler),
                 match device.rpm {
-                    Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
+                    Some(rpm) if rpm > 0 => format!("the drive rotates at {rpm} rpm"),
                     Some(_) => "the drive has no platters".into(),
                     None => String::new(),
                 },
@@ -65,13 +65,13 @@ fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
         FindingId::SchedulerUnfit,
         Severity::Warn,
         Parts {
-            message: format!("the drive {is}, and the kernel takes it for {taken}"),
+            message: format!("the drive {is}, but the kernel treats it as {taken}"),
             evidence: vec![
                 attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
-                format!("the drive says: {rpm} turns a minute"),
+                format!("the drive reports: {rpm} rpm"),
             ],
             fix: format!(
-                "{}; file systems look at it when they mount",
+                "{}; file systems read it at mount time",
                 write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
             ),
         },
@@ -90,7 +90,7 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     } else if read_ahead > most {
         format!(
             "the page cache reads up to {read_ahead} KiB ahead: mapped files and short sequential \
-             runs fetch more than they ask for"
+             reads fetch more than requested"
         )
     } else {
         return;
@@ -103,7 +103,7 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
             message,
             evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
             fix: format!(
-                "{} (the default), or measure with O_DIRECT, which it does not touch",
+                "{} (the default), or measure with O_DIRECT, which does not use it",
                 write(context, "queue/read_ahead_kb", "128")
             ),
         },
@@ -125,7 +125,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
     let alignment = Alignment { physical_bytes: unit, offset_bytes: offset.unwrap_or(0) };
     let shift = match alignment.offset_bytes {
         0 => String::new(),
-        bytes => format!("the disk is shifted by {bytes} bytes"),
+        bytes => format!("alignment_offset of the disk: {bytes} bytes"),
     };
     let own = device.partition.iter();
     for part in device.partitions.iter().chain(own).filter(|part| !part.is_container()) {
@@ -143,7 +143,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
             severity,
             Parts {
                 message: format!(
-                    "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
+                    "{} starts {misses} bytes into a {unit}-byte {}: most writes span two",
                     part.name,
                     if physical == unit { "sector" } else { "flash page" }
                 ),
@@ -152,9 +152,10 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
                     format!("physical sector: {physical} bytes"),
                     shift.clone(),
                 ],
-                fix: "save the data and make the partition anew at a multiple of 1 MiB, as \
-                  partitioning programs do since about 2010"
-                    .into(),
+                fix:
+                    "save the data and recreate the partition at a multiple of 1 MiB, the default \
+                      of partitioning tools since about 2010"
+                        .into(),
             },
         );
     }

@@ -40,20 +40,18 @@ fn summary(out: &mut String, inspection: &Inspection, paint: Paint) {
             let text = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
             format!("{}; each is explained in docs/findings/", paint.severity(Some(worst), &text))
         }
-        _ if inspection.environment.block_devices => {
-            paint.severity(None, "nothing wrong was found")
-        }
+        _ if inspection.environment.block_devices => paint.severity(None, "no problems found"),
         _ if inspection.devices.is_empty() => {
-            "no disk could be looked at: sys/block is missing".to_owned()
+            "no disk could be inspected: sys/block is missing".to_owned()
         }
-        _ => "nothing wrong was found in the kernel log; sys/block is missing".to_owned(),
+        _ => "no problems found in the kernel log; sys/block is missing".to_owned(),
     };
     out.push_str(&format!("{line}\n"));
     if !inspection.environment.kernel_log {
         paint.wrap(
             out,
-            "no kernel log was read, so link errors, downshifts and NCQ quirks may be \
-                   missing: give one with --dmesg FILE",
+            "no kernel log was read, so link errors, downshifts and NCQ quirks may be missing: add \
+             --dmesg FILE",
             0,
             0,
         );
@@ -62,11 +60,11 @@ fn summary(out: &mut String, inspection: &Inspection, paint: Paint) {
     if problems.is_empty() {
         return;
     }
-    out.push_str(&format!("{} not read or not understood:\n", plural(problems.len(), "file")));
+    out.push_str(&format!("{} not read or not parsed:\n", plural(problems.len(), "file")));
     for problem in problems.iter().take(PROBLEMS_SHOWN) {
         paint.wrap(out, &format!("{} {}", problem.path, problem.message), 2, 4);
     }
     if problems.len() > PROBLEMS_SHOWN {
-        out.push_str("  ... (all with --json)\n");
+        out.push_str("  ... (--json lists all)\n");
     }
 }

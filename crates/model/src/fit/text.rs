@@ -96,25 +96,23 @@ impl<'a> Text<'a> {
         }
         let _ = write!(
             text,
-            "leaves_out = \"what happens above depth 1 is a prior, not a fit\"\n\
-             fit_sigma = {:.3}       # what depth 1 is off by, as a logarithm\n\n\
-             [geometry]\nrpm = {rpm}               # [G]\nheads = {HEADS}                # [P]\n\
-             sectors_per_track_outer = {outer}  # {rate} 2 to 1 from the outside in [P]\n\
-             sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}          # [P]\n\
-             head_switch = \"0.8ms\"    # [P]\n\n\
-             # Cylinders and time [F]: between the points seeks are straight lines.\n\
-             [seek]\nseek_table = [{}]\nwrite_settle = \"1ms\"     # [P]\n\n\
-             [buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # [P]\n\
-             read_ahead_bytes = \"512k\"  # [P]\n\
-             write_cache = \"{cache}\"       # [P] unless random writes were measured\n\
-             write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128   # [P]\n\n\
-             [queue]\nqueue_depth = 32         # [P]\n\
-             # [P] {}: gain at depth 32 log-normal about {}, sigma {}\n\
-             guard = \"{:.2}ms\"\ngain_sigma = {}\n\n\
-             [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
-             overhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
-             [tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # {tail}\nretry_revolutions = {}    # {tail}\n\n\
-             [attachment]\ninterface = \"sata\"       # [P]\nlink = \"6\"               # [P]\n",
+            "leaves_out = \"behaviour above depth 1 is a prior, not a fit\"\nfit_sigma = {:.3}     \
+              # error at depth 1, as a logarithm\n\n[geometry]\nrpm = {rpm}               # \
+            [G]\nheads = {HEADS}                # [P]\nsectors_per_track_outer = {outer}  # {rate} \
+            2 to 1 from the outside in [P]\nsectors_per_track_inner = {inner}  # \
+            {rate}\nzone_count = {ZONES}          # [P]\nhead_switch = \"0.8ms\"    # [P]\n\n# \
+            Cylinders and time [F]: between the points seeks are straight \
+            lines.\n[seek]\nseek_table = [{}]\nwrite_settle = \"1ms\"     # \
+            [P]\n\n[buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # \
+            [P]\nread_ahead_bytes = \"512k\"  # [P]\nwrite_cache = \"{cache}\"       # [P] unless \
+            random writes were measured\nwrite_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = \
+            128   # [P]\n\n[queue]\nqueue_depth = 32         # [P]\n# [P] {}: gain at depth 32 \
+            log-normal about {}, sigma {}\nguard = \"{:.2}ms\"\ngain_sigma = \
+            {}\n\n[overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the \
+            seeks\noverhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # \
+            [P]\n\n[tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # \
+            {tail}\nretry_revolutions = {}    # {tail}\n\n[attachment]\ninterface = \"sata\"       \
+            # [P]\nlink = \"6\"               # [P]\n",
             error.max(ONE_DRIVE),
             self.seek_table(),
             prior.kind,
@@ -167,8 +165,8 @@ impl<'a> Text<'a> {
         let prior = Prior::of(self.measurements.rpm);
         let mut missing = vec![
             format!(
-                "the order in the drive's queue: a guard band of {:.2} ms, with which it gains \
-                 {:.2} at depth 32; prior for {}: log-normal about {}, sigma {}",
+                "the order in the drive's queue: a guard band of {:.2} ms, which gives a gain of \
+                 {:.2} at depth 32; prior for {}: log-normal around {}, sigma {}",
                 self.guard,
                 self.outcome.map_or(0.0, |(_, gain)| gain),
                 prior.kind,
@@ -176,21 +174,22 @@ impl<'a> Text<'a> {
                 prior.sigma
             ),
             format!(
-                "firmware time apart from the shortest seek: only their sum shows; {OVERHEAD_MS} ms"
+                "firmware time as distinct from the shortest seek (only their sum is visible): \
+                 {OVERHEAD_MS} ms"
             ),
-            "heads and the ratio of outer to inner track length: 4 heads, 2 to 1; with another \
-             ratio the same seek times would belong to other distances"
+            "heads and the ratio of outer to inner track length: 4 heads, 2 to 1; another ratio \
+             would assign the same seek times to other distances"
                 .to_owned(),
-            "settling of writes: 1 ms".to_owned(),
+            "write settle time: 1 ms".to_owned(),
         ];
         if self.has_tail() {
             missing.push(
-                "how many revolutions a retry takes apart from how many reads need one: p99.5 \
-                 fixes only both together"
+                "revolutions per retry as distinct from the share of reads that need one: p99.5 \
+                 fixes only the product"
                     .to_owned(),
             );
         } else {
-            missing.push("retries, which show above p99 only: none".to_owned());
+            missing.push("retries, visible above p99 only: none".to_owned());
         }
         if !self.has_rate() {
             missing.push("sectors per track, without a sequential rate: 150 MB/s".to_owned());

@@ -84,7 +84,7 @@ impl Value for Short {
     fn read(text: &str) -> Result<Self, String> {
         let span = Span::read(text)?;
         if span > Span::from_secs(1) {
-            return Err(format!("`{text}` is longer than a second, which no drive needs for it"));
+            return Err(format!("`{text}` is longer than a second, the limit here"));
         }
         Ok(Self(span))
     }
@@ -141,7 +141,7 @@ impl Value for Memory {
     fn read(text: &str) -> Result<Self, String> {
         let bytes = Bytes::read(text)?;
         if bytes > Bytes::gib(1) {
-            return Err(format!("`{text}` is more than 1 GiB, which no drive buffer has"));
+            return Err(format!("`{text}` is more than 1 GiB, the limit for a drive buffer"));
         }
         Ok(Self(Sectors::new(bytes.get() / 512)))
     }

@@ -19,7 +19,7 @@ const TOLD: [(&str, &str); 7] = [
 pub(crate) fn line(record: &RunRecord) -> Option<String> {
     let attached = record.attached.as_ref()?;
     if let Some(why) = &attached.unseen {
-        return Some(format!("not known: {why}"));
+        return Some(format!("unknown: {why}"));
     }
     let facts = facts(record);
     let told = TOLD.iter().filter_map(|(name, label)| {

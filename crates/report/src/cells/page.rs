@@ -22,9 +22,9 @@ pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {
     });
     format!(
         "<section>\n<h2>How well the drives work together</h2>\n<p class=\"about\">All drives at \
-         once, in per cent of the sum of each alone. The darker, the more is lost.</p>\n\
-         <div class=\"heats\">\n{}</div>\n</section>\n<section>\n<h2>MB/s by block size</h2>\n{}\
-         </section>\n",
+         once, as a percentage of the sum of each alone. Darker cells lose more.</p>\n<div \
+         class=\"heats\">\n{}</div>\n</section>\n<section>\n<h2>MB/s by block \
+         size</h2>\n{}</section>\n",
         heats.collect::<String>(),
         rates.collect::<String>(),
     )

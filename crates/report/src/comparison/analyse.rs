@@ -33,7 +33,7 @@ pub struct CompareOptions {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompareResultError {
     /// The primary metric is none that the arms have.
-    #[error("there is no metric `{primary}` that all arms have; {hint}")]
+    #[error("the arms have no metric `{primary}` in common; {hint}")]
     UnknownPrimary {
         /// What was asked for.
         primary: String,
@@ -42,15 +42,15 @@ pub enum CompareResultError {
     },
     /// Nobody said which of several metrics decides.
     #[error(
-        "which metric decides is not said, and which line came first may be chance: add --primary \
+        "no primary metric is named, and the order of the lines does not decide it: add --primary \
          and one of {}",
         .0.join(", ")
     )]
     NoPrimary(Vec<String>),
     /// No metric that all arms have in one block.
     #[error(
-        "no block holds a usable value of the same metric for every arm: give each block one \
-         value above zero of each arm"
+        "no block has a usable value of one metric for every arm: give each block one value above \
+         zero per arm"
     )]
     NothingShared,
     /// The statistics refused.
@@ -215,7 +215,7 @@ impl<'a> Column<'a> {
             (None, None) => {
                 let why = metric::why_missing(self.metric);
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                format!("it is missing in a block of some arm{why}")
+                format!("it is missing in a block of an arm{why}")
             }
         };
         let note = format!("`{}` is not compared: {why}.", self.metric);
@@ -295,7 +295,7 @@ fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
     };
     (!missing.is_empty()).then(|| {
         format!(
-            "{} block(s) do not hold `{}` of every arm and were left out: {named}{more}.",
+            "{} block(s) lack `{}` for some arm and were ignored: {named}{more}.",
             missing.len(),
             column.metric
         )

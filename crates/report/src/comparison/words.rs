@@ -62,7 +62,7 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
         (Verdict::Slower, "Worse:"),
         (Verdict::NoPracticalDifference, "No practical difference:"),
         (Verdict::Different, "Different, but perhaps not enough to matter:"),
-        (Verdict::Inconclusive, "Not settled, whatever the ratio:"),
+        (Verdict::Inconclusive, "Inconclusive, whatever the ratio:"),
     ];
     let sentence = |(verdict, lead): (Verdict, &str)| {
         let named: Vec<String> = others
@@ -89,10 +89,10 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
 fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),
-        (Label::CpuTest, "A test of the processor:"),
+        (Label::CpuTest, "A test of the CPU:"),
         (Label::PageCache, "Answered from memory:"),
         (Label::JournalSync, "A test of journal and sync():"),
-        (Label::ToolDefect, "Wrong in the tool itself:"),
+        (Label::ToolDefect, "Wrong because of the tool itself:"),
     ];
     labels.into_iter().filter_map(|(label, lead)| nature(result, label, lead)).collect()
 }

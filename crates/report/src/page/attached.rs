@@ -15,10 +15,10 @@ pub(super) fn section(difference: &Difference, names: &[&str]) -> String {
         if items.is_empty() { items } else { format!("<ul class=\"{class}\">{items}</ul>\n") }
     };
     let faults: Vec<String> =
-        difference.faults.iter().map(|fault| format!("An inspection finds {fault}")).collect();
+        difference.faults.iter().map(|fault| format!("Inspection: {fault}")).collect();
     format!(
-        "<section>\n<h2>How the arms were attached</h2>\n<p class=\"about\">Looked at before each \
-         run; only what differs.</p>\n{}{}{}</section>\n",
+        "<section>\n<h2>How the arms were attached</h2>\n<p class=\"about\">As inspected before \
+         each run; only differences are shown.</p>\n{}{}{}</section>\n",
         list("warnings", &difference.warnings),
         list("warnings", &faults),
         table(difference, names),

@@ -57,7 +57,8 @@ pub(super) fn interactions(result: &StudyResult) -> String {
     });
     format!(
         "<section>\n<h2>Factor by factor</h2>\n<p class=\"about\">Ratios above 1 are better. The \
-         intervals of the primary metric hold together, and so do all others.</p>\n{}</section>\n",
+         intervals of the primary metric are simultaneous, and so are those of all other \
+         metrics.</p>\n{}</section>\n",
         parts.collect::<String>()
     )
 }
@@ -99,8 +100,8 @@ pub(super) fn prices(result: &StudyResult) -> String {
     let heads =
         ["metric", "arm", "price", "a dollar buys", "95 % interval", "ratio", "its interval"];
     format!(
-        "<section>\n<h2>For the money</h2>\n<p class=\"about\">The ratio is against <code>{}</code>, \
-         and each interval its own.</p>\n{}</section>\n",
+        "<section>\n<h2>For the money</h2>\n<p class=\"about\">The ratio is to <code>{}</code>; \
+         each interval is separate.</p>\n{}</section>\n",
         escape(&result.arms[0].name),
         scroll("What a dollar buys", &table(&heads, rows)),
     )

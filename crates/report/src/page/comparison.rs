@@ -21,7 +21,7 @@ pub fn comparison(result: &CompareResult) -> String {
             Source::Foreign { tool } => format!("results of {tool}"),
         },
         format!("{} blocks", result.blocks.len()),
-        format!("{} is what matters", figures::percent(result.margin)),
+        format!("margin {}", figures::percent(result.margin)),
         format!("seed {}", result.seed),
     ];
     let outcomes = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));

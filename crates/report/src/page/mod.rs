@@ -135,9 +135,9 @@ fn block_section(primary: &str, others: &str) -> String {
         all => html::fold("Other metrics", &format!("<div class=\"plots\">\n{all}</div>")),
     };
     format!(
-        "<section>\n<h2>Block by block</h2>\n<p class=\"about\">A dot for each run, a line for each \
-         block. Where all lines rise, or all fall, the difference is sure; where they cross, it is \
-         chance.</p>\n{primary}{others}</section>\n"
+        "<section>\n<h2>Block by block</h2>\n<p class=\"about\">One dot per run, one line per \
+         block. If all lines rise, or all fall, the difference is consistent; if they cross, it \
+         may be chance.</p>\n{primary}{others}</section>\n"
     )
 }
 
@@ -210,13 +210,12 @@ fn depth(result: &StudyResult) -> String {
         return String::new();
     }
     format!(
-        "<section>\n<h2>IOPS against depth</h2>\n<p class=\"about\">What more requests outstanding \
-         buy. Lines are geometric means over the blocks, bars reach from the lowest to the highest \
-         block; compared nowhere, shown to explain.</p>\n{}\
-         <div class=\"plot tall\" id=\"depth\" tabindex=\"0\" role=\"img\" \
-         aria-label=\"IOPS against depth, one line an arm; the figures are in the table below\">\
-         </div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n{}\
-         </section>\n",
+        "<section>\n<h2>IOPS against depth</h2>\n<p class=\"about\">The gain from more outstanding \
+         requests. Lines are geometric means over the blocks, bars span the lowest to the highest \
+         block. For explanation only: no verdict depends on it.</p>\n{}<div class=\"plot tall\" \
+         id=\"depth\" tabindex=\"0\" role=\"img\" aria-label=\"IOPS against depth, one line per \
+         arm; the figures are in the table below\"></div>\n<p class=\"readout\" \
+         id=\"depth-readout\" aria-live=\"polite\"></p>\n{}</section>\n",
         legend(result),
         details::depth(result),
     )
@@ -230,9 +229,9 @@ fn latency(result: &StudyResult) -> String {
         return String::new();
     }
     format!(
-        "<section>\n<h2>Latency</h2>\n<p class=\"about\">The share of requests that were done \
-         within a time: the farther left, the better. All blocks together; time is on a \
-         logarithmic scale.</p>\n{}<div class=\"plots\">\n{plots}</div>\n{}</section>\n",
+        "<section>\n<h2>Latency</h2>\n<p class=\"about\">The share of requests that completed \
+         within a given time: further left is better. All blocks together; the time scale is \
+         logarithmic.</p>\n{}<div class=\"plots\">\n{plots}</div>\n{}</section>\n",
         legend(result),
         details::quantiles(result),
     )
@@ -274,16 +273,16 @@ fn reproduce(result: &StudyResult) -> String {
     let design = match result.design {
         Design::Interleaved => "every block holds every arm once, in seeded, balanced order",
         Design::Grouped => {
-            "every block enters every arm anew (a reboot, say), by turns forwards and backwards"
+            "every block switches to every arm again (by a reboot, for example), in alternating \
+             order"
         }
     };
     format!(
-        "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">\
-         Seed {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}\
-         </code>, declared before looking; the smallest effect that matters is {}. Ratios are of \
-         geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
-         interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n\
-         </section>\n",
+        "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">Seed \
+         {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}</code>, \
+         declared before looking; the margin is {}. Ratios are of geometric means, intervals are \
+         paired t at 95 %; a verdict needs the Hodges-Lehmann interval and the sign-flip test to \
+         agree. Of all comparisons, {}. drivelab {}.</p>\n</section>\n",
         escape(&result.reproduce),
         result.seed,
         result.used.len(),

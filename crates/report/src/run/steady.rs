@@ -18,7 +18,7 @@ pub(super) fn warning(job: &JobRecord, margin: f64) -> Option<String> {
     let found = steadiness(job, margin);
     let reason = found.reasons.first()?;
     let unsteady = found.state == SteadyState::Unsteady;
-    unsteady.then(|| format!("the run had not settled: {}", reason.advice()))
+    unsteady.then(|| format!("the run did not reach steady state: {}", reason.advice()))
 }
 
 #[cfg(test)]

@@ -65,11 +65,11 @@ fn summary(total: &JobRecord) -> String {
         figures::span_ns(float(total.elapsed_ns)),
     );
     if let Some(cpu) = total.cpu_ns_per_io {
-        summary += &format_args!(", {} of processor a request", figures::span_ns(cpu)).to_string();
+        summary += &format_args!(", {} CPU time per request", figures::span_ns(cpu)).to_string();
     }
     if let Some(held) = total.steady {
         summary += &format!(
-            "; steady from second {} on: {} IOPS, {}, {} a request",
+            "; steady from second {} on: {} IOPS, {}, {} per request",
             held.from_s,
             figures::count(held.iops),
             figures::bytes_per_s(held.bytes_per_s),

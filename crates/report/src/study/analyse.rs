@@ -17,14 +17,14 @@ pub enum StudyError {
     TooFewArms(usize),
     /// The declared candidate is the baseline, or no arm.
     #[error(
-        "the candidate is arm number {0} of the study (from 0), but it must be one that is \
-         compared: any but the first, which is the baseline"
+        "the candidate is arm {0} (counted from 0), but must be any arm except the first, which is \
+         the baseline"
     )]
     Candidate(usize),
     /// No block in which every arm ran every workload.
     #[error(
-        "no block is complete: in each, every arm must run every workload; go on with `--resume`, \
-         or start again and let at least {BLOCKS_MIN} blocks finish"
+        "no block is complete: every arm must run every workload in each; continue with \
+         `--resume`, or start again and let at least {BLOCKS_MIN} blocks finish"
     )]
     NoCompleteBlock,
     /// No block is left in which requests of every arm completed.
@@ -225,15 +225,15 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     };
     if used < planned {
         let is_finished = blocks.finished >= planned as usize;
-        let rest = if is_finished { "" } else { ": `--resume` finishes the rest" };
+        let rest = if is_finished { "" } else { "; `--resume` finishes the rest" };
         notes.push(format!("{used} of {planned} blocks are complete; only these count{rest}."));
     }
     notes.extend(empty::notes(experiment, blocks));
     if experiment.design == Design::Grouped {
         notes.push(format!(
-            "Putting an arm in place takes effort (a reboot, say), so all runs that an arm has in a \
-             block were made in one stay and averaged: n is {used} blocks, {} such stays, not {} \
-             runs. Every block entered every arm anew.",
+            "Switching arms takes effort (a reboot, for example), so all runs of an arm in a block \
+             were made in one stay and averaged: n is {used} blocks, {} such stays, not {} runs. \
+             Every block switched to every arm again.",
             blocks.used.len() * experiment.arms.len(),
             experiment.runs.iter().filter(|run| run.workload == blocks.workloads[0]).count(),
         ));
@@ -241,9 +241,9 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     for (workload, info) in experiment.workloads.iter().enumerate() {
         if !blocks.workloads.contains(&workload) {
             let why = if blocks.has_lost(workload) {
-                "not every arm has a run of it that counts"
+                "some arm has no valid run of it"
             } else {
-                "not every arm ran it"
+                "some arm did not run it"
             };
             notes.push(format!("`{}` is not compared: {why}.", info.name));
         }

@@ -162,8 +162,8 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
         text.push('\n');
     }
     let facts = format!(
-        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, stage \
-         {}, seed {}; {} is what matters{}; {}.",
+        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, \
+         stage {}, seed {}; margin {}{}; {}.",
         result.arms[0].name,
         result.used.len(),
         result.stage,

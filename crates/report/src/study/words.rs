@@ -48,8 +48,11 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
                 Verdict::NoPracticalDifference => {
                     format!("makes no practical difference, {numbers}")
                 }
-                Verdict::Different => format!("makes a difference, perhaps a small one, {numbers}"),
-                Verdict::Inconclusive => format!("is not settled, {numbers}"),
+                Verdict::Different => format!(
+                    "makes a difference, perhaps smaller than the \
+                                               margin, {numbers}"
+                ),
+                Verdict::Inconclusive => format!("is inconclusive, {numbers}"),
             };
             Some(format!("{} alone {what} (`{to}` against `{from}`)", contrast.name))
         })

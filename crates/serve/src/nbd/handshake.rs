@@ -108,7 +108,7 @@ impl Handshake {
             return Ok(Step::NeedsInput);
         };
         if magic != IHAVEOPT {
-            return Err(Ended::Broken("an option does not begin as one"));
+            return Err(Ended::Broken("an option has the wrong magic number"));
         }
         if length > LONGEST_OPTION {
             return Err(Ended::Broken("an option is too long"));

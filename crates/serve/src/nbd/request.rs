@@ -68,7 +68,7 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
     let Some(header) = Header::read(input.peek()) else { return Ok(Taken::NeedsInput) };
     let Header { magic, kind, length, .. } = header;
     if magic != REQUEST_MAGIC {
-        return Err(Ended::Broken("a request does not begin as one"));
+        return Err(Ended::Broken("a request has the wrong magic number"));
     }
     if kind == command::DISC {
         return Err(Ended::Disconnected);

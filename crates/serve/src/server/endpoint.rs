@@ -24,7 +24,7 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path {
-                "" => Err("`unix:` wants a path, for example `unix:/tmp/drive.sock`".to_owned()),
+                "" => Err("`unix:` needs a path, for example `unix:/tmp/drive.sock`".to_owned()),
                 path => Ok(Self::Unix(path.into())),
             };
         }
@@ -63,7 +63,7 @@ impl Listener {
                 let found = path.metadata();
                 let is_socket = found.as_ref().is_ok_and(|meta| meta.file_type().is_socket());
                 if found.is_ok() && !is_socket {
-                    let what = "what lies there is not a socket";
+                    let what = "it is not a socket";
                     return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
                 }
                 // A socket that nobody answers on was left behind.

@@ -27,10 +27,10 @@ pub enum ServeError {
         source: io::Error,
     },
     /// No descriptor is left for a client.
-    #[error("no file descriptor is left for a client")]
+    #[error("out of file descriptors for clients")]
     Descriptors(#[source] io::Error),
     /// Something else of the system's.
-    #[error("cannot begin to serve")]
+    #[error("cannot start serving")]
     System(#[from] io::Error),
 }
 
@@ -39,24 +39,24 @@ impl ServeError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-                Some("another server listens there: end it, or name another place")
+                Some("another server listens there: end it, or name another endpoint")
             }
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
-                Some("remove it if nobody needs it, or name another path")
+                Some("remove it if it is not needed, or name another path")
             }
             Self::Listen { .. } => Some("the folder of the socket must exist and be writable"),
             Self::Mount { source, .. } if source.kind() == io::ErrorKind::ResourceBusy => {
-                Some("end the server that has it, or name another place")
+                Some("end the server that uses it, or name another path")
             }
             Self::Mount { source, .. } if source.kind() == io::ErrorKind::NotConnected => {
                 Some("`umount` it, or without root `fusermount3 -u` it, and try again")
             }
             Self::Mount { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
-                Some("name a regular file, or a path where there is none")
+                Some("name a regular file, or a new path")
             }
             Self::Mount { .. } => Some(
-                "it needs /dev/fuse, and without root fusermount3 (package fuse3); --nbd needs \
-                 neither",
+                "install fuse3 (fusermount3) or run as root, with /dev/fuse present; or use --nbd, \
+                 which needs neither",
             ),
             Self::Descriptors(_) => Some("raise the limit: ulimit -n 1024"),
             Self::System(_) => None,

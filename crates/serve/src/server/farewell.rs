@@ -30,9 +30,9 @@ impl fmt::Display for Notice {
             Self::Fault(incident) => incident.fmt(f),
             Self::StillOpen { by, release, grace } => write!(
                 f,
-                "the drive is still open by {}; to let go of it: {release}\nthe kernel now writes back \
-                 what it keeps; the server ends when the drive is closed, at the latest in {grace} \
-                 (--grace); Ctrl-C again ends it at once",
+                "{} still has the drive open; to release it: {release}\nthe kernel now writes back \
+                 dirty pages; the server ends when the drive is closed, or after {grace} \
+                 (--grace); press Ctrl-C again to end it now",
                 by.join(", ")
             ),
         }

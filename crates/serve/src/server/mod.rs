@@ -171,7 +171,7 @@ impl<B: Backend> Server<B> {
         let scheduling = if settings.real_time {
             Scheduling::ask_for_fifo()
         } else {
-            Scheduling::Normal("real-time scheduling was not asked for".to_owned())
+            Scheduling::Normal("real-time scheduling was not requested".to_owned())
         };
         let lateness = Lateness::new(settings.lateness, scheduling == Scheduling::Fifo);
         let (nbd, control) = (bind(settings.nbd.as_ref())?, bind(settings.control.as_ref())?);

@@ -161,10 +161,14 @@ impl<B: Backend> Server<B> {
             Ok(Action::Stats) => Response::ok(&self.stats()),
             Ok(Action::ResetStats) => Response::ok(&self.reset_stats(now)),
             Ok(Action::PowerCut(_)) if self.cut.is_some() => {
-                Response::error(409, "a power cut has been asked for already")
+                Response::error(409, "a power cut is already pending")
             }
             Ok(action) => match self.drive.modelled() {
-                None => Response::error(409, "a real file has no plug to pull and no faults"),
+                None => Response::error(
+                    409,
+                    "power cuts and faults need a modelled drive, not \
+                                              --backing",
+                ),
                 Some(drive) => match carry_out(drive, now, action) {
                     Ok(response) => response,
                     Err(cut) => {
@@ -226,10 +230,10 @@ fn carry_out(drive: &mut dyn Modelled, now: Time, action: Action) -> Result<Resp
         Action::ListFaults => Response::ok(&serde_json::json!({ "faults": drive.list_faults() })),
         Action::AddFault(fault) => match drive.add_fault(now, fault) {
             Some(number) => id(number),
-            None => Response::error(409, "there are too many faults: remove some first"),
+            None => Response::error(409, "too many faults: remove some first"),
         },
         Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
-        Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
+        Action::RemoveFault(_) => Response::error(404, "there is no fault with that number"),
         Action::Stats | Action::ResetStats => unreachable!("the caller answers it"),
     })
 }

@@ -32,16 +32,16 @@ pub struct Attributes {
 #[derive(Debug, Error)]
 pub enum Unavailable {
     /// The module is not loaded, or the kernel was built without it.
-    #[error("the kernel's ublk driver is not loaded: there is no {CONTROL}")]
+    #[error("the ublk driver is not loaded: {CONTROL} does not exist")]
     NoDriver,
     /// The driver lets only root in.
-    #[error("only root may make a block device: {CONTROL} is not open to this user")]
+    #[error("only root may create a block device: no permission for {CONTROL}")]
     NotRoot,
     /// It cannot copy data as we do.
-    #[error("the kernel's ublk driver is older than Linux 6.5, which this needs")]
+    #[error("the ublk driver is older than Linux 6.5, the minimum")]
     TooOld,
     /// The ring that the driver is talked to by.
-    #[error("this host gives no io_uring, which the ublk driver is talked to by")]
+    #[error("the ublk driver needs io_uring, which this host does not provide")]
     NoRing(#[source] io::Error),
     /// The driver answers a command with an error.
     #[error("the kernel's ublk driver did not {what}")]
@@ -64,17 +64,17 @@ impl Unavailable {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoDriver => {
-                "load it: modprobe ublk_drv (Linux 6.5 or newer with CONFIG_BLK_DEV_UBLK, such as \
-                 Debian's 6.12 and Fedora's); without it: --nbd, or --fuse with a loop device on it"
+                "load it with `modprobe ublk_drv` (Linux 6.5 or later with CONFIG_BLK_DEV_UBLK), \
+                 or use --nbd, or --fuse with a loop device"
             }
-            Self::NotRoot => "run it with sudo; without root: --nbd or --fuse",
-            Self::TooOld => "use --nbd, or --fuse with a loop device on it",
+            Self::NotRoot => "run it with sudo; without root, use --nbd or --fuse",
+            Self::TooOld => "use --nbd, or --fuse with a loop device",
             Self::NoRing(_) => {
-                "see sysctl kernel.io_uring_disabled, and what a container forbids; or use --nbd \
-                 or --fuse"
+                "check `sysctl kernel.io_uring_disabled` and the container's seccomp profile; or \
+                 use --nbd or --fuse"
             }
             Self::Refused { .. } | Self::Serving(_) => {
-                "dmesg may say more; or use --nbd, or --fuse with a loop device on it"
+                "dmesg may say more; or use --nbd, or --fuse with a loop device"
             }
         }
     }

@@ -72,19 +72,19 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
     if files.iter().any(|path| is_run(&path)) {
         if let Some(other) = files.iter().find(|path| !is_run(path)) {
             return Err(Failure::bad_words(format!(
-                "`{}` is no record of a run (.json), the others are",
+                "`{}` is not a run record (.json), but the other files are",
                 other.display()
             )));
         }
         return of_runs(arguments);
     }
     let [path] = &files[..] else {
-        return Err(Failure::bad_words("several files of figures: give one")
-            .hint("put all figures of a drive into one TOML file"));
+        return Err(Failure::bad_words("more than one file of measurements")
+            .hint("put all measurements of a drive into one TOML file"));
     };
     if arguments.rpm.is_some() || arguments.capacity.is_some() {
-        return Err(Failure::bad_words("--rpm and --capacity belong to records of runs")
-            .hint("the TOML file says both itself, in `[drive]`"));
+        return Err(Failure::bad_words("--rpm and --capacity apply to run records only")
+            .hint("set both in the TOML file, under `[drive]`"));
     }
     let text = input::text(path, input::MEASUREMENTS)?;
     Ok(Measurements::read(&path.display().to_string(), &text)?)
@@ -92,7 +92,7 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
 
 fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
     let (Some(rpm), Some(capacity)) = (arguments.rpm, arguments.capacity) else {
-        return Err(Failure::bad_words("a record of a run does not say what the drive is")
+        return Err(Failure::bad_words("a run record does not describe the drive")
             .hint("add --rpm 7200 --capacity BYTES"));
     };
     let mut measurements =
@@ -100,7 +100,7 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
     for path in &arguments.measurements {
         let text = input::text(path, input::RESULTS)?;
         let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
-            Failure::bad_words(format!("`{}` is no record of a run: {error}", path.display()))
+            Failure::bad_words(format!("`{}` is not a run record: {error}", path.display()))
                 .hint("`drivelab run ... --json >FILE` writes one")
         })?;
         measurements.add_run(&name(path), &run).map_err(Failure::bad_words)?;
@@ -154,7 +154,7 @@ fn text(arguments: &FitArgs, fit: &Fit) -> String {
             figure.name, figure.measured, figure.fitted
         ));
     }
-    text.push_str("\nwhat these measurements cannot show, and what stands in for it:\n");
+    text.push_str("\nnot determined by these measurements, and the value assumed instead:\n");
     for line in &fit.not_identified {
         text.push_str(&format!("  {line}\n"));
     }

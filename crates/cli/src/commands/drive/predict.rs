@@ -57,7 +57,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
         modelled.push(Modelled { iodepth, iops, lat_ns });
     }
     if interrupt::requested() {
-        ui.warn("interrupted: only the depths that were through are shown");
+        ui.warn("interrupted: only the finished depths are shown");
     }
     if modelled.is_empty() {
         return Ok(Exit::Interrupted);

@@ -132,11 +132,11 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     match (target, arguments.verify) {
         (Target::Path(path), true) => verify(path, ledger.clone(), arguments.rpm, ui),
         (Target::Drive(_), true) => Err(Failure::bad_words(
-            "a modelled drive is written, cut and verified in one go: leave --verify out",
+            "a modelled drive is written, cut and verified in one run: omit --verify",
         )),
         (_, false) if config.size.get() == 0 => {
             let page = Bytes::new(PAGE_BYTES as u64);
-            let text = format!("--size has no room for a page of {page}\n");
+            let text = format!("--size is smaller than a page of {page}\n");
             show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
         }
         (Target::Drive(spec), false) => modelled::run(spec, config, ui),
@@ -152,26 +152,25 @@ fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
     // The port that was given out, where 0 was asked for.
     let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
     ui.note(&format!(
-        "waiting at {address} for a machine whose plug may be pulled; Ctrl-C once it has been"
+        "waiting at {address} for the machine under test; press Ctrl-C after its power was cut"
     ));
     let notes = durability::keep_for_others(&listener, ledger, interrupt::flag());
     let notes = notes.at_path("keep", ledger)?;
-    ui.result(&format!("{notes} notes are in {}", ledger.display()))?;
+    ui.result(&format!("wrote {notes} ledger entries to {}", ledger.display()))?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
 fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
     let look = move || -> Result<_, Failure> {
         let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
-            failure
-                .hint("name the ledger that was kept while the pages were written: --ledger FILE")
+            failure.hint("name the ledger that the writing run kept: --ledger FILE")
         })?;
         let mut place = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
         let pages = durability::verify(&mut place, &ledger, interrupt::flag());
         Ok((ledger.pace(), pages.map_err(looking)?))
     };
     let Some(done) = unless_stuck(look)? else {
-        ui.warn("interrupted while the ledger or the target did not answer: nothing is known");
+        ui.warn("interrupted while waiting for the ledger or the target: no result");
         return Ok(Exit::Interrupted);
     };
     let (pace, pages) = done?;
@@ -204,7 +203,7 @@ fn unless_stuck<T: Send + 'static>(
 fn looking(error: PlaceError) -> Failure {
     match error {
         PlaceError::Stopped => {
-            let words = "interrupted before every page had been looked at: nothing is known";
+            let words = "interrupted before all pages were checked: no result";
             Failure { exit: Exit::Interrupted, ..Failure::bad_words(words) }
         }
         error => Failure::cannot_here(error),

@@ -159,7 +159,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
             if arguments.numjobs != 1 {
-                return Err(Failure::bad_words("a modelled drive is asked by one job")
+                return Err(Failure::bad_words("a modelled drive takes one job")
                     .hint("raise --iodepth instead of --numjobs"));
             }
             let profile = target::profile(&spec)?;
@@ -204,11 +204,9 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         ui.result(&drivelab_report::run::text(record, ui.look()))?;
     }
     if interrupt::requested() {
-        ui.warn("interrupted: the figures are those of the time until then");
+        ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
-            ui.warn(
-                "nothing was read back; `--verify-only` does that with the account that is kept",
-            );
+            ui.warn("nothing was read back; `--verify-only` does so from the state file");
         }
         return Ok(Exit::Interrupted);
     }

@@ -138,15 +138,15 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
             .map_err(std::io::Error::from)?;
     }
     if arguments.ublk && cfg!(not(feature = "ublk")) {
-        let failure = Failure::cannot_here(anyhow::anyhow!("this build of drivelab has no ublk"));
+        let failure = Failure::cannot_here(anyhow::anyhow!("this drivelab was built without ublk"));
         return Err(failure.hint(
-            "build one that has: cargo build --release --features ublk; without it: --nbd, or \
-             --fuse with a loop device on it",
+            "build it with `cargo build --release --features ublk`, or use --nbd, or --fuse with a \
+             loop device",
         ));
     }
     if arguments.nbd.is_none() && arguments.fuse.is_none() && !arguments.ublk {
-        let failure = Failure::bad_words("nobody could reach the drive");
-        return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
+        let failure = Failure::bad_words("no export given");
+        return Err(failure.hint("add `--nbd unix:/tmp/drive.sock`, `--fuse ./drive` or `--ublk`"));
     }
     match (&arguments.drive, &arguments.backing) {
         (_, Some(path)) => serve(backing(path, arguments, ui)?, Nature::OTHER, arguments, ui),
@@ -164,7 +164,7 @@ fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failur
     let tags = arguments.tags.clamp(1, MOST_TAGS);
     let backing = Backing::new(file, arguments.dispatch, tags).at_path("serve", path)?;
     if !backing.is_direct() {
-        ui.warn("this file system knows no direct I/O: the page cache is in between");
+        ui.warn("this file system does not support direct I/O: requests go through the page cache");
     }
     Ok(backing)
 }
@@ -276,14 +276,14 @@ fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) ->
 /// Says from whom the drive's file was taken; 130 where something may be lost by it.
 fn say_taken_away(taken: &TakenAway, ui: Ui) -> Exit {
     let what = if taken.written_back {
-        "the kernel had written back what it kept when the end was asked for"
+        "the kernel had already written back its dirty pages"
     } else {
-        "what the kernel had not written back yet may be lost"
+        "dirty pages of the kernel may be lost"
     };
     let (from, release) = (taken.from.join(", "), &taken.release);
     ui.warn(&format!(
-        "the drive was taken away from {from}; {what}. Next time, before Ctrl-C: {release} (or \
-         give it longer: --grace)"
+        "the drive went away while {from} had it open; {what}. Before Ctrl-C, run: {release} (or \
+         allow more time with --grace)"
     ));
     if taken.written_back { Exit::Done } else { Exit::Interrupted }
 }
@@ -300,12 +300,15 @@ fn cannot_begin(error: ServeError) -> Failure {
 /// Data could not be kept: a drive that went on would lie.
 fn has_stopped(error: std::io::Error) -> Failure {
     let full = error.kind() == std::io::ErrorKind::StorageFull;
-    let what = "the drive has stopped: what was not flushed is lost, as in a power cut";
+    let what = "the drive stopped: unflushed writes are lost, as in a power cut";
     let failure = Failure::cannot_here(anyhow::Error::new(error).context(what));
     if !full {
         return failure;
     }
-    failure.hint("make room where the image lies; without --image the data takes memory")
+    failure.hint(
+        "free space on the file system of the image; without --image the data is kept in \
+                  memory",
+    )
 }
 
 /// Makes the drive a block device.
@@ -327,14 +330,17 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
         if size == Bytes::ZERO {
-            let failure = Failure::bad_words("--size 0: a drive of 0 bytes has nothing to serve");
-            return Err(failure.hint("leave --size out, or give one such as 1G"));
+            let failure = Failure::bad_words("--size 0: a drive needs at least one sector");
+            return Err(failure.hint("omit --size, or give a size such as 1G"));
         }
         return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
     }
     if arguments.size.is_some() {
-        let failure = Failure::bad_words("a modelled drive has the size of its profile");
-        return Err(failure.hint("--size is for `serve null`; leave it out, or use a part of it"));
+        let failure = Failure::bad_words("the profile determines the size of a modelled drive");
+        return Err(failure.hint(
+            "omit --size, which is for `serve null`; clients may use part of \
+                                 the drive",
+        ));
     }
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
@@ -343,8 +349,8 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     let floor = floor(arguments.spin, typical)?;
     if typical < floor {
         let message = format!(
-            "this host cannot be {spec}: it answers a random read within {typical}, and the \
-             floor here, the time it takes to wake up, is {floor}"
+            "this host is too slow to emulate {spec}: the drive answers a random read within \
+             {typical}, and a wakeup takes {floor} here"
         );
         return Err(Failure::cannot_here(anyhow::anyhow!(message))
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));

@@ -98,7 +98,7 @@ fn read(name: &str) -> Result<String, Failure> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are: {}", names.collect::<Vec<_>>().join(", ")),
         };
-        let message = format!("there is no study `{name}`, and no such file");
+        let message = format!("there is neither a study nor a file `{name}`");
         return Err(Failure::bad_words(message).hint(hint));
     }
     input::text(path, input::STUDY)

@@ -98,7 +98,7 @@ impl Stage for Emulator {
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
         let mut notes = vec![format!(
             "Emulated: this host served the model of {} in real time and measured it through its \
-             own kernel. No real drive was touched, and the verdict is as good as the model.",
+             own kernel. No real drive was involved, and the verdict is only as good as the model.",
             self.drives.models().join(" and "),
         )];
         notes.extend(lateness(runs.iter().filter_map(|run| run.record.served.as_ref())));
@@ -107,14 +107,14 @@ impl Stage for Emulator {
 }
 
 fn emulated() -> Mark {
-    let message = "a modelled drive, served in real time through FUSE: no real device was touched";
+    let message = "a modelled drive, served in real time through FUSE: no real device was involved";
     Mark { id: MarkId::Emulated, message: message.into() }
 }
 
 fn void(served: &Served) -> Mark {
     let message = format!(
-        "{} of {} answers left more than {} after the moment that the model gave: this measured \
-         the host, not the drive",
+        "{} of {} answers left more than {} after the time the model gave: this measured the host, \
+         not the drive",
         served.late,
         served.ios,
         Span::from_ns(served.lateness_bound_ns)

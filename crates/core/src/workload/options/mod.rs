@@ -30,7 +30,7 @@ pub enum WorkloadError {
     },
     /// The region ends beyond the target.
     #[error(
-        "the region (offset {offset}, size {size}) ends beyond the end of the target, which holds \
+        "the region (offset {offset}, size {size}) extends past the end of the target of \
          {capacity} bytes"
     )]
     RegionBeyondTarget {
@@ -43,7 +43,8 @@ pub enum WorkloadError {
     },
     /// The region is too small.
     #[error(
-        "a region of {size} bytes cannot hold one block of {block} for each of {streams} streams"
+        "a region of {size} bytes is too small for one block of {block} in each of {streams} \
+         streams"
     )]
     RegionTooSmall {
         /// Length.
@@ -75,11 +76,11 @@ impl WorkloadOptions {
         }
         let offset = self.offset.unwrap_or_default();
         if !offset.get().is_multiple_of(SECTOR_BYTES) {
-            return Err(value("offset", format!("{offset} is no multiple of 512 bytes")));
+            return Err(value("offset", format!("{offset} is not a multiple of 512 bytes")));
         }
         let end = offset.get().checked_add(self.size.unwrap_or_default().get());
         if end.is_none_or(|end| end > OFFSET_MAX) {
-            let wrong = format!("{offset} and the size lie beyond any drive");
+            let wrong = format!("{offset} plus the size exceeds any drive");
             return Err(value("offset", wrong));
         }
         let streams = self.streams.unwrap_or(1);
@@ -88,7 +89,7 @@ impl WorkloadOptions {
         }
         let runtime = self.runtime.unwrap_or(Span::from_secs(30));
         if runtime.is_zero() && self.number_ios.is_none() {
-            return Err(value("runtime", "nothing can be measured in no time".into()));
+            return Err(value("runtime", "a runtime of 0 measures nothing".into()));
         }
         if self.number_ios == Some(0) {
             return Err(value("number_ios", "0 requests measure nothing".into()));
@@ -128,7 +129,7 @@ impl WorkloadOptions {
             _ => Err(WorkloadError::Conflict {
                 one: "fsync",
                 other: "fdatasync",
-                why: "each says after how many writes there is a flush, and of what",
+                why: "both set after how many writes to flush",
             }),
         }
     }
@@ -138,7 +139,7 @@ impl WorkloadOptions {
             (Some(_), Some(_)) => Err(WorkloadError::Conflict {
                 one: "bs",
                 other: "bssplit",
-                why: "each says how large blocks are",
+                why: "both set the block size",
             }),
             (None, Some(split)) => Ok(split.clone()),
             (bs, None) => {
@@ -154,7 +155,7 @@ impl WorkloadOptions {
             return Err(value("percentage_random", format!("{percent} is more than 100 %")));
         }
         if !self.rw.is_none_or(Rw::is_random) {
-            let why = "sequential I/O draws no addresses";
+            let why = "sequential I/O has no random addresses";
             return Err(WorkloadError::Conflict { one: "percentage_random", other: "rw", why });
         }
         Ok(Ratio::percent(u64::from(percent)))
@@ -171,7 +172,12 @@ impl WorkloadOptions {
                 Err(value("ss", "`ss` needs a window: add e.g. `ss_dur=10s`".into()))
             }
             (None, None) if after.is_zero() => Ok(None),
-            (None, _) => Err(value("ss_dur", "a criterion is missing: add `ss=iops:2%`".into())),
+            (None, _) => Err(value(
+                "ss_dur",
+                "`ss_dur` and `ss_ramp` need a criterion: add \
+                                              `ss=iops:2%`"
+                    .into(),
+            )),
         }
     }
 
@@ -188,7 +194,7 @@ impl WorkloadOptions {
     fn checked_blockalign(&self) -> Result<Option<Bytes>, WorkloadError> {
         let Some(align) = self.blockalign else { return Ok(None) };
         if align.get() == 0 || !align.get().is_multiple_of(SECTOR_BYTES) {
-            return Err(value("blockalign", format!("{align} is no multiple of 512 bytes")));
+            return Err(value("blockalign", format!("{align} is not a multiple of 512 bytes")));
         }
         Ok(Some(align))
     }
@@ -196,7 +202,7 @@ impl WorkloadOptions {
     fn checked_backwards(&self) -> Result<bool, WorkloadError> {
         let backwards = self.backwards.unwrap_or(false);
         if backwards && self.rw.is_none_or(Rw::is_random) {
-            let why = "random addresses have no direction";
+            let why = "random I/O has no direction";
             return Err(WorkloadError::Conflict { one: "backwards", other: "rw", why });
         }
         Ok(backwards)
@@ -205,7 +211,7 @@ impl WorkloadOptions {
     fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
         let Some(stride) = self.stride else { return Ok(None) };
         if self.rw.is_none_or(Rw::is_random) {
-            let why = "random addresses have no stride";
+            let why = "random I/O has no stride";
             return Err(WorkloadError::Conflict { one: "stride", other: "rw", why });
         }
         if stride < blocks.largest() || !stride.get().is_multiple_of(SECTOR_BYTES) {
@@ -218,7 +224,7 @@ impl WorkloadOptions {
     fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
         let per_s = match (self.rate, self.rate_iops) {
             (Some(_), Some(_)) => {
-                let why = "each says how fast requests are sent";
+                let why = "both set the request rate";
                 return Err(WorkloadError::Conflict { one: "rate", other: "rate_iops", why });
             }
             (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
@@ -231,7 +237,7 @@ impl WorkloadOptions {
         }
         let Some(per_s) = per_s else {
             if self.poisson == Some(true) {
-                let wrong = "arrivals need a rate: add `rate_iops`".into();
+                let wrong = "Poisson Poisson arrivals need a rate: add `rate_iops`".into();
                 return Err(value("poisson", wrong));
             }
             let think_time = self.thinktime.unwrap_or_default();
@@ -243,8 +249,8 @@ impl WorkloadOptions {
         }
         if !(1..=RATE_MAX).contains(&per_s) {
             let wrong = format!(
-                "{per_s} requests a second is not from 1 to {RATE_MAX} (`rate` counts bytes a \
-                 second, `rate_iops` requests)"
+                "{per_s} requests per second is not from 1 to {RATE_MAX} (`rate` is in bytes per \
+                 second, `rate_iops` in requests)"
             );
             return Err(value("rate", wrong));
         }

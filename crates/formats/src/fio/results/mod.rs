@@ -100,8 +100,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     }
     imported.tool_version = versions.join(", ");
     if imported.results.is_empty() {
-        let hint = "run fio with `--output-format=json`, and give all of its output";
-        return Err(ParseError::new(0, "there are no requests of fio in it", hint));
+        let hint = "run fio with `--output-format=json`, and give its complete output";
+        return Err(ParseError::new(0, "it contains no results of fio", hint));
     }
     Ok(imported)
 }
@@ -122,11 +122,15 @@ fn start(text: &str) -> Option<usize> {
 fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     let line = line + error.line().saturating_sub(1);
     let (what, hint) = if error.is_eof() {
-        ("the JSON ends in the middle".to_owned(), "did fio end, and is the file complete?")
+        (
+            "the JSON is truncated".to_owned(),
+            "check that fio finished and the file is \
+                                                    complete",
+        )
     } else {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        (format!("this is no result of fio: {said}"), "give the output of `--output-format=json`")
+        (format!("not a result of fio: {said}"), "give the output of `--output-format=json`")
     };
     ParseError::new(line, what, hint)
 }
@@ -137,7 +141,7 @@ fn version(output: &Output, line: usize) -> Result<&str, ParseError> {
         return Ok(version);
     }
     let what = format!("version {} of fio's results", quote(version));
-    Err(ParseError::new(line, what, "version 3 is read: older ones have other units"))
+    Err(ParseError::new(line, what, "only version 3 is supported: older versions use other units"))
 }
 
 /// Adds the figures of one call.
@@ -191,7 +195,7 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
     let mut notes = Vec::new();
     let name = quote(&job.jobname);
     if job.error != 0 {
-        notes.push(format!("Job {name} ended with the system's error {}.", job.error));
+        notes.push(format!("Job {name} ended with system error {}.", job.error));
     }
     let buffered = option(job, output, "direct").is_none_or(|value| value == "0");
     let reads = job.read.total_ios.max(job.mixed.total_ios) > 0;

@@ -191,7 +191,7 @@ fn what_is_no_result_is_refused_with_its_line() {
         assert!(error.starts_with(expected), "{error}");
     };
     let one = reads(10, 300);
-    check(&one[..one.len() - 20], "line 10: the JSON ends in the middle; did fio end");
+    check(&one[..one.len() - 20], "line 10: the JSON is truncated; did fio end");
     check(
         &one.replace("\"iops\": 10.5", "\"iops\": x"),
         "line 5: this is no result of fio: expected",
@@ -201,9 +201,9 @@ fn what_is_no_result_is_refused_with_its_line() {
         "{\"fio version\": \"fio-3.1\"}",
         "line 1: this is no result of fio: missing field `jobs`",
     );
-    check(&document(&[]), "there are no requests of fio in it");
-    check(&document(&[job("a", "", &[("read", NONE)])]), "there are no requests of fio in it");
-    check("\"fio version\"", "there are no requests of fio in it");
+    check(&document(&[]), "it contains no results of fio");
+    check(&document(&[job("a", "", &[("read", NONE)])]), "it contains no results of fio");
+    check("\"fio version\"", "it contains no results of fio");
 }
 
 proptest::proptest! {

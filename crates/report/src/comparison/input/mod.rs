@@ -110,26 +110,26 @@ pub enum InputError {
     NoRuns(String),
     /// Nobody said which arm is the baseline.
     #[error(
-        "which arm is the baseline is not said, and which line came first may be chance: add {}",
+        "no baseline is named, and the order of the lines does not decide it: add {}",
         options(.0)
     )]
     NoBaseline(Vec<String>),
     /// Nobody said which of many arms is the baseline, and which decides.
     #[error(
-        "there are {} arms, and the order of the lines may be chance: name them, the baseline \
-         first and the one that decides last, for example: {}",
+        "there are {} arms, and the order of the lines does not rank them: name them, the baseline \
+         first and the candidate last, for example: {}",
         .0.len(),
         .0.join(" ")
     )]
     NoOrder(Vec<String>),
     /// A name that does not say whether more or less is better.
     #[error(
-        "whether more or less of `{0}` is better does not follow from its name: add --better less \
-         or --better more, or a column `better` to the file"
+        "the name `{0}` does not say whether more or less is better: add --better less or --better \
+         more, or a column `better` to the file"
     )]
     NoDirection(String),
     /// Lines of one metric that contradict each other.
-    #[error("line {line} says that the other direction of `{metric}` is better than a line before")]
+    #[error("line {line} contradicts an earlier line on which direction of `{metric}` is better")]
     TwoDirections {
         /// The metric.
         metric: String,
@@ -138,8 +138,8 @@ pub enum InputError {
     },
     /// Runs of different machines.
     #[error(
-        "`{first}` was run on another machine than `{second}`: their difference may be the \
-         machine's; run both on one machine"
+        "`{first}` and `{second}` ran on different machines, which may cause the difference; run \
+         both on one machine"
     )]
     OtherHost {
         /// An arm.
@@ -149,8 +149,8 @@ pub enum InputError {
     },
     /// Several lines that nothing tells apart.
     #[error(
-        "all {count} lines are called `{name}`: put the lines of each arm into a file of its own \
-         and compare the files"
+        "all {count} lines are named `{name}`: put the lines of each arm into a separate file and \
+         compare the files"
     )]
     Ambiguous {
         /// What they are all called.
@@ -190,13 +190,12 @@ fn order_note(arms: &[ArmRuns]) -> Option<String> {
     let most = counts.iter().copied().max().filter(|most| *most > 1)?;
     let least = counts.iter().copied().min()?;
     let unequal = if least < most {
-        format!(" Only the first {least} of each count: one arm has no more.")
+        format!(" Only the first {least} of each arm are used: one arm has no more.")
     } else {
         String::new()
     };
     Some(format!(
-        "Runs are paired in the order given, the first of one arm with the first of the other: \
-         that is sound if they were made alternately, and not if all of one arm were made \
-         first.{unequal}"
+        "Runs are paired in the given order, the first of one arm with the first of the other: \
+         this is valid if the arms alternated, not if all runs of one arm came first.{unequal}"
     ))
 }

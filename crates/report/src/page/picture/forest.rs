@@ -47,8 +47,8 @@ impl Forest<'_> {
             "How much better",
             &format!(
                 "Each arm against <code>{}</code>: the ratio of {of} with its own 95&nbsp;% \
-                 interval; above 1 is better. In the grey band ({} either way) a difference would \
-                 not matter.",
+                 interval; above 1 is better. Inside the grey band ({} either way) a difference is \
+                 below the margin.",
                 escape(self.names[0]),
                 crate::page::html::inline(&figures::percent(self.margin))
             ),
@@ -81,7 +81,7 @@ impl Forest<'_> {
             });
             group(&about, &lines.collect::<String>())
         });
-        let about = "Arms between which a single thing differs, on the headline metric of each \
+        let about = "Pairs of arms that differ in one cause, on the headline metric of each \
                      workload.";
         section("Where it comes from", about, scale, &groups.collect::<String>())
     }

@@ -131,7 +131,7 @@ fn a_block_with_a_void_run_is_left_out_and_the_note_says_so() {
     let result = analyse(&it).unwrap();
     assert_eq!(result.used, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
     let notes = result.notes.join("\n");
-    assert!(notes.contains("too late") && notes.contains("block 5, which is left out"), "{notes}");
+    assert!(notes.contains("too late") && notes.contains("block 5, which is ignored"), "{notes}");
     assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
     let first = text(&result, PLAIN);
     assert!(first.contains("of 10 runs of") && first.contains("no measurement"), "{first}");

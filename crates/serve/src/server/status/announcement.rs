@@ -28,11 +28,11 @@ impl<B: Backend> Server<B> {
             return text;
         }
         if let Scheduling::Normal(why) = self.scheduling() {
-            text.push_str(&format!("\n  timing   {why}; answers may be late on a busy machine"));
+            text.push_str(&format!(
+                "\n  timing   {why}; completions may be late on a busy machine"
+            ));
         } else if !self.keeps_awake() {
-            text.push_str(
-                "\n  timing   /dev/cpu_dma_latency is not ours: processors may oversleep",
-            );
+            text.push_str("\n  timing   cannot hold /dev/cpu_dma_latency: CPUs may wake up late");
         }
         text
     }

@@ -54,13 +54,13 @@ fn text_of(summary: &Summary) -> String {
         Span::from_ns(stats.lateness_bound_ns),
         match stats.lateness_bound_from {
             "drive" => "a twentieth of the drive's typical read",
-            "option" => "the bound that was given",
-            _ => "what an idle host keeps",
+            "option" => "set by --lateness-bound",
+            _ => "the minimum for an idle host",
         },
     );
     if !stats.valid && stats.ios > 0 {
         text.push_str(
-            "VOID: more than one answer in a hundred was later; this measured the host, not the \
+            "VOID: more than 1 % of the completions were later; this measured the host, not the \
              drive\n",
         );
     }
@@ -75,8 +75,8 @@ fn text_of(summary: &Summary) -> String {
 
 fn of_power_cut(survival: Survival, at: Time, seed: u64) -> String {
     format!(
-        "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
-         lost, {} torn; what the kernel still held never came here\n",
+        "power cut at {at} with seed {seed}: {} acknowledged writes lost and {} torn of those that \
+         reached the drive; dirty pages in the kernel never reached it\n",
         survival.dropped_writes, survival.torn_writes
     )
 }
