@@ -25,7 +25,7 @@ static SIGNALS: AtomicU32 = AtomicU32::new(0);
 /// Shields that are up.
 static SHIELDS: Mutex<u32> = Mutex::new(0);
 static LOWERED: Condvar = Condvar::new();
-const HELD: &str = "nobody panics while the count of shields is held";
+const HELD: &str = "no code panics while it holds the lock";
 
 /// Begins to listen for SIGINT, SIGTERM and SIGHUP.
 pub(crate) fn listen() {

@@ -5,6 +5,7 @@
 mod arguments;
 mod attached;
 mod commands;
+mod completion;
 mod failure;
 mod input;
 mod interrupt;

@@ -51,13 +51,13 @@ fn another_machine_keeps_the_promises() {
     let wrote = drivelab(folder.path(), &arguments);
     assert_eq!(wrote.code, 0, "{wrote:?}");
     let kept = said(keeper.wait_with_output().unwrap());
-    assert!(kept.code == 0 && kept.out.contains("notes are in kept"), "{kept:?}");
+    assert!(kept.code == 0 && kept.out.contains("ledger entries to kept"), "{kept:?}");
     let verified =
         drivelab(folder.path(), &["durability", "pages", "--verify", "--ledger", "kept"]);
     assert_eq!(verified.code, 0, "{verified:?}");
     assert!(verified.out.contains("every promise was kept"), "{verified:?}");
     drivelab(folder.path(), &["durability", "pages", "--server", &address])
-        .failed(3, &["nobody keeps at", "--listen"]);
+        .failed(3, &["no ledger at", "--listen"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn data_of_others_is_not_written_over() {
     std::fs::write(&path, "letters of a lifetime").unwrap();
     let write = ["durability", "precious", "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
     drivelab(folder.path(), &write)
-        .failed(2, &["holds data that drivelab did not write", "--overwrite"]);
+        .failed(2, &["contains data that drivelab did not write", "--overwrite"]);
     assert_eq!(std::fs::read(&path).unwrap(), b"letters of a lifetime");
     let allowed = [&write[..], &["--overwrite"]].concat();
     assert_eq!(drivelab(folder.path(), &allowed).code, 0);
@@ -115,7 +115,7 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     assert_eq!(&answer, b"ok\n");
     interrupt(&keeper);
     let kept = said(keeper.wait_with_output().unwrap());
-    assert!(kept.code == 130 && kept.out.contains("1 notes are in kept"), "{kept:?}");
+    assert!(kept.code == 130 && kept.out.contains("1 ledger entries to kept"), "{kept:?}");
     let ledger = std::fs::read_to_string(folder.path().join("kept")).unwrap();
     let lines: Vec<&str> = ledger.lines().collect();
     let sealed = |line: &str, words: &str| {
@@ -281,7 +281,7 @@ fn writing_ends_when_it_is_interrupted_and_keeps_what_it_has() {
     }
     interrupt(&child);
     let said = said(child.wait_with_output().unwrap());
-    assert!(said.code == 130 && said.out.contains("pages promised"), "{said:?}");
+    assert!(said.code == 130 && said.out.contains("pages acknowledged"), "{said:?}");
     let verify = ["durability", "pages", "--verify", "--ledger", "l"];
     assert_eq!(drivelab(folder.path(), &verify).code, 0);
 }
@@ -342,5 +342,5 @@ fn who_cannot_see_all_processes_is_told() {
         command.uid(65534);
     }
     let said = said(command.output().unwrap());
-    assert!(said.err.contains("seen only as root"), "{said:?}");
+    assert!(said.err.contains("visible to root only"), "{said:?}");
 }

@@ -70,7 +70,7 @@ ahci against piix
 
 Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix` 228.9 1/s (x0.981,
   one run each, so no interval; more is better); at least 6 runs of each are needed.
-Inconclusive, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
+Inconclusive regardless of the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
   create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
 Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat,
   ran_stat (looking up names in memory involves no disk).
@@ -136,7 +136,7 @@ fn two_lines_in_one_file_are_two_arms() {
     let renamed = AHCI.replace("kvm", "ahci");
     check(&format!("{IDE}\n{renamed}\n{IDE}"), Ok(&["kvm", "ahci"]));
     check(IDE, Err("there is one arm"));
-    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("a file of its own"));
+    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("into a separate file"));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn several_lines_are_runs_of_their_arm() {
     let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
     assert_eq!(result.blocks.len(), 3);
     assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));
-    assert!(result.notes.iter().any(|note| note.contains("paired in the order given")));
+    assert!(result.notes.iter().any(|note| note.contains("paired in the given order")));
 }
 
 /// The output of one call of fio: a warning, and a job that read at about `iops`.

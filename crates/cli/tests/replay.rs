@@ -97,7 +97,7 @@ fn wrong_requests_are_answered_with_the_place() {
         drivelab(folder.path(), &arguments).failed(2, words);
     };
     check("R Hit 1 8 1 1\nR Hit 1 eight 1 1\n", &[], &["a.trace, line 2", "`eight`"]);
-    check("", &[], &["holds no request"]);
+    check("", &[], &["contains no requests"]);
     check("0,1,512,R,0.1\n", &["--score"], &["no measured times"]);
     check("R Hit 1 8 1 1\n", &["--format", "tape"], &["tape"]);
     drivelab(folder.path(), &["replay", "none.trace", "--drive", "generic-10k"])

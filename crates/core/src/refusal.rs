@@ -140,7 +140,7 @@ mod tests {
         check(ErrorKind::NotFound, "write", "`mkdir -p none`");
         check(ErrorKind::IsADirectory, "write", "not a folder");
         check(ErrorKind::NotADirectory, "read", "`ls -d none/data`");
-        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted for writing");
+        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted read-write");
         assert_eq!(path_hint(ErrorKind::TimedOut, "read", Path::new("data")), None);
     }
 }

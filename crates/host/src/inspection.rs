@@ -167,7 +167,7 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
             all.insert(name, device::build(&block, machine));
         }
     } else {
-        root.report("sys/block", "is missing: there is no device tree");
+        root.report("sys/block", "is missing: this is not a /sys tree");
     }
     all
 }

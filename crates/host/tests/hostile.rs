@@ -69,7 +69,7 @@ fn links_in_a_circle_and_out_of_the_tree_are_not_followed() {
     symlink("../../../../../../etc", tree.place("sys/block/etc")).unwrap();
     symlink("nowhere", tree.place("sys/block/gone")).unwrap();
     told(&tree, "block/round", "circle");
-    told(&tree, "block/etc", "leads out of the root");
+    told(&tree, "block/etc", "leads outside the root");
     told(&tree, "block/gone", "leads nowhere");
     assert_eq!(tree.inspect().devices.len(), 1);
 }
@@ -90,12 +90,12 @@ fn folders_and_pipes_in_place_of_files_are_told() {
     let tree = Tree::named("ich8-ahci");
     tree.remove(SCHEDULER);
     fs::create_dir(tree.place(SCHEDULER)).unwrap();
-    told(&tree, "queue/scheduler", "no regular file");
+    told(&tree, "queue/scheduler", "not a regular file");
     let requests = tree.place(&format!("{BLOCK}/queue/nr_requests"));
     fs::remove_file(&requests).unwrap();
     let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, requests, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    told(&tree, "queue/nr_requests", "no regular file");
+    told(&tree, "queue/nr_requests", "not a regular file");
 }
 
 #[test]

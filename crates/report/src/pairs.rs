@@ -221,7 +221,7 @@ mod tests {
         };
         check(
             "",
-            "it is empty; write one line a run, `block,arm,value[,metric[,better]]`, for example \
+            "it is empty; write one line per run, `block,arm,value[,metric[,better]]`, for example \
              `1,ide,75.1`",
         );
         check(

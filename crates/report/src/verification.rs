@@ -58,9 +58,9 @@ fn meaning(fault: Fault, count: u64) -> String {
     let what = match fault {
         Fault::Lost => "lack the acknowledged write",
         Fault::Stale => "contain an older write than acknowledged",
-        Fault::Torn => "contain parts of two writes (torn)",
-        Fault::Misdirected => "contain data written for another address (misdirected)",
-        Fault::Corrupt => "contain bits that were never written (corrupt)",
+        Fault::Torn => "contain parts of two writes",
+        Fault::Misdirected => "contain data written for another address",
+        Fault::Corrupt => "contain bits that were never written",
         Fault::Truncated => "are past the end of the target",
     };
     format!("{count} blocks {what}")
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn good_is_said_in_a_line() {
         let good = Verification { promised: 7, good: 7, ..Verification::default() };
-        assert_eq!(text(&good, LOOK), "Verified: all 7 blocks hold what they must\n");
+        assert_eq!(text(&good, LOOK), "Verified: all 7 blocks are intact\n");
     }
 
     #[test]
@@ -108,9 +108,9 @@ mod tests {
                 belongs_at_bytes: None,
             });
         }
-        assert!(text(&found, LOOK).contains("no block holds a write of this run"));
+        assert!(text(&found, LOOK).contains("no block contains a write of this run"));
         found.promised = 3;
-        assert!(!text(&found, LOOK).contains("no block holds a write of this run"));
+        assert!(!text(&found, LOOK).contains("no block contains a write of this run"));
     }
 
     #[test]
@@ -130,9 +130,9 @@ mod tests {
             found_generation: Some(2),
             belongs_at_bytes: None,
         });
-        let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are as they must be\nstale: 1 \
+        let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are intact\nstale: 1 \
         blocks contain an older write than acknowledged\n  at byte 4096: write 4 must be there, \
-        write 2 is\nmisdirected: 1 blocks contain data written for another address (misdirected)\n \
+        write 2 is\nmisdirected: 1 blocks contain data written for another address\n \
          at byte 8192: write 5 must be there; what is there belongs at byte 4096 (4k)\n";
         assert_eq!(text(&found, LOOK), expected);
     }

@@ -262,7 +262,7 @@ mod tests {
             }
             // Whatever this boot may serve is done: to ask again brings no more.
             let Progressed::Waiting(what) = go_on() else { panic!("boot {boots} served more") };
-            assert!(what.contains("Reboot") && what.contains("a boot of its own"), "{what}");
+            assert!(what.contains("Reboot") && what.contains("needs its own boot"), "{what}");
         }
         let runs: Vec<StoredRun> = out.done.values().cloned().collect();
         assert_eq!(runs.len(), 12);

@@ -72,7 +72,7 @@ mod tests {
             let sentence = seen(&states.iter().map(|state| (*state).to_owned()).collect());
             assert!(sentence.contains(expected), "{states:?}: {sentence}");
         };
-        check(&[], "not known here");
+        check(&[], "unknown: drivelab could not find out");
         check(&["write through"], "loses nothing");
         check(&["write back"], "cache is on: what");
         check(&["write back", "write through"], "on in some of the runs");

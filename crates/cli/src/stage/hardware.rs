@@ -292,8 +292,8 @@ impl Stage for Hardware {
                 row("file", Some(path.display().to_string())),
                 row("page cache", Some(direct.into())),
                 row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
-                row("put in place by", arm.apply.clone()),
-                row("put in place by you", arm.manual.clone()),
+                row("applied with", arm.apply.clone()),
+                row("by hand", arm.manual.clone()),
                 row("checked by", arm.check.clone()),
             ]
             .into_iter()

@@ -12,7 +12,7 @@ pub(crate) enum Show {
     /// A bar, on a terminal only.
     #[default]
     Bar,
-    /// A line for each run that is finished and on the disk: `done 17 of 48: ...`.
+    /// A line for each finished run: `done 17 of 48: ...`.
     Lines,
     /// Nothing.
     None,

@@ -400,8 +400,8 @@ mod tests {
         );
         check_error(
             "[drive]\ncapacitiy = 1\n",
-            "sample.toml:1:1: [drive] has no `capacity`, which it needs",
-            Some("is `capacitiy` meant to be `capacity`?"),
+            "sample.toml:1:1: [drive] lacks `capacity`",
+            Some("did you mean `capacity` by `capacitiy`?"),
         );
         check_error(
             "[drive]\ncapacity = \"much\"\n",

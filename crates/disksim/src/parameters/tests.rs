@@ -74,7 +74,12 @@ fn mistakes_are_answered_with_place_and_expectation() {
     check("small.model", ("Number of spares = 5", "Number of spares = 9999"), "drives/", "leave");
     check("small.model", ("small.seek", "tall.seek"), "drives/small.model:", "no file `tall.seek`");
     check("small.seek", ("10, 2.0", "0, 2.0"), "drives/small.seek:3:", "`distance, ms`");
-    check("small.seek", ("99, 5.0", "9, 5.0"), "drives/small.seek:4:", "rise from line to line");
+    check(
+        "small.seek",
+        ("99, 5.0", "9, 5.0"),
+        "drives/small.seek:4:",
+        "increase from line to line",
+    );
 }
 
 #[test]
@@ -122,7 +127,7 @@ fn seeks_of_data_sheets_meet_their_points() {
         let times: Vec<u64> = (1..30).map(|distance| seeks.time(distance).ns()).collect();
         assert!(times.is_sorted() && times[28] <= 6_100_000, "{kind}: {times:?}");
         let error = three(kind, 2.0).unwrap_err();
-        assert!(error.message.contains("rise in this order"), "{error}");
+        assert!(error.message.contains("increase in this order"), "{error}");
     }
 }
 

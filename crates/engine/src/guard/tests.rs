@@ -180,7 +180,7 @@ fn a_file_in_use_is_told_by_what_it_is_and_not_by_its_name() {
 fn the_driver_of_a_loop_device_is_asked_where_its_path_tells_nothing() {
     let asked = |device: &BlockDevice, length| must_ask(device, FILE, Bytes::mib(length));
     assert!(asked(&backed(0, None), 8));
-    assert!(!asked(&backed(0, None), 7), "it reaches beyond the end");
+    assert!(!asked(&backed(0, None), 7), "it reaches past the end");
     assert!(!asked(&backed(0, Some(FILE)), 8), "the path told");
     assert!(!asked(&BlockDevice::new(number(0), "sda"), 8));
 }

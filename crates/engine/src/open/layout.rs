@@ -365,7 +365,7 @@ mod tests {
         let path = Path::new("full");
         let mut disk = Filling(5 << 19);
         let error = write_all(&mut disk, path, 0..8 << 20, 1, &control).unwrap_err();
-        let expected = "no space for a file of 8M at full (it took 2M of it)";
+        let expected = "no space for a file of 8M at full (2M were written)";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -38,7 +38,7 @@ mod tests {
         let reads = WorkloadOptions::default().check().unwrap();
         assert_eq!(refusal(&reads, true, Some(true)), None);
         assert!(refusal(&reads, true, Some(false)).unwrap().1.contains("poll_queues"));
-        assert!(refusal(&reads, true, None).unwrap().0.contains("no block device"));
+        assert!(refusal(&reads, true, None).unwrap().0.contains("not directly on a block device"));
     }
 
     #[test]
@@ -51,6 +51,6 @@ mod tests {
         check(Rw::RandRead, None, false, "page cache");
         check(Rw::RandWrite, Some(1), true, "reads and writes only");
         check(Rw::Trim, None, true, "reads and writes only");
-        check(Rw::RandRead, None, true, "no block device");
+        check(Rw::RandRead, None, true, "not directly on a block device");
     }
 }

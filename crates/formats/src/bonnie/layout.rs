@@ -165,8 +165,8 @@ impl Layout {
         let swaps = matches!(self.format, Format::V197 | Format::V198);
         if swaps && self.fields[chunk - 1].is_empty() && !self.fields[chunk].is_empty() {
             notes.push(format!(
-                "line {line}: `{}` stands in the column of the file chunk size but is the number \
-                 of directories: versions 1.97 and 1.98 write it there, and the chunk size is lost",
+                "line {line}: `{}`, in the column of the file chunk size, is the number of \
+                 directories: versions 1.97 and 1.98 write it there, and the chunk size is lost",
                 self.fields[chunk]
             ));
         }

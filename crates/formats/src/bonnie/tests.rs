@@ -169,7 +169,7 @@ fn broken_lines_are_named_with_their_place() {
     );
     check(
         &PIIX.replacen("1.96", "1.99", 1),
-        "line 1, column 1: `1.99` is no known version of the format; known versions: 1.96, 1.97 \
+        "line 1, column 1: unknown version `1.99` of the format; known versions: 1.96, 1.97 \
          and 1.98, and 1.03, which starts with the machine",
     );
     check(

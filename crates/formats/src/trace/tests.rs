@@ -82,7 +82,7 @@ fn lines_that_are_none_are_refused_with_what_was_expected() {
         assert_eq!(error.line, line, "{error}");
         assert!(error.message.contains(part), "{error}");
     };
-    check("hello", 1, "no trace that is known");
+    check("hello", 1, "unknown trace format");
     check("R Hit 12 8 900 100\nX Hit 12 8 900 100", 2, "expected `R` or `W`");
     check("R Hit 12 8 900", 1, "ends before the think time");
     check("R Hit 12 0 900 1", 1, "expected 1 to");

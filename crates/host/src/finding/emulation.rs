@@ -180,8 +180,7 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
 /// Hidden drives are an error; drives that are seen through RAID firmware a warning.
 fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
     if remapped {
-        let message =
-            "the firmware hides NVMe drives behind a RAID mode: the kernel cannot use them";
+        let message = "a RAID mode in the firmware hides NVMe drives: the kernel cannot use them";
         return (Severity::Error, message);
     }
     if device.kind == Kind::Controller {

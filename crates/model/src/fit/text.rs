@@ -78,11 +78,10 @@ impl<'a> Text<'a> {
         let head = if extremes.hits > 0.0 { "[F]" } else { "[P]" };
         let tail = if self.has_tail() { "[F]" } else { "[P]" };
         let mut text = format!(
-            "# Made by {TRIALS} trials with seed {} of\n#   {}\n\
-             # Root mean square error at depth 1: {:.1} %. At depth 32 it gains {gain:.2}.\n\
-             # Marks: [G] given, [F] fitted, [S] from the sequential rate, [P] a prior: the\n\
-             # measurements cannot show it.\n\
-             [drive]\nkind = \"hdd\"\nmodel = {:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n",
+            "# Made by {TRIALS} trials with seed {} of\n#   {}\n# Root mean square error at depth \
+             1: {:.1} %. Gain at depth 32: {gain:.2}.\n# Marks: [G] given, [F] fitted, [S] from \
+             the sequential rate, [P] a prior: the\n# measurements cannot show it.\n[drive]\nkind \
+             = \"hdd\"\nmodel = {:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n",
             self.seed,
             self.command,
             100.0 * error,
@@ -96,23 +95,25 @@ impl<'a> Text<'a> {
         }
         let _ = write!(
             text,
-            "leaves_out = \"behaviour above depth 1 is a prior, not a fit\"\nfit_sigma = {:.3}     \
-              # error at depth 1, as a logarithm\n\n[geometry]\nrpm = {rpm}               # \
-            [G]\nheads = {HEADS}                # [P]\nsectors_per_track_outer = {outer}  # {rate} \
-            2 to 1 from the outside in [P]\nsectors_per_track_inner = {inner}  # \
-            {rate}\nzone_count = {ZONES}          # [P]\nhead_switch = \"0.8ms\"    # [P]\n\n# \
-            Cylinders and time [F]: between the points seeks are straight \
-            lines.\n[seek]\nseek_table = [{}]\nwrite_settle = \"1ms\"     # \
-            [P]\n\n[buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # \
-            [P]\nread_ahead_bytes = \"512k\"  # [P]\nwrite_cache = \"{cache}\"       # [P] unless \
-            random writes were measured\nwrite_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = \
-            128   # [P]\n\n[queue]\nqueue_depth = 32         # [P]\n# [P] {}: gain at depth 32 \
-            log-normal about {}, sigma {}\nguard = \"{:.2}ms\"\ngain_sigma = \
-            {}\n\n[overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the \
-            seeks\noverhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # \
-            [P]\n\n[tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # \
-            {tail}\nretry_revolutions = {}    # {tail}\n\n[attachment]\ninterface = \"sata\"       \
-            # [P]\nlink = \"6\"               # [P]\n",
+            "leaves_out = \"behaviour above depth 1 is a prior, not a fit\"\n\
+             fit_sigma = {:.3}       # error at depth 1, as a logarithm\n\n\
+             [geometry]\nrpm = {rpm}               # [G]\nheads = {HEADS}                # [P]\n\
+             sectors_per_track_outer = {outer}  # {rate} 2 to 1 from the outside in [P]\n\
+             sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}          # [P]\n\
+             head_switch = \"0.8ms\"    # [P]\n\n\
+             # Cylinders and time [F]: between the points seeks are straight lines.\n\
+             [seek]\nseek_table = [{}]\nwrite_settle = \"1ms\"     # [P]\n\n\
+             [buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # [P]\n\
+             read_ahead_bytes = \"512k\"  # [P]\n\
+             write_cache = \"{cache}\"       # [P] unless random writes were measured\n\
+             write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128   # [P]\n\n\
+             [queue]\nqueue_depth = 32         # [P]\n\
+             # [P] {}: gain at depth 32 log-normal about {}, sigma {}\n\
+             guard = \"{:.2}ms\"\ngain_sigma = {}\n\n\
+             [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
+             overhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
+             [tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # {tail}\nretry_revolutions = {}    # {tail}\n\n\
+             [attachment]\ninterface = \"sata\"       # [P]\nlink = \"6\"               # [P]\n",
             error.max(ONE_DRIVE),
             self.seek_table(),
             prior.kind,

@@ -143,12 +143,12 @@ fn a_command_that_names_no_factor_is_taken_to_have_done_something() {
     let other = "scheduler=none queue_depth=31|=./other.sh";
     assert_eq!(
         study(alike, other),
-        ["Nothing that an inspection sees differs: both arms ran with queue depth 31, scheduler \
+        ["An inspection sees no difference: both arms ran with queue depth 31, scheduler \
           none."]
     );
     let changed = "scheduler=bfq queue_depth=1|=./other.sh";
     let warnings = study(alike, changed);
-    assert!(warnings[0].contains("`factor = \"NAME\"` in the study"), "{warnings:?}");
+    assert!(warnings[0].contains("in the study: `factor = \"NAME\"`"), "{warnings:?}");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn an_arm_that_changed_on_the_way_is_told() {
     );
     question.samples.push(Sample { arm: 1, group: 0, facts: facts(&run("scheduler=none")) });
     let found = difference(&question);
-    assert!(found.warnings[0].contains("`b` were not made alike: scheduler"), "{found:?}");
+    assert!(found.warnings[0].contains("`b` were not all made alike: scheduler"), "{found:?}");
     assert_eq!(found.rows[0].values[1].as_deref(), Some("bfq or none"));
 }
 
@@ -269,7 +269,7 @@ fn a_run_says_how_it_was_attached() {
     check(&record(100, "one"), None);
     let unseen = Some("`/tmp/x` is in memory".to_owned());
     let attached = Some(Attached { unseen, ..Attached::default() });
-    check(&RunRecord { attached, ..run("") }, Some("not known: `/tmp/x` is in memory"));
+    check(&RunRecord { attached, ..run("") }, Some("unknown: `/tmp/x` is in memory"));
 }
 
 #[test]

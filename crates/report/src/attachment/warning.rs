@@ -234,9 +234,9 @@ pub(super) fn faults(question: &Question, seen: &Seen) -> Vec<String> {
     }
     let sentence = |(found, arms): (String, Vec<&str>)| {
         if arms.len() == question.arms.len() {
-            return format!("{found}, in every arm (`drivelab inspect` says more).");
+            return format!("{found}, in every arm (details: `drivelab inspect`).");
         }
-        format!("{found}, in `{}` (`drivelab inspect` says more).", arms.join("`, `"))
+        format!("{found}, in `{}` (details: `drivelab inspect`).", arms.join("`, `"))
     };
     told.into_iter().map(sentence).collect()
 }

@@ -27,7 +27,7 @@ pub(super) fn findings(result: &StudyResult) -> String {
     };
     let items = each("<li>", result.findings.iter().map(item), "</li>\n");
     format!(
-        "<section>\n<h2>What was stated</h2>\n<ul class=\"findings\">\n{items}</ul>\n</section>\n"
+        "<section>\n<h2>Claims checked</h2>\n<ul class=\"findings\">\n{items}</ul>\n</section>\n"
     )
 }
 
@@ -100,7 +100,7 @@ pub(super) fn prices(result: &StudyResult) -> String {
     let heads =
         ["metric", "arm", "price", "a dollar buys", "95 % interval", "ratio", "its interval"];
     format!(
-        "<section>\n<h2>For the money</h2>\n<p class=\"about\">The ratio is to <code>{}</code>; \
+        "<section>\n<h2>Value for money</h2>\n<p class=\"about\">The ratio is to <code>{}</code>; \
          each interval is separate.</p>\n{}</section>\n",
         escape(&result.arms[0].name),
         scroll("What a dollar buys", &table(&heads, rows)),

@@ -278,11 +278,12 @@ fn reproduce(result: &StudyResult) -> String {
         }
     };
     format!(
-        "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">Seed \
-         {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}</code>, \
-         declared before looking; the margin is {}. Ratios are of geometric means, intervals are \
-         paired t at 95 %; a verdict needs the Hodges-Lehmann interval and the sign-flip test to \
-         agree. Of all comparisons, {}. drivelab {}.</p>\n</section>\n",
+        "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">\
+         Seed {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}\
+         </code>, declared before looking; the margin is {}. Ratios are of \
+         geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
+         interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n\
+         </section>\n",
         escape(&result.reproduce),
         result.seed,
         result.used.len(),

@@ -42,11 +42,11 @@ fn table(result: &ReplayResult) -> String {
         );
     }
     format!(
-        "<div class=\"scroll\"><table class=\"heat\">\n<tr><th></th><td>requests</td><td>measured \
-         mean, ms</td><td>modelled mean, ms</td><td>demerit, ms</td><td>rms error, ms</td><td>% \
-         within 0.1 ms</td><td>% within 0.5 ms</td></tr>\n{rows}</table></div>\n<p \
-         class=\"about\">Demerit: the root mean square of the horizontal distance between the two \
-         distributions. The shares and the rms error compare request by request; they are \
-         meaningful only if the phase of the platter could be recovered.</p>\n"
+        "<div class=\"scroll\"><table class=\"heat\">\n<tr><th></th><td>requests</td><td>measured mean, ms</td>\
+         <td>modelled mean, ms</td><td>demerit, ms</td><td>rms error, ms</td>\
+         <td>% within 0.1 ms</td><td>% within 0.5 ms</td></tr>\n{rows}</table></div>\n\
+         <p class=\"about\">Demerit: the root mean square of the horizontal distance \
+         between the two distributions. The shares and the rms error compare request by request; \
+         they are meaningful only if the phase of the platter could be recovered.</p>\n"
     )
 }

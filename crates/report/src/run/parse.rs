@@ -103,11 +103,11 @@ mod tests {
         check("[]", "it contains no runs");
         check("{\"a\": 1}", "line 1: this JSON has no `schema`");
         check(&format!("{one}\n{{}}"), "line 2: this JSON has no `schema`");
-        check(&one[..one.len() / 2], "line 1: this is no JSON (EOF");
+        check(&one[..one.len() / 2], "line 1: not JSON (EOF");
         check("\0\u{1}", "line 1: this is no JSON");
         let newer = one.replace("drivelab.run/1", "drivelab.run/2");
         check(&newer, "line 1: the schema is `drivelab.run/2`, not `drivelab.run/1`");
-        check(&one.replace("\"iops\"", "\"iop\""), "line 1: this is no stored run (missing field");
+        check(&one.replace("\"iops\"", "\"iop\""), "line 1: not a stored run (missing field");
     }
 
     proptest::proptest! {

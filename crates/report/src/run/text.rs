@@ -93,7 +93,7 @@ fn requests(total: &JobRecord) -> String {
 fn kinds(total: &JobRecord) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left, 0),
-        ("a second", Align::Right, 0),
+        ("per second", Align::Right, 0),
         ("throughput", Align::Right, 0),
         ("mean", Align::Right, 0),
         ("p50", Align::Right, 0),
@@ -128,9 +128,9 @@ type Quantile = fn(&Latency) -> u64;
 fn latencies(total: &JobRecord) -> Table {
     let mut table = Table::new(&[
         ("latency", Align::Left, 0),
-        ("as users wait", Align::Right, 0),
-        ("of the device", Align::Right, 0),
-        ("sent late by", Align::Right, 1),
+        ("response time", Align::Right, 0),
+        ("service time", Align::Right, 0),
+        ("lateness", Align::Right, 1),
         ("", Align::Left, 2),
     ]);
     let rows: [(&str, Quantile, f64); 8] = [
@@ -187,14 +187,14 @@ fn jobs(record: &RunRecord) -> Table {
 
 fn conditions(record: &RunRecord) -> String {
     let config = &record.config;
-    let cache = if config.direct { "past the page cache" } else { "through the page cache" };
+    let cache = if config.direct { "bypassing the page cache" } else { "through the page cache" };
     let host = match &record.host {
         Some(host) => format!(", {} on {}", host.kernel, host.cpu),
         None => String::new(),
     };
     let stamps = match record.total.stamp {
         Stamp::Io => "",
-        Stamp::Batch => ", time stamps a batch",
+        Stamp::Batch => ", one timestamp per batch",
     };
     format!(
         "{} with {}{stamps}, {cache}, {} job(s), seed {}, drivelab {}{host}",

@@ -74,7 +74,7 @@ impl Unavailable {
                  use --nbd or --fuse"
             }
             Self::Refused { .. } | Self::Serving(_) => {
-                "dmesg may say more; or use --nbd, or --fuse with a loop device"
+                "see `dmesg`; or use --nbd, or --fuse with a loop device"
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::ui::Ui;
 /// What `drive fit` is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example of MEASUREMENTS (any subset of the figures; a `source` is kept in the profile):
+Example of MEASUREMENTS (any subset of the figures; the profile keeps the `source`):
   [drive]
   capacity_bytes = 2_000_398_934_016
   rpm = 7200
@@ -28,24 +28,24 @@ Example of MEASUREMENTS (any subset of the figures; a `source` is kept in the pr
   [sequential]
   read_mb_per_s = 143
 
-Or records of runs, which do not say what the drive is:
+Or run records, which do not describe the drive:
   drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
   drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
   drivelab drive fit random.json stream.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
 pub(crate) struct FitArgs {
-    /// What was measured at depth 1: one TOML file, or records of runs (.json).
+    /// Measurements at depth 1: one TOML file, or run records (.json).
     #[arg(required = true)]
     measurements: Vec<PathBuf>,
     /// The profile file to write.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The model, as its maker calls it; else the name of the file.
+    /// Model name [default: the name of the file].
     #[arg(long)]
     model: Option<String>,
-    /// Revolutions per minute, with records of runs.
+    /// Revolutions per minute (with run records).
     #[arg(long)]
     rpm: Option<f64>,
-    /// Addressable bytes, with records of runs.
+    /// Addressable bytes (with run records).
     #[arg(long)]
     capacity: Option<Bytes>,
     /// Seed of the search.

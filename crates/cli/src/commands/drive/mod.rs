@@ -8,13 +8,14 @@ use drivelab_model::options::Options;
 use drivelab_model::profile;
 use serde::Serialize;
 
+use crate::completion::{self, Offer};
 use crate::failure::Outcome;
 use crate::target;
 use crate::ui::Ui;
 use fit::FitArgs;
 use predict::PredictArgs;
 
-/// The drives that are modelled: list them, or show one and where its numbers come from.
+/// List, show, fit or predict modelled drives.
 #[derive(Debug, Args)]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
@@ -23,14 +24,15 @@ pub(crate) struct DriveArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List the drives that come with drivelab.
+    /// List the drives included in drivelab.
     List,
-    /// Show a drive: how it is attached and set, and its profile with the source of each number.
+    /// Show how a drive is attached and set, and its profile with the source of each number.
     Show {
-        /// A name from the list or a profile file, with options: NAME,controller=ide,tags=31
+        /// A name from the list, or a profile file, with options: NAME,controller=ide,tags=31
+        #[arg(value_parser = Offer(completion::drives), hide_possible_values = true)]
         drive: String,
     },
-    /// Predict IOPS and latency against depth, with the spread among drives.
+    /// Predict IOPS and latency against queue depth, with the spread among drives.
     Predict(Box<PredictArgs>),
     /// Fit a profile to measurements at depth 1.
     Fit(FitArgs),

@@ -12,17 +12,18 @@ use drivelab_report::durability::{self as words, Findings};
 use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, PlaceError, RealFile};
 
 use crate::commands::json_text;
+use crate::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::output;
 use crate::target::{self, Target};
 use crate::ui::Ui;
 
-/// Write numbered pages, sync each, pull the plug, and see whether what was promised is there.
+/// Test whether a drive keeps acknowledged writes through a power cut.
 ///
-/// On a file: run it, cut the power while it writes, come back and run it with --verify. A modelled
-/// drive (drive:NAME) is cut and verified in one go, in virtual time. See
-/// docs/guides/pull-the-plug.md.
+/// On a file, it writes numbered pages and syncs each: cut the power while it writes, then verify
+/// with --verify. A modelled drive (drive:NAME) is cut and verified in one run, in virtual time.
+/// See docs/guides/pull-the-plug.md.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,53 +33,54 @@ Examples:
   drivelab durability /mnt/pages --verify --ledger promises")]
 pub(crate) struct DurabilityArgs {
     /// A file on the drive under test, a block device, or drive:NAME[,key=value...].
-    #[arg(required_unless_present = "listen")]
+    #[arg(required_unless_present = "listen", value_parser = Offer(completion::targets),
+        hide_possible_values = true)]
     target: Option<String>,
 
-    /// Look at the pages of an earlier run again.
+    /// Verify the pages of an earlier run.
     #[arg(long)]
     verify: bool,
 
-    /// Where the promises are kept: never on the drive under test.
+    /// Ledger of acknowledged pages; must not be on the drive under test.
     #[arg(long, value_name = "FILE", default_value = "durability.ledger")]
     ledger: PathBuf,
 
-    /// Keep the promises on another machine, which runs `durability --listen`.
+    /// Keep the ledger on another machine, which runs `durability --listen`.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "verify")]
     server: Option<String>,
 
-    /// Keep the promises of another machine, in --ledger.
+    /// Keep the ledger of another machine, in the file of --ledger.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["target", "verify", "server"])]
     listen: Option<String>,
 
-    /// How much of the target is used, from its beginning: 64M, or all of a smaller drive. A file
-    /// that is larger keeps the rest.
+    /// Size of the region at the start of the target [default: 64M, or all of a smaller drive]. The
+    /// rest of a larger file is left unchanged.
     #[arg(long)]
     size: Option<Bytes>,
 
-    /// How long to write, unless the power goes first.
+    /// How long to write, unless the power is cut first.
     #[arg(long, default_value = "60s")]
     runtime: Span,
 
-    /// The drive's revolutions a minute: more syncs than they allow are a lie. A modelled disk
-    /// knows its own.
+    /// Revolutions per minute of the drive: more syncs than revolutions show a cache. Not needed
+    /// for a modelled disk.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rpm: Option<u64>,
 
-    /// A fault of the modelled drive, as POST /faults takes it.
+    /// A fault of the modelled drive, in the JSON of POST /faults.
     #[arg(long, value_name = "JSON")]
     fault: Vec<String>,
 
-    /// Write the file even if it holds data that drivelab did not put there: what lies behind
-    /// --size stays.
+    /// Write the file even if it contains data that drivelab did not write. Data past --size is
+    /// kept.
     #[arg(long)]
     overwrite: bool,
 
-    /// Write this block device, the target: repeat its name.
+    /// Allow writing to the target, a block device: repeat its name.
     #[arg(long, value_name = "DEVICE")]
     allow_destructive: Vec<PathBuf>,
 
-    /// Governs the pages, the moment of a modelled cut and what survives it.
+    /// Seed of the pages, the time of a modelled cut and what survives it.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -16,16 +16,16 @@ use crate::ui::Ui;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verification")]
 pub(crate) struct VerifyArgs {
-    /// Label what is written, and check it afterwards.
+    /// Label written blocks, and verify them after the run.
     #[arg(long, conflicts_with = "verify_only")]
     verify: bool,
-    /// Check what an earlier `--verify` run wrote, even one that was killed.
+    /// Verify the blocks of an earlier --verify run, even of one that was killed.
     #[arg(long, alias = "verify_only")]
     verify_only: bool,
-    /// Where the account of what must be there is kept.
+    /// The verify state file, which records what was written.
     #[arg(long, value_name = "FILE")]
     verify_state: Option<PathBuf>,
-    /// The power was cut: only what was flushed is promised.
+    /// With --verify-only: the power was cut, so only flushed writes must be intact.
     #[arg(long, requires = "verify_only")]
     power_was_cut: bool,
 }

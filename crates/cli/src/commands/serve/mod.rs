@@ -20,6 +20,7 @@ use drivelab_serve::store::Store;
 use drivelab_serve::ublk;
 
 use crate::commands::json_text;
+use crate::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
@@ -27,10 +28,10 @@ use crate::output;
 use crate::target;
 use crate::ui::Ui;
 
-/// Serve a modelled drive to any program on this machine, and pull the plug on it.
+/// Serve a modelled drive to any program, with faults and power cuts on demand.
 ///
-/// The drive takes as long as the model says, holds its data in memory or in an image file, and
-/// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
+/// The drive completes requests when the model does, keeps its data in memory or in an image file,
+/// and loses in a power cut what a real drive would. See docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,11 +42,12 @@ Examples:
   curl --unix-socket /tmp/control -d '{\"when\": {\"writes\": 100}}' http://localhost/power-cut
   drivelab serve --backing ./big-file --dispatch split --nbd unix:/tmp/file.sock")]
 pub(crate) struct ServeArgs {
-    /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
-    #[arg(required_unless_present = "backing")]
+    /// A modelled drive: NAME[,key=value...] or a profile file; `null` completes at once.
+    #[arg(required_unless_present = "backing", value_parser = Offer(completion::drives),
+        hide_possible_values = true)]
     drive: Option<String>,
 
-    /// No model: serve this real file or block device, with a dispatch policy in front.
+    /// Serve this real file or block device instead of a model, behind a tag dispatch policy.
     #[arg(
         long,
         value_name = "FILE|DEVICE",
@@ -53,59 +55,60 @@ pub(crate) struct ServeArgs {
     )]
     backing: Option<PathBuf>,
 
-    /// Let clients write this block device, the one of --backing: repeat its name.
+    /// Allow clients to write to the block device of --backing: repeat its name.
     #[arg(long, value_name = "DEVICE", requires = "backing", conflicts_with = "drive")]
     allow_destructive: Vec<PathBuf>,
 
-    /// How requests for the real file get their tags: single, shared or split; a modelled drive has
-    /// a key for it, `dispatch=`.
-    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive")]
+    /// Tag dispatch for --backing: single, shared or split (a modelled drive has the key
+    /// `dispatch=`).
+    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive",
+        value_parser = completion::choice::<Dispatch>(), hide_possible_values = true)]
     dispatch: Dispatch,
 
-    /// How many requests are at the real file at once.
+    /// Maximum number of concurrent requests to --backing.
     #[arg(long, default_value_t = 31, requires = "backing", conflicts_with = "drive")]
     tags: usize,
 
-    /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
+    /// Serve NBD at unix:PATH or at a local port, 127.0.0.1:10809.
     #[arg(long, value_name = "ENDPOINT")]
     nbd: Option<Endpoint>,
 
-    /// Become a block device, /dev/ublkbN, through the kernel's ublk driver: with root, and in a
-    /// drivelab that was built with `--features ublk`.
+    /// Create a block device, /dev/ublkbN (needs root, and a drivelab built with `--features
+    /// ublk`).
     #[arg(long)]
     ublk: bool,
 
-    /// Become this file (made if there is none), through FUSE.
+    /// Serve the drive as this file through FUSE (created if missing).
     #[arg(long, value_name = "PATH")]
     fuse: Option<PathBuf>,
 
-    /// Keep the data in this sparse file, which survives; without it, in memory.
+    /// Keep the data in this sparse file [default: in memory].
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
 
-    /// Take HTTP requests here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
+    /// Accept HTTP here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
     #[arg(long, value_name = "ENDPOINT")]
     control: Option<Endpoint>,
 
-    /// A fault that is in force from the start, as POST /faults takes it.
+    /// A fault active from the start, in the JSON of POST /faults.
     #[arg(long, value_name = "JSON")]
     fault: Vec<String>,
 
-    /// Governs what is random in the drive and its faults.
+    /// Seed of the drive and its faults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Wake up this long before a deadline and spin: less lateness for more CPU; `auto` learns it.
+    /// Wake up this long before a deadline and spin, which trades CPU for lateness; `auto` adapts.
     #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
     spin: Spin,
 
-    /// How late an answer may be before it counts against the run [default: a twentieth of the
-    /// drive's typical random read, at least 150us, 500us without real-time scheduling].
+    /// Lateness above which a completion counts as late [default: a twentieth of the drive's
+    /// typical random read, at least 150us, 500us without real-time scheduling].
     #[arg(long, value_name = "DURATION")]
     lateness_bound: Option<Span>,
 
-    /// After SIGINT or SIGTERM, serve on for at most this long while the file of --fuse is still
-    /// open, so that the kernel can write back and the user unmount.
+    /// After SIGINT or SIGTERM, keep serving for at most this long while the file of --fuse is
+    /// open, so that it can be unmounted.
     #[arg(long, value_name = "DURATION", default_value_t = server::GRACE)]
     grace: Span,
 
@@ -113,7 +116,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, hide = true)]
     end_with_parent: bool,
 
-    /// The size of the `null` drive [default: 1G].
+    /// Size of the `null` drive [default: 1G].
     #[arg(long)]
     size: Option<Bytes>,
 }

@@ -113,8 +113,8 @@ fn emulated() -> Mark {
 
 fn void(served: &Served) -> Mark {
     let message = format!(
-        "{} of {} answers left more than {} after the time the model gave: this measured the host, \
-         not the drive",
+        "{} of {} completions were sent more than {} after the time the model gave: this measured \
+         the host, not the drive",
         served.late,
         served.ios,
         Span::from_ns(served.lateness_bound_ns)
@@ -134,8 +134,8 @@ fn lateness<'a>(runs: impl Iterator<Item = &'a Served>) -> Option<String> {
         void => format!("{void} of {} runs are void", runs.len()),
     };
     Some(format!(
-        "Lateness of the server: p99 {} in the worst run, {} at most, with a bound of {} for all \
-         but one answer in a hundred; {validity}.",
+        "Lateness of the server: p99 {} in the worst run, maximum {}; the bound for 99 % of the \
+         completions is {}; {validity}.",
         Span::from_ns(p99),
         Span::from_ns(max),
         Span::from_ns(bound)

@@ -83,7 +83,7 @@ fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
     let mut words = words.into_iter().skip(call).peekable();
     while let Some((number, word)) = words.next() {
         let Some(option) = word.strip_prefix('-').map(|word| word.trim_start_matches('-')) else {
-            let refusal = Refusal::request(format!("`{word}` stands alone in the command line"));
+            let refusal = Refusal::request(format!("unexpected word `{word}` in the command line"));
             let hint = format!("run a job file alone: drivelab run --job {word}");
             return Err(Problem::at(number)(refusal.hint(hint)));
         };

@@ -148,8 +148,8 @@ impl<'a> Reader<'a> {
             Some(section) => section,
             None if self.in_global => &mut self.global,
             None => {
-                let refusal = Refusal::request(format!("`{line}` stands before the first section"));
-                return Err(Problem::at(number)(refusal.hint("begin with `[global]`")));
+                let refusal = Refusal::request(format!("`{line}` precedes the first section"));
+                return Err(Problem::at(number)(refusal.hint("start the file with `[global]`")));
             }
         };
         option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))

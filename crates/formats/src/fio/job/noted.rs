@@ -106,13 +106,13 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     (&["description", "comm"], "it is a description only"),
     (
         &["exitall_on_error", "continue_on_error", "ignore_error", "error_dump"],
-        "failed requests are counted, and the run goes on",
+        "failed requests are counted, and the run continues",
     ),
     (&["allow_mounted_write"], "a mounted device is never written"),
     (&["fsync_on_close"], "a flush after the end is not measured, as in fio"),
     (
         &["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"],
-        "a rate that was not kept is marked",
+        "a missed rate is marked in the result",
     ),
     (&["thinktime_blocks_type"], "think time starts at the completion"),
     (&["steadystate_check_interval", "ss_interval"], "steady state is checked once per second"),

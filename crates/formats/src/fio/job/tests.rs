@@ -101,7 +101,7 @@ fn sizes_are_taken_from_the_target_where_they_are_shares_of_it_or_absent() {
     assert_eq!(of("filesize=1m\nsize=8m").1, Some(Bytes::mib(1)));
     assert_eq!(of("filesize=1g\noffset=4m").1, Some(Bytes::mib(12)));
     let missing = |text: &str| job(text).workload(None).unwrap_err().to_string();
-    assert!(missing("runtime=5").contains("how large"));
+    assert!(missing("runtime=5").contains("size of the target is unknown"));
     assert!(missing("size=10%").contains("`size` is a percentage"));
 }
 
@@ -148,7 +148,7 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\n[b]\n[c]\nwait_for=b", 3, "would not wait", "stonewall");
     check_error("[a]\ninclude other.fio", 2, "`include`", "into this file");
     check_error("[a]\nsync=2", 2, "`sync` is", "");
-    check_error("bs=4k\n", 1, "before the first section", "[global]");
+    check_error("bs=4k\n", 1, "precedes the first section", "[global]");
     check_error("[global]\nbs=4k\n", 1, "no job section", "[job]");
 }
 
@@ -289,7 +289,7 @@ fn one_request_is_outstanding_where_fio_has_no_more() {
     for text in ["ioengine=sync", "", "ioengine=libaio\nthinktime=10"] {
         let job = job(text);
         assert_eq!(job.workload.iodepth, Some(1), "{text}");
-        let told = |note: &String| note.contains("one request outstanding, in fio too");
+        let told = |note: &String| note.contains("one request outstanding, as in fio");
         assert!(job.notes.iter().any(told), "{:?}", job.notes);
     }
     assert_eq!(job("ioengine=libaio").workload.iodepth, Some(32));
@@ -311,7 +311,7 @@ fn command_lines_are_read_as_the_job_files_that_they_stand_for() {
     assert_eq!(test.workload.iodepth, Some(8));
     check_error("fio --rw=read", 1, "no job section", "[job]");
     check_error("fio job.fio", 1, "`job.fio` stands alone", "--job job.fio");
-    check_error("fio --name=a \\\n--bs='4k", 2, "never closed", "");
+    check_error("fio --name=a \\\n--bs='4k", 2, "unclosed", "");
 }
 
 #[test]

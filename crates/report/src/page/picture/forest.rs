@@ -83,7 +83,7 @@ impl Forest<'_> {
         });
         let about = "Pairs of arms that differ in one cause, on the headline metric of each \
                      workload.";
-        section("Where it comes from", about, scale, &groups.collect::<String>())
+        section("Cause by cause", about, scale, &groups.collect::<String>())
     }
 
     fn line(&self, outcome: &Outcome, scale: Scale, label: &str) -> String {

@@ -381,7 +381,7 @@ fn findings_hold_where_their_whole_interval_does() {
     assert!(told.contains("stated: 0.900 IOPS a dollar to 1.10 IOPS a dollar"), "{told}");
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["findings"][1]["verdict"], "does-not-hold");
-    assert!(crate::page::html(&result).contains("What was stated"));
+    assert!(crate::page::html(&result).contains("Claims checked"));
     // With few blocks nothing is decided, however clear the figure.
     let mut few = it.clone();
     few.runs.retain(|run| run.block < 3);
@@ -404,7 +404,7 @@ fn prices_turn_rates_into_rates_for_each_dollar() {
     let [lo, hi] = limits.unwrap();
     assert!(lo < ratio && ratio < hi && cheap.ci95.unwrap()[0] < cheap.value);
     assert!(text(&result, PLAIN).contains("IOPS a dollar"));
-    assert!(crate::page::html(&result).contains("For the money"));
+    assert!(crate::page::html(&result).contains("Value for money"));
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["price"][0]["metric"], "random-read-32.iops_per_usd");
     assert_eq!(document["price"][0]["arms"][1]["price_usd"], 100.0);

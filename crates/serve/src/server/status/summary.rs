@@ -92,7 +92,7 @@ mod tests {
             let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
             let words = format!("of what reached the drive {lost} acknowledged writes lost");
             assert!(text.contains(&words), "{text}");
-            assert!(text.contains("what the kernel still held never came here"), "{text}");
+            assert!(text.contains("dirty pages in the kernel never reached it"), "{text}");
         }
     }
 }
