@@ -5,7 +5,6 @@
 mod arguments;
 mod attached;
 mod commands;
-mod completion;
 mod failure;
 mod input;
 mod interrupt;

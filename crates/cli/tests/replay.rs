@@ -117,5 +117,5 @@ fn the_report_of_a_score_is_one_page() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("demerit ms") && said.out.contains("closed loop"), "{said:?}");
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
-    assert_eq!(page.matches("<figure>").count(), 4, "two each for reads and writes");
+    assert_eq!(page.matches("<figure>").count(), 4, "two each for in use by");
 }

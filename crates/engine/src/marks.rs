@@ -379,7 +379,7 @@ mod tests {
         };
         assert_eq!(told(0, 0), "");
         let end = "each counts with the time it had waited, so the true latency is higher";
-        assert_eq!(told(4, 0), format!("4 requests were never answered: {end}"));
+        assert_eq!(told(4, 0), format!("4 requests never completed: {end}"));
         assert_eq!(told(0, 868), format!("868 requests that were due were never issued: {end}"));
         let both = "4 requests never completed, and 8 that were due were never issued";
         assert_eq!(told(4, 8), format!("{both}: {end}"));

@@ -136,7 +136,7 @@ mod tests {
         for ledger in [LedgerPlace::File("l"), LedgerPlace::Server("other:5400")] {
             let pace = Pace { promised: 40, took: Span::from_secs(2) };
             let text = of_writing(&pace, "/mnt/pages", ledger);
-            assert!(text.starts_with("40 pages acknowledged, 20 a second\n"), "{text}");
+            assert!(text.starts_with("40 pages acknowledged, 20 per second\n"), "{text}");
             assert!(text.contains("none of them was verified"), "{text}");
             assert!(text.contains("--verify --ledger"), "{text}");
             let nothing = of_writing(&Pace::default(), "/mnt/pages", ledger);

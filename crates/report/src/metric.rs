@@ -161,7 +161,7 @@ mod tests {
     fn a_quantile_is_missing_where_requests_are_few() {
         let check = |metric, expected: Option<&str>| {
             let why = why_missing(metric);
-            assert_eq!(why.as_deref().map(|it| it.split(" were").next().unwrap()), expected);
+            assert_eq!(why.as_deref().map(|it| it.split(", too few").next().unwrap()), expected);
         };
         check("lat_p99_ns", Some("fewer than 10000 requests"));
         check("lat_p99_9_ns", Some("fewer than 100000 requests"));

@@ -254,8 +254,8 @@ mod tests {
         );
         check(
             "1;ide;75,1",
-            "line 1: there are 2 columns, but `block,arm,value[,metric[,better]]` are 3 to 5; separate \
-             them by commas, not by `;`",
+            "line 1: there are 2 columns, but `block,arm,value[,metric[,better]]` has 3 to 5; \
+             separate columns by commas, not `;`",
         );
         check(
             "block,arm,valu\n",

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn that_nothing_was_promised_is_no_good_news() {
         let told = text(&Verification::default(), LOOK);
-        assert!(told.starts_with("Nothing to verify: no block had to hold"), "{told}");
+        assert!(told.starts_with("Nothing to verify: no block was acknowledged"), "{told}");
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
         });
         let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are intact\nstale: 1 \
         blocks contain an older write than acknowledged\n  at byte 4096: write 4 must be there, \
-        write 2 is\nmisdirected: 1 blocks contain data written for another address\n \
-         at byte 8192: write 5 must be there; what is there belongs at byte 4096 (4k)\n";
+        write 2 is\nmisdirected: 1 blocks contain data written for another address\
+         \n  at byte 8192: write 5 must be there; its contents belong at byte 4096 (4k)\n";
         assert_eq!(text(&found, LOOK), expected);
     }
 }

@@ -73,8 +73,8 @@ mod tests {
             assert!(sentence.contains(expected), "{states:?}: {sentence}");
         };
         check(&[], "unknown: drivelab could not find out");
-        check(&["write through"], "loses nothing");
-        check(&["write back"], "cache is on: what");
+        check(&["write through"], "loses no acknowledged write");
+        check(&["write back"], "cache is on: a power failure");
         check(&["write back", "write through"], "on in some of the runs");
     }
 }

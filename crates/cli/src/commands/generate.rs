@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use drivelab_study::keep;
 
 use crate::arguments::Arguments;
-use crate::completion;
+use crate::commands::completion;
 use crate::failure::{AtPath as _, Exit, Outcome};
 use crate::ui::Ui;
 

@@ -13,7 +13,7 @@ use drivelab_formats::trace::{Entries, Format, Parser};
 use drivelab_model::replay::{Answer, Loop, Replay};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
-use crate::completion::{self, Offer};
+use crate::commands::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::input::{self, Lines};
 use crate::interrupt;

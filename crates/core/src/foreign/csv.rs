@@ -144,7 +144,7 @@ mod tests {
             let error = lines(text).and_then(split).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         };
-        check("a,b\nc,\"d", "line 2, column 2: a quotation mark");
+        check("a,b\nc,\"d", "line 2, column 2: unclosed quotation");
         check("a,b\n\0\u{1}", "line 2: this is binary");
         check("PK\u{3}\u{4}", "line 1: this is binary");
     }

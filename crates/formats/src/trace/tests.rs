@@ -88,7 +88,7 @@ fn lines_that_are_none_are_refused_with_what_was_expected() {
     check("R Hit 12 0 900 1", 1, "expected 1 to");
     check("R Hit 12 8 9e3 1", 1, "`9e3` is not a time");
     check("\n\nfio version 9 iolog", 3, "versions 2 and 3");
-    check("fio version 3 iolog\n12 f leap 0 1", 2, "`leap` is no action");
+    check("fio version 3 iolog\n12 f leap 0 1", 2, "`leap` is not an action");
     check("0,1,512,R,5.0\n0,1,512,R,2.0", 2, "run backwards");
     check("0,1,512,Q,5.0", 1, "found `Q`");
     check("0,1,512,R,99999999999999999999", 1, "not a time");

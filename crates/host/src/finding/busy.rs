@@ -9,7 +9,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     let (reads, writes) = (flight.reads.unwrap_or(0), flight.writes.unwrap_or(0));
     findings.add(FindingId::DeviceBusy, Severity::Warn, Parts {
-        message: format!("other processes use the disk: {reads} reads and {writes} writes in flight"),
+        message: format!("in use by other processes: {reads} reads and {writes} writes in flight"),
         evidence: vec![attribute(context, "inflight", &format!("{reads} {writes}"))],
         fix: "find the process (`drivelab inspect --watch`, iotop, fuser), and wait for it or stop \
               it"

@@ -83,7 +83,7 @@ fn slips_are_found_with_line_and_suggestion() {
     check("capacity_bytes = 0", "not a multiple of 512");
     check("capacity_bytes = \"99999999P\"", "mine.toml:2:18");
     check("seek_average = \"2h\"", "longer than a second");
-    check("seek_average = \"25ms\"\nseek_full = \"26ms\"", "lies between");
+    check("seek_average = \"25ms\"\nseek_full = \"26ms\"", "it is between");
     check("seek_track = \"15ms\"", "takes longer than the average");
     check("guard = \"12ms\"", "longer than a revolution");
     check("zones = [[10, 100]]", "the zones hold 4000 sectors");

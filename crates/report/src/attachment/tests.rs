@@ -68,8 +68,8 @@ fn more_than_the_declared_factor_is_told() {
             "scheduler=none queue_depth=1|scheduler=none",
             "scheduler=bfq queue_depth=31|scheduler=bfq"
         ),
-        ["The arms differ in scheduler and queue_depth; the study declares only scheduler: what \
-          the rest of it did cannot be told apart."]
+        ["The arms differ in scheduler and queue_depth; the study declares only scheduler: the \
+          effect cannot be attributed to it."]
     );
     // The confound of the published comparisons: the kernel keeps two requests for an IDE disk.
     let warnings = study(
@@ -102,8 +102,8 @@ fn a_factor_that_does_not_differ_is_told() {
             "controller=ide-compatibility queue_depth=1|controller=ide",
             "controller=ahci queue_depth=1|controller=ahci"
         ),
-        ["Both arms ran with queue depth 1: the queue, which is what such a change is made for, \
-          was used in neither."]
+        ["Both arms ran with queue depth 1: neither used command queuing, which this change is \
+          meant to improve."]
     );
     // An arm that turns NCQ off means it.
     assert_eq!(
@@ -167,7 +167,7 @@ fn stored_runs_declare_nothing_but_what_is_asked() {
     check(ide, ahci, "scheduler", "differ in controller; `--factor` says only scheduler");
     check(ide, "controller=ahci queue_depth=31 read_ahead_kb=0", "", "");
     let (none, bfq) = ("queue_depth=1 scheduler=none", "queue_depth=31 scheduler=bfq");
-    check(none, bfq, "", "differ in queue_depth and scheduler: which of these");
+    check(none, bfq, "", "differ in queue_depth and scheduler: the effect");
     check(none, bfq, "scheduler", "differ in scheduler and queue_depth; `--factor` says only");
     check(none, none, "", "both arms ran with queue depth 1, scheduler none");
     check(none, none, "scheduler", "but both arms ran with scheduler none");
@@ -252,7 +252,7 @@ fn the_table_is_read_at_a_glance() {
     nr_requests    2    64    not declared
     queue_depth    1    31
     Warning: The arms differ in controller and nr_requests; the study declares only
-      controller: what the rest of it did cannot be told apart.
+      controller: the effect cannot be attributed to it.
     ");
     assert!(shown.lines().count() <= 10);
 }

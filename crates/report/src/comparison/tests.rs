@@ -189,7 +189,7 @@ fn repeats_in_a_block_are_one_value() {
     let text = "1,a,1\n1,a,4\n1,b,2\n";
     let result = of_pairs(text, &[]).unwrap();
     assert!((result.primary().adjusted.comparison.ratio - 1.0).abs() < 1e-9);
-    assert!(result.notes[0].contains("line 2 is the first"), "{:?}", result.notes);
+    assert!(result.notes[0].contains("first in line 2"), "{:?}", result.notes);
 }
 
 #[test]
@@ -285,17 +285,17 @@ disk.img
 
 10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s; 2 requests FAILED
 
-latency  response time  of the device  lateness
-mean            100 us              -             -
-min             100 us              -             -
-p50             100 us              -             -
-p90             100 us              -             -
-p99             100 us              -             -
-p99.9           100 us              -             -  too few requests to rely on
-p99.99          100 us              -             -  too few requests to rely on
-max             100 us              -             -
+latency  response time  service time  lateness
+mean            100 us             -         -
+min             100 us             -         -
+p50             100 us             -         -
+p90             100 us             -         -
+p99             100 us             -         -
+p99.9           100 us             -         -  too few requests to rely on
+p99.99          100 us             -         -  too few requests to rely on
+max             100 us             -         -
 
-How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job(s), seed 1,
-  drivelab 0.1.0, Linux 6.1 on a processor
+How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job(s),
+  seed 1, drivelab 0.1.0, Linux 6.1 on a processor
 ");
 }

@@ -104,7 +104,7 @@ mod tests {
         check("{\"a\": 1}", "line 1: this JSON has no `schema`");
         check(&format!("{one}\n{{}}"), "line 2: this JSON has no `schema`");
         check(&one[..one.len() / 2], "line 1: not JSON (EOF");
-        check("\0\u{1}", "line 1: this is no JSON");
+        check("\0\u{1}", "line 1: not JSON");
         let newer = one.replace("drivelab.run/1", "drivelab.run/2");
         check(&newer, "line 1: the schema is `drivelab.run/2`, not `drivelab.run/1`");
         check(&one.replace("\"iops\"", "\"iop\""), "line 1: not a stored run (missing field");

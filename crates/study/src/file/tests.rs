@@ -179,7 +179,7 @@ fn an_interaction_needs_every_combination_of_its_levels() {
     check(("[\"mode\", \"caching\"]", "[\"mode\", \"cache\"]"), &["no level of `cache`"]);
     let one_level = ("caching = \"off\"", "caching = \"on\"");
     check(one_level, &["4 combinations, but the arms cover 3"]);
-    check(("asks = \"gain\"", "asks = \"loss\""), &["`asks`", "`gain`"]);
+    check(("asks = \"gain\"", "asks = \"loss\""), &["`asks`", "\"gain\""]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use drivelab_model::options::Options;
 use drivelab_model::profile;
 use serde::Serialize;
 
-use crate::completion::{self, Offer};
+use crate::commands::completion::{self, Offer};
 use crate::failure::Outcome;
 use crate::target;
 use crate::ui::Ui;

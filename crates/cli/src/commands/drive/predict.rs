@@ -6,8 +6,8 @@ use drivelab_model::profile::Uncertainty;
 use drivelab_report::prediction::{self, Modelled};
 use drivelab_stats::Spread;
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
-use crate::completion::{self, Offer};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::target;

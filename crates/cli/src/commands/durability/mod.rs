@@ -11,8 +11,8 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_report::durability::{self as words, Findings};
 use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, PlaceError, RealFile};
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::json_text;
-use crate::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::output;

@@ -18,7 +18,7 @@ use self::job::JobArgs;
 use self::matrix::MatrixArgs;
 use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
-use crate::completion::{self, Offer};
+use crate::commands::completion::{self, Offer};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;

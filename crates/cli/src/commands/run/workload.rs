@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use drivelab_core::workload::{OPTIONS, Rw, WorkloadOption, WorkloadOptions};
 
-use crate::completion::{self, Offer};
+use crate::commands::completion::{self, Offer};
 
 /// What is asked of the drive.
 #[derive(Debug, Clone, Default)]

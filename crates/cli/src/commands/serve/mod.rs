@@ -19,8 +19,8 @@ use drivelab_serve::store::Store;
 #[cfg(feature = "ublk")]
 use drivelab_serve::ublk;
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::json_text;
-use crate::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;

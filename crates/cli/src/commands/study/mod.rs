@@ -12,7 +12,7 @@ use drivelab_core::units::Bytes;
 use drivelab_study::embedded::{self, STUDIES};
 use drivelab_study::{StageName, StudyFile};
 
-use crate::completion::{self, Offer};
+use crate::commands::completion::{self, Offer};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::stage::DriveKeys;

@@ -191,7 +191,7 @@ fn what_is_no_result_is_refused_with_its_line() {
         assert!(error.starts_with(expected), "{error}");
     };
     let one = reads(10, 300);
-    check(&one[..one.len() - 20], "line 10: the JSON is truncated; did fio end");
+    check(&one[..one.len() - 20], "line 10: the JSON is truncated; check that fio");
     check(&one.replace("\"iops\": 10.5", "\"iops\": x"), "line 5: not a result of fio: expected");
     check(&one.replace("fio-3.33", "fio-2.21"), "line 1: version `2.21` of fio's results");
     check("{\"fio version\": \"fio-3.1\"}", "line 1: not a result of fio: missing field `jobs`");

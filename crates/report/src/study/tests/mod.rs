@@ -134,7 +134,7 @@ fn a_block_with_a_void_run_is_left_out_and_the_note_says_so() {
     assert!(notes.contains("too late") && notes.contains("block 5, which is ignored"), "{notes}");
     assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
     let first = text(&result, PLAIN);
-    assert!(first.contains("of 10 runs of") && first.contains("no measurement"), "{first}");
+    assert!(first.contains("of 10 runs of") && first.contains("not a measurement"), "{first}");
 }
 
 #[test]
@@ -291,9 +291,9 @@ random-read-32: random 4k reads, 32 outstanding; `ide` has 76.1 IOPS, more is be
 
 Note: The drive is modelled (seagate-st31000333as); none was touched.
 How to read this: ratios above 1 are better than `ide`, each with its own 95 % interval; n = 10
-  blocks, stage simulate, seed 1; 3 % is what matters (10 % for tail latencies); the primary metric
-  decides and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that
-  any of these wrongly says faster, slower or different is at most 5 %, and so is that of wrongly
+  blocks, stage simulate, seed 1; margin 3 % (10 % for tail latencies); the primary metric decides
+  and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that any of
+  these wrongly says faster, slower or different is at most 5 %, and so is the chance of wrongly
   saying no practical difference.
 To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
 ");

@@ -90,7 +90,7 @@ mod tests {
         let cut = |dropped_writes| Survival { dropped_writes, torn_writes: 0 };
         for lost in [0, 7] {
             let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
-            let words = format!("of what reached the drive {lost} acknowledged writes lost");
+            let words = format!("{lost} acknowledged writes lost");
             assert!(text.contains(&words), "{text}");
             assert!(text.contains("dirty pages in the kernel never reached it"), "{text}");
         }
