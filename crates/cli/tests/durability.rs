@@ -55,7 +55,7 @@ fn another_machine_keeps_the_promises() {
     let verified =
         drivelab(folder.path(), &["durability", "pages", "--verify", "--ledger", "kept"]);
     assert_eq!(verified.code, 0, "{verified:?}");
-    assert!(verified.out.contains("every promise was kept"), "{verified:?}");
+    assert!(verified.out.contains("all acknowledged pages are intact"), "{verified:?}");
     drivelab(folder.path(), &["durability", "pages", "--server", &address])
         .failed(3, &["no ledger at", "--listen"]);
 }
@@ -205,8 +205,8 @@ fn where_nothing_was_promised_nothing_is_known() {
     let check = |arguments: &[&str]| {
         let said = drivelab(folder.path(), &[&["durability"], arguments].concat());
         assert_eq!(said.code, 4, "{said:?}");
-        assert!(said.out.contains("nothing was promised"), "{said:?}");
-        assert!(!said.out.contains("every promise was kept"), "{said:?}");
+        assert!(said.out.contains("no page was acknowledged"), "{said:?}");
+        assert!(!said.out.contains("all acknowledged pages are intact"), "{said:?}");
     };
     let drive = "drive:generic-10k";
     check(&[drive, "--size", "0", "--runtime", "100ms"]);
@@ -235,7 +235,7 @@ fn a_ledger_takes_no_other_files_place() {
     std::fs::write(&letters, "of a lifetime").unwrap();
     let write = ["durability", "pages", "--size", "64k", "--runtime", "50ms", "--ledger"];
     let with = |ledger: &str| drivelab(folder.path(), &[&write[..], &[ledger]].concat());
-    with("letters").failed(2, &["letters", "no ledger", "--ledger"]);
+    with("letters").failed(2, &["letters", "not a ledger", "--ledger"]);
     assert_eq!(std::fs::read(&letters).unwrap(), b"of a lifetime");
     with("pages").failed(2, &["pages", "--ledger"]);
     assert_eq!(with("l").code, 0);
@@ -243,7 +243,7 @@ fn a_ledger_takes_no_other_files_place() {
     with("other").failed(2, &["other", "--ledger"]);
     assert_eq!(with("l").code, 0, "a ledger of ours is begun anew");
     let listen = ["durability", "--listen", "127.0.0.1:0", "--ledger", "letters"];
-    drivelab(folder.path(), &listen).failed(2, &["letters", "no ledger"]);
+    drivelab(folder.path(), &listen).failed(2, &["letters", "not a ledger"]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn ledgers_that_claim_too_much_are_refused_by_name() {
     check(&format!("drivelab-durability 1 7 {pages}\n"), &["claim", "pages", "line 1"]);
     check(&format!("drivelab-durability 1 7 4\nkept {} 1 1\n", 4), &["claim", "page 4", "line 2"]);
     let endless = "7".repeat(1 << 20);
-    check(&format!("drivelab-durability 1 7 4{endless}\n"), &["no ledger"]);
+    check(&format!("drivelab-durability 1 7 4{endless}\n"), &["not a ledger"]);
     check(&format!("drivelab-durability 1 7 4\nkept 1 1 {endless}\n"), &["claim", "line 2"]);
     check("drivelab-durability 1 7 4\nkept one 1 1\nbegun 1 1 1\n", &["claim", "line 2"]);
 }

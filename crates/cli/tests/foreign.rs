@@ -72,13 +72,12 @@ Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix
   one run each, so no interval; more is better); at least 6 runs of each are needed.
 Inconclusive regardless of the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
   create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
-Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat,
-  ran_stat (looking up names in memory involves no disk).
-A test of the CPU: putc, getc (one system call a byte (99 % processor load): it counts system
-  calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
-  files are looked up in memory (100 % processor load)).
-Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
-  memory).
+Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat, ran_stat
+  (looking up names in memory involves no disk).
+A test of the CPU: putc, getc (one system call per byte (99 % CPU): it counts system calls);
+  seq_stat (empty files are looked up in memory (99 % CPU)); ran_stat (empty files are looked up in
+  memory (100 % CPU)).
+Answered from memory: seq_stat, ran_stat (the files were just created and are looked up in memory).
 A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync()
   inside the timed part: it measures how the file system writes its journal and flushes it).
 
@@ -97,13 +96,14 @@ ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sy
 ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
 ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
 
-Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: 1 of at least 6 blocks: chance
-  alone gives as clear a result more than 5 % of the time; run each arm 6 times or more
-How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, seed
-  1; the primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one
-  another: the chance that any of these wrongly says faster, slower or different is at most 5 %, and
-  so is that of wrongly saying no practical difference. 24 more metrics (processor load, longest
-  waits) are in the JSON.
+Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: n = 1, but at least 6
+  blocks are needed: chance alone gives as clear a result more than 5 % of the time; run each arm 6
+  times or more
+How to read this: ratios above 1 are better than `piix`; n = 1 block(s), margin 3 %, seed 1; the
+  primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one another:
+  the chance that any of these wrongly says faster, slower or different is at most 5 %, and so is
+  the chance of wrongly saying no practical difference. 24 more metrics (CPU load, maximum
+  latencies) are in the JSON.
 ");
 }
 

@@ -127,7 +127,7 @@ fn a_standard_output_that_takes_nothing_is_named() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut list = command(folder.path(), &["drive", "list"]);
     let said = said(list.stdout(full).output().unwrap());
-    said.failed(3, &["cannot write to standard output", "No space left", "hint: make room"]);
+    said.failed(3, &["cannot write to standard output", "No space left", "hint: free space"]);
 }
 
 #[test]

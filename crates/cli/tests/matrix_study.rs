@@ -130,7 +130,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     check("at_least = 0.98", "at_least = 0.98\ntake = \"min\"", &["`take`"]);
     check("sequential-read-1.scaling", "sequential-read-2.scaling", &["sequential-read-1"]);
     check("sequential-read-1.scaling", "sequential-read-1.iops", &["`scaling`"]);
-    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["not both"]);
+    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["either `[matrix]` or"]);
     check("bus = \"pcie2x4\"", "bus = \"pcie9x4\"", &["`pcie1x8`"]);
     study(SMALL, &["--resume"]).failed(2, &["cannot be resumed"]);
     study(SMALL, &["--stage", "hardware"]).failed(3, &["run --matrix"]);

@@ -129,7 +129,7 @@ fn an_account_is_found_by_any_name_of_its_target_and_kept_from_other_targets() {
     let arguments = ["run", "other", "--size", "1M", "--direct=0", "--rw", "write", "--verify"];
     let more = ["--number-ios", "1", "--verify-state", "data.verify-state"];
     drivelab(folder.path(), &[&arguments[..], &more].concat())
-        .failed(2, &["tells of data, not of other"]);
+        .failed(2, &["belongs to data, not to other"]);
     assert_eq!(verify(folder.path()).code, 0, "the account is as it was");
 }
 
@@ -170,7 +170,7 @@ fn a_file_whose_writes_are_kept_account_of_has_no_second_writer() {
     wait_for_writes(&mut first, &folder.path().join("data.verify-state"));
     let process = format!("process {}", first.id());
     let other = ["--number-ios", "10", "--verify-state", "other.verify-state"];
-    let words = ["data is not written", &process, "(drivelab)"];
+    let words = ["refusing to write data", &process, "(drivelab)"];
     drivelab(folder.path(), &[&verified[..], &other].concat()).failed(2, &words);
     drivelab(folder.path(), &[&writes[..], &["--number-ios", "10"]].concat()).failed(2, &words);
     let pages = ["durability", "data", "--size", "64k", "--runtime", "10ms"];

@@ -22,7 +22,7 @@ pub enum GuardError {
         named: Vec<PathBuf>,
     },
     /// The kernel lets nobody write it.
-    #[error("drivelab does not write {}: {device} is read-only", .path.display())]
+    #[error("refusing to write {}: {device} is read-only", .path.display())]
     ReadOnly {
         /// The target.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum GuardError {
         device: String,
     },
     /// Somebody uses it, or a part of it.
-    #[error("drivelab does not write {}: {device} {by}", .path.display())]
+    #[error("refusing to write {}: {device} {by}", .path.display())]
     InUse {
         /// The target.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum GuardError {
         by: Use,
     },
     /// What would use it cannot be found out.
-    #[error("drivelab does not write {}: cannot find out whether it is in use", .path.display())]
+    #[error("refusing to write {}: cannot find out whether it is in use", .path.display())]
     Unknown {
         /// The target.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum GuardError {
         source: std::io::Error,
     },
     /// Another process keeps account of what is written to it, or we would and another writes it.
-    #[error("drivelab does not write {}: {} has it locked", .path.display(),
+    #[error("refusing to write {}: {} has it locked", .path.display(),
         .by.as_ref().map_or_else(|| "another process".into(), ToString::to_string))]
     Locked {
         /// The file.

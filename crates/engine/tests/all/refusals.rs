@@ -100,7 +100,7 @@ fn absurd_sizes_are_refused() {
     let scratch = Scratch::new("refuse");
     let path = scratch.file("small", &[0; 8192]);
     let large = WorkloadOptions { bs: Some(Bytes::mib(1)), ..reading() };
-    check(attempt(&path, large, false), "cannot hold one block", "");
+    check(attempt(&path, large, false), "too small for one block", "");
     let greedy = WorkloadOptions {
         bs: Some(Bytes::gib(1)),
         iodepth: Some(4096),

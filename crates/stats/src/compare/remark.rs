@@ -44,7 +44,7 @@ fn few_blocks(facts: &Facts) -> Option<Warning> {
         Warning::new(
             WarningId::FewBlocks,
             format!(
-                "{n} blocks, but at least {least} are needed: chance alone gives as clear a result \
+                "n = {n}, but at least {least} blocks are needed: chance alone gives as clear a result \
                  more than {percent} % of the time; run each arm {least} times or more"
             ),
         )
