@@ -96,9 +96,9 @@ ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sy
 ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
 ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
 
-Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: n = 1, but at least 6
-  blocks are needed: chance alone gives as clear a result more than 5 % of the time; run each arm 6
-  times or more
+Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: n = 1, but at least 6 blocks
+  are needed: chance alone gives as clear a result more than 5 % of the time; run each arm 6 times
+  or more
 How to read this: ratios above 1 are better than `piix`; n = 1 block(s), margin 3 %, seed 1; the
   primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one another:
   the chance that any of these wrongly says faster, slower or different is at most 5 %, and so is

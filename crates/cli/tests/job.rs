@@ -214,7 +214,7 @@ fn what_a_matrix_would_be_refused_for_later_it_is_refused_for_at_once() {
     check(&MATRIX.replace("\"two\"", "\"./one\""), &["`one` and `./one` are the same"]);
     check(&MATRIX.replace("\"64k\"", "\"2M\""), &["too small for one block"]);
     file(folder.path(), "one", &"precious".repeat(1 << 17));
-    check(MATRIX, &["one holds data", "--overwrite"]);
+    check(MATRIX, &["one contains data", "--overwrite"]);
 }
 
 #[test]

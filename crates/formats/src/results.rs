@@ -36,7 +36,7 @@ mod tests {
             (Err(error), Err(start)) => assert!(error.to_string().starts_with(start), "{error}"),
             (found, expected) => panic!("{found:?} instead of {expected:?}"),
         };
-        check("{\"fio version\": \"fio-3.1\", \"jobs\": []}", Err("contains no results of fio"));
+        check("{\"fio version\": \"fio-3.1\", \"jobs\": []}", Err("it contains no results of fio"));
         check("1.98,2.00a,vm,1,1795319432,64M,,8192,5", Err("line 1: there are 9 fields"));
         check("kvm,4G,439,99,52686,15,,,,,,,,,,,,,,,,,,,,,", Ok("bonnie++"));
         check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));

@@ -31,7 +31,7 @@ fn a_healthy_tree_has_no_problems() {
 fn what_is_not_text_is_told_and_shown_as_far_as_it_goes() {
     let tree = Tree::named("ich8-ahci");
     fs::write(tree.place(SCHEDULER), b"[none\xff]\n").unwrap();
-    told(&tree, "queue/scheduler", "not text");
+    told(&tree, "queue/scheduler", "not UTF-8 text");
     assert_eq!(tree.device("sda").queue.scheduler.as_deref(), Some("none\u{fffd}"));
 }
 
@@ -68,7 +68,7 @@ fn links_in_a_circle_and_out_of_the_tree_are_not_followed() {
     symlink("round", tree.place("sys/block/round")).unwrap();
     symlink("../../../../../../etc", tree.place("sys/block/etc")).unwrap();
     symlink("nowhere", tree.place("sys/block/gone")).unwrap();
-    told(&tree, "block/round", "circle");
+    told(&tree, "block/round", "form a loop");
     told(&tree, "block/etc", "leads outside the root");
     told(&tree, "block/gone", "leads nowhere");
     assert_eq!(tree.inspect().devices.len(), 1);

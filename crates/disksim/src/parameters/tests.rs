@@ -72,7 +72,12 @@ fn mistakes_are_answered_with_place_and_expectation() {
     );
     check("small.model", ("extracted", "curved"), "drives/small.model:", "`Seek type = curved`");
     check("small.model", ("Number of spares = 5", "Number of spares = 9999"), "drives/", "use up");
-    check("small.model", ("small.seek", "tall.seek"), "drives/small.model:", "no file `tall.seek`");
+    check(
+        "small.model",
+        ("small.seek", "tall.seek"),
+        "drives/small.model:",
+        "no seek curve file `tall",
+    );
     check("small.seek", ("10, 2.0", "0, 2.0"), "drives/small.seek:3:", "`distance, ms`");
     check(
         "small.seek",

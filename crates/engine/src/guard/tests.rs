@@ -150,7 +150,7 @@ fn what_is_behind_a_loop_device_is_not_written_nor_is_its_twin() {
     check(above, &["sda", "sda1"], "sda1 is in use by loop0");
     let twins =
         machine(|usage| usage.devices.extend([backed(0, Some(FILE)), backed(1, Some(FILE))]));
-    assert!(refusal(&twins, "loop0").unwrap().contains("loop0 is what loop1 in use by"));
+    assert!(refusal(&twins, "loop0").unwrap().contains("loop0 is in use by loop1"));
     // Of a loop device whose file nobody knows nothing can be said, and of two such no more.
     let unknown = machine(|usage| usage.devices.extend([backed(0, None), backed(1, None)]));
     assert_eq!(refusal(&unknown, "loop0"), None);

@@ -138,7 +138,7 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\nzonemod=zbd", 2, "neither drivelab's nor", "`zonemode`");
     check_error("[a]\nioengine=mmap", 2, "`mmap`", "psync");
     check_error("[a]\nrw=rw\nbs=4k,8k", 1, "differs", "separate sections");
-    check_error("[a]\nbssplit=4k/60:8k/60", 2, "120 together", "");
+    check_error("[a]\nbssplit=4k/60:8k/60", 2, "add up to 120", "");
     check_error("[a]\nfilename=/dev/a:/dev/b", 2, "several", "together");
     check_error("[a]\nrw=randread:8", 2, "every 8 requests", "percentage_random");
     check_error("[a]\nrw=read:-4k", 1, "twice", "`read:-8192`");
