@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t, value_parser = completion::choice::<Stamp>(),
         hide_possible_values = true)]
     stamp: Stamp,
-    /// Bypass the page cache with O_DIRECT (1), or use it (0).
+    /// Bypass the page cache with `O_DIRECT` (1), or use it (0).
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
     direct: bool,

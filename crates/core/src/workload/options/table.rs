@@ -154,7 +154,7 @@ workload_options! {
     fsync: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..NUMBER };
     /// Like --fsync, with fdatasync(2): the file's times may lag behind.
     fdatasync: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..NUMBER };
-    /// Open with O_DSYNC: every write reaches the medium before it completes.
+    /// Open with `O_DSYNC`: every write reaches the medium before it completes.
     sync: bool = SWITCH;
     /// Stop after N requests.
     number_ios: u64 = WorkloadOption { fio: Some(Spelling::Count), ..NUMBER };

@@ -144,7 +144,7 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\nrw=read:-4k", 1, "twice", "`read:-8192`");
     check_error("[a]\nrw=rw\nrate_iops=,5", 1, "only one", "separate sections");
     check_error("[a]\nthinktime=5\nthinktime_blocks=4", 3, "after every request", "thinktime");
-    check_error("[a]\nwait_for=b", 1, "called `b`", "");
+    check_error("[a]\nwait_for=b", 1, "named `b`", "");
     check_error("[a]\n[b]\n[c]\nwait_for=b", 3, "would not wait", "stonewall");
     check_error("[a]\ninclude other.fio", 2, "`include`", "into this file");
     check_error("[a]\nsync=2", 2, "`sync` is", "");
