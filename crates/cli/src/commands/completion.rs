@@ -76,3 +76,19 @@ pub(crate) fn for_zsh(script: &str) -> String {
         script.replace(&format!(":({names})"), &both)
     })
 }
+
+/// The script for fish with the names that stand where a path may stand too.
+pub(crate) fn for_fish(script: &str) -> String {
+    let places = [
+        ("study", studies()),
+        ("run", targets()),
+        ("durability", targets()),
+        ("serve", drives()),
+        ("drive; and __fish_seen_subcommand_from show predict", drives()),
+    ];
+    places.into_iter().fold(script.to_owned(), |script, (verb, names)| {
+        let names = names.join(" ");
+        let asked = format!("__fish_drivelab_using_subcommand {verb}");
+        format!("{script}complete -c drivelab -n \"{asked}\" -a \"{names}\"\n")
+    })
+}

@@ -35,6 +35,7 @@ pub(crate) fn completions(arguments: &CompletionsArgs) -> Outcome {
     Ui::new(false).result(&match arguments.shell {
         Shell::Bash => completion::for_bash(&script),
         Shell::Zsh => completion::for_zsh(&script),
+        Shell::Fish => completion::for_fish(&script),
         _ => script.into_owned(),
     })
 }
