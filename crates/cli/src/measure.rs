@@ -181,8 +181,8 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
 pub(crate) fn warn_of_unseen(allowed: &[PathBuf], ui: Ui) {
     if !allowed.is_empty() && !drivelab_engine::sees_all_processes() {
         ui.warn(
-            "processes of other users are seen only as root: whether one of them has the device \
-             open is not known",
+            "processes of other users are visible to root only: one of them may have the device \
+             open",
         );
     }
 }
@@ -203,7 +203,7 @@ pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
 }
 
 fn refused(path: &Path, error: OpenError) -> Failure {
-    let again = format!("if all that it holds may go: --allow-destructive {}", path.display());
+    let again = format!("to destroy everything on it: --allow-destructive {}", path.display());
     match &error {
         OpenError::Guard(GuardError::BlockDevice { .. }) => Failure::bad_request(error).hint(again),
         OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {

@@ -37,7 +37,7 @@ pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
     }
     let path = PathBuf::from(text);
     if !path.exists() && profile::text(text).is_some() {
-        let message = format!("there is no file `{text}`, but a drive of that name is modelled");
+        let message = format!("there is no file `{text}`; `{text}` is a modelled drive");
         return Err(Failure::bad_words(message).hint(format!("write `drive:{text}`")));
     }
     Ok(Target::Path(path))
@@ -197,7 +197,7 @@ pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     settings.extend(about.arrangement.iter().flat_map(arrangement));
     let Some(attached) = &about.attached else { return settings };
     let guard = attached.guard_ns.map_or_else(
-        || "none: commands are served as they come".into(),
+        || "first come, first served".into(),
         |ns| format!("shortest positioning first, guard band {}", Span::from_ns(ns)),
     );
     let cache = attached
@@ -233,14 +233,14 @@ fn arrangement(it: &Arrangement) -> Vec<(String, String)> {
             let how = if it.bus_shared { "shared by both directions" } else { "each way" };
             format!("{bus}: {reads} MB/s from the drives, {writes} MB/s to them, {how}")
         }
-        _ => "none that limits".into(),
+        _ => "no limit".into(),
     };
     let queue = it.host_queue.map_or_else(|| "no limit of its own".into(), |n| n.to_string());
     let rows = [
         ("drives", format!("{}, {array}{failed}", it.drives)),
         ("bus", bus),
         ("host queue", queue),
-        ("requests cut at", Bytes::new(it.piece_bytes).to_string()),
+        ("requests split at", Bytes::new(it.piece_bytes).to_string()),
     ];
     rows.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }

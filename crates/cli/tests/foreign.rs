@@ -98,13 +98,14 @@ ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sy
 ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
 ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
 
-Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: 1 of at least 6 blocks: chance
-  alone gives as clear a result more than 5 % of the time; run each arm 6 times or more
-How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, seed
-  1; the primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one
-  another: the chance that any of these wrongly says faster, slower or different is at most 5 %, and
-  so is that of wrongly saying no practical difference. 24 more metrics (processor load, longest
-  waits) are in the JSON.
+Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: n = 1, but at least 6 blocks
+  are needed: chance alone gives as clear a result more than 5 % of the time; run each arm 6 times
+  or more
+How to read this: ratios above 1 are better than `piix`; n = 1 block(s), margin 3 %, seed 1; the
+  primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one another:
+  the chance that any of these wrongly says faster, slower or different is at most 5 %, and so is
+  the chance of wrongly saying no practical difference. 24 more metrics (CPU load, maximum
+  latencies) are in the JSON.
 ");
 }
 
@@ -137,7 +138,7 @@ fn two_lines_in_one_file_are_two_arms() {
     let renamed = AHCI.replace("kvm", "ahci");
     check(&format!("{IDE}\n{renamed}\n{IDE}"), Ok(&["kvm", "ahci"]));
     check(IDE, Err("there is one arm"));
-    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("a file of its own"));
+    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("into a separate file"));
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn several_lines_are_runs_of_their_arm() {
     let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
     assert_eq!(result.blocks.len(), 3);
     assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));
-    assert!(result.notes.iter().any(|note| note.contains("paired in the order given")));
+    assert!(result.notes.iter().any(|note| note.contains("paired in the given order")));
 }
 
 /// The output of one call of fio: a warning, and a job that read at about `iops`.
@@ -201,5 +202,5 @@ fn results_of_fio_are_compared_run_by_run() {
     file(folder.path(), "cut.json", &before[..before.len() - 9]);
     let said = drivelab(folder.path(), &["compare", "cut.json", "after.json"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("cut.json:95: the JSON ends in the middle"), "{said:?}");
+    assert!(said.err.contains("cut.json:95: the JSON is truncated"), "{said:?}");
 }

@@ -188,7 +188,7 @@ fn a_study_that_takes_long_to_undo_an_arm_says_what_it_kept() {
     }
     let said = end(child, "INT");
     assert_eq!(said.code, 130, "{said:?}");
-    assert!(said.err.contains("--resume goes on"), "{said:?}");
+    assert!(said.err.contains("continue with --resume"), "{said:?}");
     assert!(!said.err.contains("gave up"), "{said:?}");
 }
 

@@ -125,14 +125,14 @@ fn what_makes_no_sense_is_refused_by_name() {
     };
     check("drives = 3", "drives = 1", &["`drives`", "2 or more"]);
     check("scaling of wide\"", "scaling of wild\"", &["the arm `wild`", "`wide`"]);
-    check("at_most = 119_000_000", "at_most = 1\nat_least = 2", &["nothing lies between"]);
+    check("at_most = 119_000_000", "at_most = 1\nat_least = 2", &["is above `at_most`"]);
     check("scaling of wide\"", "scaling\"", &["WORKLOAD.METRIC of ARM"]);
     check("at_least = 0.98", "at_least = 0.98\ntake = \"min\"", &["`take`"]);
     check("sequential-read-1.scaling", "sequential-read-2.scaling", &["sequential-read-1"]);
     check("sequential-read-1.scaling", "sequential-read-1.iops", &["`scaling`"]);
-    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["not both"]);
+    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["either `[matrix]` or"]);
     check("bus = \"pcie2x4\"", "bus = \"pcie9x4\"", &["`pcie1x8`"]);
-    study(SMALL, &["--resume"]).failed(2, &["not resumed"]);
+    study(SMALL, &["--resume"]).failed(2, &["cannot be resumed"]);
     study(SMALL, &["--stage", "hardware"]).failed(3, &["run --matrix"]);
 }
 

@@ -287,7 +287,7 @@ fn a_matrix_whose_first_line_is_damaged_keeps_its_cells() {
     assert_eq!(again.out, first.out);
     // Of another matrix nothing is taken, whatever became of the line that names it.
     file(folder.path(), "cells.toml", &CELLS.replace("10ms", "20ms"));
-    drivelab(folder.path(), &arguments).failed(2, &["cells.jsonl:1 is damaged", "--out"]);
+    drivelab(folder.path(), &arguments).failed(2, &["cells.jsonl:1, the line", "--out"]);
     assert!(fs::read(&path).unwrap() == cells);
 }
 
@@ -345,11 +345,11 @@ fn a_finished_study_is_never_replaced() {
     let first = fs::read(results.join("study/runs.jsonl")).unwrap();
     let second = run(&["--seed", "2"]);
     assert!(second.err.contains("drivelab-results/study-2"), "{second:?}");
-    assert!(second.err.contains("holds a finished study"), "{second:?}");
+    assert!(second.err.contains("contains a finished study"), "{second:?}");
     assert!(fs::read(results.join("study/runs.jsonl")).unwrap() == first);
     assert!(fs::read(results.join("study-2/runs.jsonl")).unwrap() != first);
     let out = "drivelab-results/study";
-    run(&["--out", out]).failed(2, &["holds a finished study", "--resume", "--out"]);
+    run(&["--out", out]).failed(2, &["contains a finished study", "--resume", "--out"]);
     // What goes on without a folder's name is the last of that name.
     run(&["--resume", "--blocks", "7"]).failed(2, &["drivelab-results/study-2", "6 blocks"]);
     assert!(fs::read(results.join("study/runs.jsonl")).unwrap() == first);

@@ -171,7 +171,7 @@ fn arms_put_in_place_by_hand_wait_for_the_user_and_go_on() {
         let said = real(folder.path(), &study, if visits == 0 { &[] } else { &more });
         visits += 1;
         assert!(visits < 20, "the study never ends: {said:?}");
-        assert!(said.err.contains("6 blocks of 2 arms, each entered anew: 12 times"), "{said:?}");
+        assert!(said.err.contains("6 blocks of 2 arms: the arm is switched 12 times"), "{said:?}");
         if said.code != 4 || !said.out.is_empty() {
             break said.code;
         }
@@ -197,7 +197,7 @@ fn a_boot_serves_one_block_only() {
     again();
     // Whatever this boot may serve is done: the user's word brings no more.
     let before = kept();
-    again().failed(4, &["Reboot", "a boot of its own", "--resume"]);
+    again().failed(4, &["Reboot", "needs its own boot", "--resume"]);
     assert_eq!(kept(), before);
     let blocks: Vec<Value> = before
         .lines()

@@ -163,8 +163,8 @@ pub fn find(name: &str) -> Option<&'static Factor> {
 pub fn read(name: &str) -> Result<&'static str, String> {
     let found = find(name).map(|factor| factor.name);
     found.ok_or_else(|| match nearest(name, names()) {
-        Some(meant) => format!("there is no factor `{name}`; did you mean `{meant}`?"),
-        None => format!("there is no factor `{name}`; known: `{}`", names().join("`, `")),
+        Some(meant) => format!("unknown factor `{name}`; did you mean `{meant}`?"),
+        None => format!("unknown factor `{name}`; known: `{}`", names().join("`, `")),
     })
 }
 

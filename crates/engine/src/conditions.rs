@@ -114,9 +114,8 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
 
 /// The processors' frequency follows their load, which a single request never makes.
 pub(crate) fn governed(governor: &str) -> Option<Mark> {
-    let message = format!(
-        "the processors' frequency follows their load (governor `{governor}`), and latency with it"
-    );
+    let message =
+        format!("the CPU frequency follows the load (governor `{governor}`), and latency with it");
     (governor != "performance").then_some(Mark { id: MarkId::Governor, message })
 }
 

@@ -62,7 +62,7 @@ fn remedy(refused: &io::Error) -> &'static str {
              there is one"
         }
         Some(libc::ENOMEM) => "raise the limit for locked memory with `ulimit -l unlimited`",
-        _ => "find out what keeps io_uring from working",
+        _ => "find out why io_uring does not work here",
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn without_discards(
     if asked.is_some() || too_deep(pace).is_some() {
         return Err(IoEngineError::NoDiscards { iodepth: pace.iodepth() });
     }
-    let message = "psync instead of io_uring, which discards blocks since Linux 6.12".to_owned();
+    let message = "psync instead of io_uring, which can discard blocks since Linux 6.12".to_owned();
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
 }
 

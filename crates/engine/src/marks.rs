@@ -168,10 +168,10 @@ fn unsteady(facts: RunFacts<'_>) -> Option<String> {
 fn unanswered(total: &Tally) -> Option<String> {
     let what = match (total.unanswered, total.unsent) {
         (0, 0) => return None,
-        (0, due) => format!("{due} requests that were due were never sent"),
-        (sent, 0) => format!("{sent} requests were never answered"),
+        (0, due) => format!("{due} requests that were due were never issued"),
+        (sent, 0) => format!("{sent} requests never completed"),
         (sent, due) => {
-            format!("{sent} requests were never answered, and {due} that were due were never sent")
+            format!("{sent} requests never completed, and {due} that were due were never issued")
         }
     };
     Some(format!("{what}: each counts with the time that it had waited, and took longer"))
@@ -344,10 +344,10 @@ mod tests {
     fn requests_that_were_not_answered_or_not_even_sent_are_told_apart() {
         let told = |unanswered, unsent| unanswered_of(unanswered, unsent).unwrap_or_default();
         assert_eq!(told(0, 0), "");
-        let end = "each counts with the time that it had waited, and took longer";
-        assert_eq!(told(4, 0), format!("4 requests were never answered: {end}"));
-        assert_eq!(told(0, 868), format!("868 requests that were due were never sent: {end}"));
-        let both = "4 requests were never answered, and 8 that were due were never sent";
+        let end = "each counts with the time it had waited, so the true latency is higher";
+        assert_eq!(told(4, 0), format!("4 requests never completed: {end}"));
+        assert_eq!(told(0, 868), format!("868 requests that were due were never issued: {end}"));
+        let both = "4 requests never completed, and 8 that were due were never issued";
         assert_eq!(told(4, 8), format!("{both}: {end}"));
     }
 

@@ -155,7 +155,7 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
             all.insert(name, device::build(&block, machine));
         }
     } else {
-        root.report("sys/block", "is missing: no tree of devices is here");
+        root.report("sys/block", "is missing: this is not a /sys tree");
     }
     all
 }

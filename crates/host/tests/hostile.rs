@@ -32,7 +32,7 @@ fn a_healthy_tree_has_no_problems() {
 fn what_is_not_text_is_told_and_shown_as_far_as_it_goes() {
     let tree = Tree::named("ich8-ahci");
     fs::write(tree.place(SCHEDULER), b"[none\xff]\n").unwrap();
-    told(&tree, "queue/scheduler", "not text");
+    told(&tree, "queue/scheduler", "not UTF-8 text");
     assert_eq!(tree.device("sda").queue.scheduler.as_deref(), Some("none\u{fffd}"));
 }
 
@@ -69,8 +69,8 @@ fn links_in_a_circle_and_out_of_the_tree_are_not_followed() {
     symlink("round", tree.place("sys/block/round")).unwrap();
     symlink("../../../../../../etc", tree.place("sys/block/etc")).unwrap();
     symlink("nowhere", tree.place("sys/block/gone")).unwrap();
-    told(&tree, "block/round", "circle");
-    told(&tree, "block/etc", "leads out of the root");
+    told(&tree, "block/round", "form a loop");
+    told(&tree, "block/etc", "leads outside the root");
     told(&tree, "block/gone", "leads nowhere");
     assert_eq!(tree.inspect().devices.len(), 1);
 }
@@ -91,12 +91,12 @@ fn folders_and_pipes_in_place_of_files_are_told() {
     let tree = Tree::named("ich8-ahci");
     tree.remove(SCHEDULER);
     fs::create_dir(tree.place(SCHEDULER)).unwrap();
-    told(&tree, "queue/scheduler", "no regular file");
+    told(&tree, "queue/scheduler", "not a regular file");
     let requests = tree.place(&format!("{BLOCK}/queue/nr_requests"));
     fs::remove_file(&requests).unwrap();
     let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, requests, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    told(&tree, "queue/nr_requests", "no regular file");
+    told(&tree, "queue/nr_requests", "not a regular file");
 }
 
 #[test]

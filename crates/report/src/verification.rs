@@ -9,19 +9,19 @@ use crate::text::{BOLD, Look};
 pub fn text(found: &Verification, look: Look) -> String {
     let Verification { promised, good, unfinished, .. } = found;
     let mut text = if found.is_good() && *promised == 0 {
-        let body = "no block had to hold anything, so nothing is known";
+        let body = "no block was acknowledged, so there is no result";
         look.led("Nothing to verify:", BOLD, body, 2)
     } else if found.is_good() {
-        look.led("Verified:", BOLD, &format!("all {good} blocks hold what they must"), 2)
+        look.led("Verified:", BOLD, &format!("all {good} blocks are intact"), 2)
     } else {
         let faulty: u64 = found.faults.values().sum();
-        let body = format!("{faulty} blocks are faulty, {good} of {promised} are as they must be");
+        let body = format!("{faulty} blocks are faulty, {good} of {promised} are intact");
         look.led("NOT as written:", BOLD, &body, 2)
     };
     text.push('\n');
     if *unfinished > 0 {
         let body =
-            format!("{unfinished} blocks were being written at the end: nothing is promised");
+            format!("{unfinished} blocks were in flight at the end and may hold either version");
         text += &format!("{}\n", look.wrap(&body, 2));
     }
     // A drive that lost everything looks so too, but is rarer.
@@ -63,7 +63,7 @@ fn line(example: &DamageExample) -> String {
         line += &format!(", write {found} is");
     }
     if let Some(place) = example.belongs_at_bytes {
-        line += &format!("; what is there belongs at byte {place} ({})", Bytes::new(place));
+        line += &format!("; its contents belong at byte {place} ({})", Bytes::new(place));
     }
     line
 }
@@ -77,13 +77,13 @@ mod tests {
     #[test]
     fn good_is_said_in_a_line() {
         let good = Verification { promised: 7, good: 7, ..Verification::default() };
-        assert_eq!(text(&good, LOOK), "Verified: all 7 blocks hold what they must\n");
+        assert_eq!(text(&good, LOOK), "Verified: all 7 blocks are intact\n");
     }
 
     #[test]
     fn that_nothing_was_promised_is_no_good_news() {
         let told = text(&Verification::default(), LOOK);
-        assert!(told.starts_with("Nothing to verify: no block had to hold"), "{told}");
+        assert!(told.starts_with("Nothing to verify: no block was acknowledged"), "{told}");
     }
 
     #[test]
@@ -98,9 +98,9 @@ mod tests {
                 belongs_at_bytes: None,
             });
         }
-        assert!(text(&found, LOOK).contains("no block holds a write of this run"));
+        assert!(text(&found, LOOK).contains("no block contains a write of this run"));
         found.promised = 3;
-        assert!(!text(&found, LOOK).contains("no block holds a write of this run"));
+        assert!(!text(&found, LOOK).contains("no block contains a write of this run"));
     }
 
     #[test]
@@ -120,11 +120,10 @@ mod tests {
             found_generation: Some(2),
             belongs_at_bytes: None,
         });
-        let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are as they must be\n\
-            stale: 1 blocks hold an older write than was acknowledged\n  \
-            at byte 4096: write 4 must be there, write 2 is\n\
-            misdirected: 1 blocks hold what was written for another place\n  \
-            at byte 8192: write 5 must be there; what is there belongs at byte 4096 (4k)\n";
+        let expected = "NOT as written: 2 blocks are faulty, 7 of 9 are intact\nstale: 1 \
+        blocks contain an older write than acknowledged\n  at byte 4096: write 4 must be there, \
+        write 2 is\nmisdirected: 1 blocks contain data written for another address\
+         \n  at byte 8192: write 5 must be there; its contents belong at byte 4096 (4k)\n";
         assert_eq!(text(&found, LOOK), expected);
     }
 }

@@ -71,7 +71,7 @@ pub fn carry_out<S: Stage + ?Sized>(
             let kept = made.and_then(|record| Ok(out.keep(number, run(record), watch)?));
             if let Err(failure) = kept {
                 if let Err(second) = leave(stage, place) {
-                    watch.warn(&format!("and the arm could not be undone: {second}"));
+                    watch.warn(&format!("reverting the arm failed, too: {second}"));
                 }
                 return Err(failure);
             }
@@ -95,11 +95,11 @@ fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&str>) -> b
 /// What the user must do where this boot served another block.
 fn reboot_first(study: &StudyFile, step: &Step) -> String {
     let arm = &study.arms[step.arm];
-    let what = arm.manual.as_deref().unwrap_or("nothing else, the study puts it in place");
+    let what = arm.manual.as_deref().unwrap_or("nothing else; the study applies it");
     format!(
-        "Next is block {} of arm `{}`, which needs a boot of its own, because boots differ.\nReboot \
-         (for this arm: {what}).\nThe runs so far are kept. When it is done, type the same command \
-         with: --resume --in-place {}",
+        "Next is block {} of arm `{}`, which needs its own boot because boots differ.\nReboot (for \
+         this arm: {what}).\nThe runs so far are kept. Then repeat the command with: --resume \
+         --in-place {}",
         step.block + 1,
         arm.name,
         arm.name
@@ -263,7 +263,7 @@ mod tests {
             }
             // Whatever this boot may serve is done: to ask again brings no more.
             let Progressed::Waiting(what) = go_on() else { panic!("boot {boots} served more") };
-            assert!(what.contains("Reboot") && what.contains("a boot of its own"), "{what}");
+            assert!(what.contains("Reboot") && what.contains("needs its own boot"), "{what}");
         }
         let runs: Vec<StoredRun> = out.done.values().cloned().collect();
         assert_eq!(runs.len(), 12);

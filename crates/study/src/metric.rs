@@ -58,7 +58,7 @@ pub fn summary(workload: &Workload) -> String {
         Pace::Closed { iodepth: 1, .. } => "one at a time".into(),
         Pace::Closed { iodepth, .. } => format!("{iodepth} outstanding"),
         Pace::Fixed { per_s, .. } => format!("{per_s} a second"),
-        Pace::Poisson { per_s, .. } => format!("{per_s} a second, Poisson"),
+        Pace::Poisson { per_s, .. } => format!("{per_s} per second, Poisson"),
     };
     format!("{kind}, {pace}")
 }

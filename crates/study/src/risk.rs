@@ -27,8 +27,8 @@ pub fn modelled(names: &[&str], caches: &[WriteCache]) -> Risk {
     };
     let mib = size.get() >> 20;
     let loss = format!(
-        "the drive's write cache acknowledges writes before they are on the medium: up to {mib} \
-         MiB that were not flushed can be lost, in any order, when power fails. What a program \
+        "the drive's write cache acknowledges writes before they are on the medium: a power \
+         failure can lose up to {mib} MiB of unflushed writes, in any order. Data that a program \
          flushed (fsync) is safe."
     );
     let differs = with.len() < names.len();
@@ -76,9 +76,9 @@ mod tests {
             assert!(risk.sentence.contains(expected), "{states:?}: {risk:?}");
             assert_eq!(risk.differs, states.len() > 1);
         };
-        check(&[], "not known here");
-        check(&["write through"], "loses nothing");
-        check(&["write back"], "cache is on: what");
+        check(&[], "unknown: drivelab could not find out");
+        check(&["write through"], "loses no acknowledged write");
+        check(&["write back"], "cache is on: a power failure");
         check(&["write back", "write through"], "on in some of the runs");
     }
 }

@@ -19,39 +19,38 @@ use crate::kernel_log;
 use crate::output;
 use crate::ui::Ui;
 
-/// How disks are attached, and what is wrong with them: opens no disk, writes nothing.
+/// Show how disks are attached and what is misconfigured (opens no disk, writes nothing).
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them; none: all disks
+    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them [default: all disks]
     devices: Vec<PathBuf>,
 
-    /// A captured tree (sys/, proc/, perhaps dmesg) in place of this machine's
+    /// Read a captured tree (sys/, proc/, optionally dmesg) instead of this machine
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// A kernel log (dmesg, journalctl -k) in place of this boot's
+    /// Read this kernel log (dmesg, journalctl -k) instead of the log of this boot
     #[arg(long, value_name = "FILE")]
     dmesg: Option<PathBuf>,
 
-    /// Exit with 1 on an error or a warning (a volatile write cache alone is neither)
+    /// Exit with 1 on an error or a warning (a volatile write cache alone counts as neither)
     #[arg(long)]
     strict: bool,
 
-    /// Write what an inspection reads to an archive (tar), to be read elsewhere with --root
+    /// Write everything an inspection reads to a tar archive, for --root on another machine
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
 
-    /// Ask drives that are awake for their temperature: a command to each, which can put off its
-    /// going to sleep
+    /// Ask drives that are awake for their temperature (sends a command, which may delay standby)
     #[arg(long)]
     temperature: bool,
 
-    /// Tell serial numbers (a virtio disk has to ask its host), and leave them in a capture, mount
-    /// points and names of files too
+    /// Show serial numbers (a virtio disk asks its host), and keep them, mount points and file
+    /// names in a capture
     #[arg(long)]
     serials: bool,
 
-    /// Show depth in use, IOPS and latency once a second, until Ctrl-C or for so many seconds
+    /// Show queue depth, IOPS and latency every second, for SECONDS or until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
           default_missing_value = "0", conflicts_with_all = ["root", "capture"])]
     #[expect(clippy::option_option, reason = "`--watch` with and without a number")]
@@ -91,9 +90,9 @@ fn refused(error: InspectError) -> Failure {
         InspectError::NoTree { .. } => Failure::cannot_here(error)
             .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
         InspectError::Unanswered(_) => Failure::cannot_here(error)
-            .hint("a device or a file server is dead; `dmesg` may name it"),
+            .hint("a device or a file server does not respond; `dmesg` may name it"),
         error => {
-            Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
+            Failure::bad_request(error).hint("`drivelab inspect` without a name lists all disks")
         }
     }
 }

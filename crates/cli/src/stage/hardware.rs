@@ -56,8 +56,9 @@ impl Hardware {
         if let (Some(writing), Some(target)) = (writing, targets.iter().find(is_device)) {
             let (name, target) = (&writing.name, target.display());
             let message = format!("`{target}` is a block device, and workload `{name}` writes");
-            return Err(Failure::bad_words(message)
-                .hint("a study writes files only: give one on a file system on that device"));
+            return Err(Failure::bad_words(message).hint(
+                "a study writes to files only: give a file on a file system of that device",
+            ));
         }
         let absolute = |target: &PathBuf| std::path::absolute(target).at_path("find", target);
         let of_curve = study.curve.iter().flat_map(|curve| &curve.depths);
@@ -164,7 +165,7 @@ impl Hardware {
         let failure = Failure::cannot_here(anyhow::anyhow!(message));
         Err(match ended.said.as_str() {
             "" => failure,
-            said => failure.hint(format!("it said: {said}")),
+            said => failure.hint(format!("its output: {said}")),
         })
     }
 
@@ -178,7 +179,7 @@ impl Hardware {
             let (name, check) = (&arm.name, arm.check.as_deref().unwrap_or_default());
             let message = format!("arm `{name}` is not in place: its check failed: {check}");
             return Err(Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("what `apply` does must make `check` succeed"));
+                .hint("after `apply`, `check` must succeed"));
         }
         self.settle(&[self.paths[place].clone()])
     }
@@ -203,8 +204,8 @@ impl Hardware {
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
-            "Next is arm `{name}`: {what}\nThe runs so far are kept. When it is done, type the \
-             same command with: --resume --in-place {name}"
+            "Next is arm `{name}`: {what}\nThe runs so far are kept. Then repeat the command with: \
+             --resume --in-place {name}"
         )))
     }
 }
@@ -244,7 +245,7 @@ impl Stage for Hardware {
             // What was begun is undone: `apply` may have done half of it.
             return Err(match self.leave(place) {
                 Ok(()) => failure,
-                Err(second) => failure.hint(format!("nor could it be undone: {}", second.error)),
+                Err(second) => failure.hint(format!("reverting it failed, too: {}", second.error)),
             });
         }
         Ok(Entered::Ready)
@@ -292,8 +293,8 @@ impl Stage for Hardware {
                 row("file", Some(path.display().to_string())),
                 row("page cache", Some(direct.into())),
                 row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
-                row("put in place by", arm.apply.clone()),
-                row("put in place by you", arm.manual.clone()),
+                row("applied with", arm.apply.clone()),
+                row("by hand", arm.manual.clone()),
                 row("checked by", arm.check.clone()),
             ]
             .into_iter()

@@ -69,8 +69,8 @@ fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<PathBuf>, Failure> {
     let typed = asked.target.as_deref().unwrap_or_default();
     refuse_model(typed)?;
     if !typed.is_empty() && study.arms.iter().all(|arm| arm.target.is_some()) {
-        let message = format!("every arm has a target of its own: `{typed}` would not be measured");
-        return Err(Failure::bad_words(message).hint("leave --target out"));
+        let message = format!("every arm names its own target, so `{typed}` would not be measured");
+        return Err(Failure::bad_words(message).hint("omit --target"));
     }
     let mut targets = Vec::new();
     for (place, arm) in study.arms.iter().enumerate() {
@@ -96,8 +96,8 @@ fn refuse_model(target: &str) -> Result<(), Failure> {
     if !target.starts_with("drive:") {
         return Ok(());
     }
-    let message = format!("`{target}` is a modelled drive, and stage hardware measures real files");
+    let message = format!("`{target}` is a modelled drive, but stage hardware measures real files");
     Err(Failure::bad_words(message)
         .hint("run it at stage simulate, with `drive = \"NAME\"` in `[base]`")
-        .hint(format!("a file of that name is `./{target}`")))
+        .hint(format!("for a file of that name write `./{target}`")))
 }

@@ -210,9 +210,9 @@ impl Stage for Simulator {
         let model = if models.len() == 1 { "model" } else { "models" };
         let name = if profiles.len() == 1 { "names" } else { "name" };
         let mut notes = vec![format!(
-            "Simulated in virtual time on the {model} of {}: no real drive was touched, and the \
-             verdict is as good as the {model} (`drivelab drive show {}` {name} the source of each \
-             number).",
+            "Simulated in virtual time on the {model} of {}: no real drive was involved, and the \
+             verdict is only as good as the {model} (`drivelab drive show {}` {name} the source of \
+             each number).",
             models.join(" and "),
             profiles.join("`, `drivelab drive show ")
         )];
@@ -222,8 +222,8 @@ impl Stage for Simulator {
         notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
         notes.extend(self.shared.map(|least| {
             format!(
-                "The drives differ in size: every arm uses the first {least} bytes, as much as the \
-                 smallest has."
+                "The drives differ in size: every arm uses the first {least} bytes, the size of \
+                 the smallest."
             )
         }));
         notes

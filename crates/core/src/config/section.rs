@@ -115,7 +115,7 @@ impl Section {
             return Ok(());
         };
         let hint = Some(format!("write `{new}`"));
-        Err(self.source.error(*at, format!("`{old}` is now called `{new}`"), hint))
+        Err(self.source.error(*at, format!("`{old}` is now named `{new}`"), hint))
     }
 
     /// Takes the value of a key that must be there.
@@ -183,7 +183,8 @@ impl Section {
     pub fn at_most(&self, key: &'static str, most: usize) -> Result<(), ConfigError> {
         match self.left.iter().find(|(name, ..)| name == key) {
             Some((_, at, Item::Array { items, .. })) if items.len() > most => {
-                let message = format!("`{key}`: {} of them; at most {most} are taken", items.len());
+                let message =
+                    format!("`{key}`: {} entries; at most {most} are allowed", items.len());
                 Err(self.error_at(*at, message, None))
             }
             _ => Ok(()),
@@ -242,10 +243,10 @@ impl Section {
     }
 
     fn missing(&self, key: &str) -> ConfigError {
-        let message = format!("{} has no `{key}`, which it needs", self.name);
+        let message = format!("{} lacks `{key}`", self.name);
         let near = nearest(key, self.left.iter().map(|(key, _, _)| key.as_str()));
         let hint = match near {
-            Some(found) => format!("is `{found}` meant to be `{key}`?"),
+            Some(found) => format!("did you mean `{key}` by `{found}`?"),
             None => format!("add a line `{key} = ...`"),
         };
         self.error_at(self.at, message, Some(hint))
@@ -360,8 +361,8 @@ mod tests {
         );
         check_error(
             "[drive]\ncapacitiy = 1\n",
-            "sample.toml:1:1: [drive] has no `capacity`, which it needs",
-            Some("is `capacitiy` meant to be `capacity`?"),
+            "sample.toml:1:1: [drive] lacks `capacity`",
+            Some("did you mean `capacity` by `capacitiy`?"),
         );
         check_error(
             "[drive]\ncapacity = \"much\"\n",

@@ -142,8 +142,12 @@ impl Matrix {
             return Some(format!("`threads`: {threads} is not from 1 to {JOBS_MAX}"));
         }
         let cells = self.count();
-        (cells > CELLS_MAX)
-            .then(|| format!("the lists and `blocks` make {cells} cells; at most {CELLS_MAX} fit"))
+        (cells > CELLS_MAX).then(|| {
+            format!(
+                "the lists and `blocks` give {cells} cells; at most {CELLS_MAX} are \
+                              allowed"
+            )
+        })
     }
 
     fn wrong(&self) -> Option<String> {

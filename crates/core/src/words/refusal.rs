@@ -83,19 +83,19 @@ pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String
     let folder = folder.unwrap_or(Path::new(".")).display();
     Some(match kind {
         ErrorKind::NotFound if operation.starts_with("read") => {
-            format!("check the name: `ls {folder}` lists the files that are there")
+            format!("check the name: `ls {folder}` lists the existing files")
         }
-        ErrorKind::NotFound => format!("make the folder first: `mkdir -p {folder}`"),
+        ErrorKind::NotFound => format!("create it first: `mkdir -p {folder}`"),
         ErrorKind::ReadOnlyFilesystem => {
-            "choose a place on a file system that is mounted for writing".into()
+            "choose a place on a file system that is mounted read-write".into()
         }
         ErrorKind::IsADirectory => "name a file, not a folder".into(),
         ErrorKind::NotADirectory => {
             let path = path.display();
-            format!("check the path: `ls -d {path}` names the part that is a file")
+            format!("check the path: `ls -d {path}` shows which part is a file")
         }
         ErrorKind::PermissionDenied => "try as another user, or with sudo".into(),
-        ErrorKind::StorageFull => "make room, or choose another place".into(),
+        ErrorKind::StorageFull => "free some space, or choose another place".into(),
         _ => return None,
     })
 }
@@ -140,7 +140,7 @@ mod tests {
         check(ErrorKind::NotFound, "write", "`mkdir -p none`");
         check(ErrorKind::IsADirectory, "write", "not a folder");
         check(ErrorKind::NotADirectory, "read", "`ls -d none/data`");
-        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted for writing");
+        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted read-write");
         assert_eq!(path_hint(ErrorKind::TimedOut, "read", Path::new("data")), None);
     }
 }

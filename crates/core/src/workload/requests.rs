@@ -284,10 +284,10 @@ mod tests {
             size: Some(Bytes::gib(200)),
             ..Default::default()
         };
-        assert!(refuse(beyond, Bytes::gib(500)).contains("beyond the end"));
+        assert!(refuse(beyond, Bytes::gib(500)).contains("past the end"));
         let tiny = WorkloadOptions { size: Some(Bytes::new(512)), ..Default::default() };
-        assert!(refuse(tiny, Bytes::gib(1)).contains("cannot hold"));
-        assert!(refuse(WorkloadOptions::default(), Bytes::ZERO).contains("cannot hold"));
+        assert!(refuse(tiny, Bytes::gib(1)).contains("too small for"));
+        assert!(refuse(WorkloadOptions::default(), Bytes::ZERO).contains("too small for"));
     }
 
     proptest::proptest! {

@@ -86,7 +86,7 @@ impl Fields {
         let Some((key, value)) = self.block.entries.first() else { return Ok(()) };
         let hint = match nearest(key, self.asked.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "it would have to be modelled or known to change no response time".to_owned(),
+            None => "drivelab ignores only parameters that change no response time".to_owned(),
         };
         Err(value
             .at

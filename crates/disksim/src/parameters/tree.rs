@@ -171,9 +171,9 @@ impl<'a> Reader<'a> {
         };
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(
-                at.error(format!("files name files more than {MAX_DEPTH} deep; is it a circle?"))
-            );
+            return Err(at.error(format!(
+                "files include files more than {MAX_DEPTH} deep: check for a cycle"
+            )));
         }
         let items = self.read(&found.file, &found.text);
         self.depth -= 1;

@@ -65,7 +65,7 @@ pub(crate) fn claim(
     })?;
     // What was claimed decides, not what lay under the name while we looked.
     if numbered(&claimed).map_err(unknown)? != wish.device {
-        return Err(unknown(io::Error::other("another device took its place meanwhile")));
+        return Err(unknown(io::Error::other("the name now refers to another device")));
     }
     // A virtual machine on a raw disk or a database on a raw device does not claim it.
     if let Some(opener) = lasting_opener(census, &numbers).map_err(unknown)? {

@@ -360,7 +360,7 @@ fn a_workload_that_does_not_fit_is_refused() {
     let mut target = VirtualTarget::new(Steady::new(MS));
     let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io };
     let error = run(&mut target, job, &mut Notes::default()).unwrap_err();
-    assert!(error.to_string().contains("beyond the end"), "{error}");
+    assert!(error.to_string().contains("past the end"), "{error}");
 }
 
 /// A target whose clock costs: it counts how often it is asked, and breaks after some requests.

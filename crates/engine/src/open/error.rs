@@ -56,7 +56,7 @@ impl OpenError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Missing { .. } => {
-                "check the name, or add `--size 1G` to have a file of that size laid out".into()
+                "check the name, or add `--size 1G` to lay out a file of that size".into()
             }
             Self::NoBlocks { .. } => "give a regular file or a block device".into(),
             Self::Empty { path } => format!(
@@ -65,10 +65,10 @@ impl OpenError {
             ),
             Self::TooSmall { held, .. } => format!("give at most `--size {held}`"),
             Self::InMemory { .. } => {
-                "give a file on a disk, or `--direct=0` to measure memory knowingly".into()
+                "give a file on a disk, or add `--direct=0` to measure memory".into()
             }
             Self::NoDirect { .. } => {
-                "add `--direct=0` to go through the page cache; the result will say so".into()
+                "add `--direct=0` to use the page cache; the result will say so".into()
             }
             Self::Unaligned { option, align, .. } => {
                 format!("make `--{option}` a multiple of {align}, or add `--direct=0`")

@@ -57,7 +57,7 @@ impl LayoutError {
     /// What to type next, where we know.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Full { .. } => Some("make room, or ask for less with `--size`".into()),
+            Self::Full { .. } => Some("free some space, or lower `--size`".into()),
             Self::SomebodysData { .. } => Some("move it away, or name another target".into()),
             Self::Stopped { .. } | Self::System { .. } => None,
         }
@@ -169,7 +169,7 @@ pub(super) fn lay_out(
         return if path.exists() {
             Ok(false)
         } else {
-            let source = io::Error::other("it is a symbolic link to nothing");
+            let source = io::Error::other("it is a dangling symbolic link");
             Err(LayoutError::System { path: path.into(), source })
         };
     }
@@ -342,7 +342,7 @@ mod tests {
         let path = Path::new("full");
         let mut disk = Filling(5 << 19);
         let error = write_all(&mut disk, path, 0..8 << 20, 1, &control).unwrap_err();
-        let expected = "no space for a file of 8M at full (it took 2M of it)";
+        let expected = "no space for a file of 8M at full (2M were written)";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(blocks, [BlockAccount::default(), BlockAccount { newest: 9, durable: 4 }]);
         assert_eq!((again.durable(0).unwrap(), again.durable(1).unwrap()), (0, 5));
         let other = State::open(&path).unwrap().about(&path, Path::new("other")).unwrap_err();
-        assert!(other.to_string().contains("tells of disk, not of other"), "{other}");
+        assert!(other.to_string().contains("belongs to disk, not to other"), "{other}");
         create(&path).unwrap();
         let letter = scratch.file("letter", b"dear");
         assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));

@@ -60,7 +60,7 @@ impl Run {
             Ok(count) => count > 1,
             Err(_) if concurrency.is_empty() => false,
             Err(_) => {
-                let what = format!("`{concurrency}` is no concurrency");
+                let what = format!("`{concurrency}` is not a concurrency");
                 let hint = "bonnie++ writes a small number here, usually 1";
                 return Err(ParseError::new(line.number, what, hint).at(4));
             }

@@ -42,8 +42,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         read_line(line, &layout, &mut imported)?;
     }
     if !found {
-        let hint = "the CSV line is the last that bonnie++ prints, or all it prints with `-q`";
-        return Err(ParseError::new(0, "there is no bonnie++ CSV line in it", hint));
+        let hint = "the CSV line is the last line of bonnie++'s output, or its only output with \
+                    `-q`";
+        return Err(ParseError::new(0, "it contains no bonnie++ CSV line", hint));
     }
     imported.tool_version = versions.join(", ");
     Ok(imported)

@@ -173,8 +173,8 @@ fn broken_lines_are_named_with_their_place() {
     };
     check(
         &PIIX[..60],
-        "line 1: there are 15 fields, but format 1.96 has 48; is the line cut off, or broken over \
-         two lines?",
+        "line 1: there are 15 fields, but format 1.96 has 48; check whether the line is truncated \
+         or split over two lines",
     );
     check(
         &PIIX.replace("228.9", "fast"),
@@ -188,13 +188,13 @@ fn broken_lines_are_named_with_their_place() {
     );
     check(
         &PIIX.replacen("1.96", "1.99", 1),
-        "line 1, column 1: `1.99` is no known version of the format; known are 1.96, 1.97 and \
-         1.98, and 1.03, which starts with the machine",
+        "line 1, column 1: unknown version `1.99` of the format; known versions: 1.96, 1.97 \
+         and 1.98, and 1.03, which starts with the machine",
     );
     check(
         "nothing of it",
-        "there is no bonnie++ CSV line in it; the CSV line is the last that bonnie++ prints, or \
-         all it prints with `-q`",
+        "it contains no bonnie++ CSV line; the CSV line is the last line of bonnie++'s output, or \
+         its only output with `-q`",
     );
 }
 

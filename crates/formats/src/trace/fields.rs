@@ -21,7 +21,7 @@ pub(super) fn transfer(op: Op, lba: u64, sectors: u64) -> Result<Request, String
         return Err(format!("a request of {sectors} sectors; expected 1 to {LONGEST}"));
     }
     if lba > u64::MAX / 1024 {
-        return Err(format!("sector {lba} lies beyond any drive"));
+        return Err(format!("sector {lba} is past the end of any drive"));
     }
     let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
     Ok(Request { id: RequestId(0), op, lba, sectors, fua: false })

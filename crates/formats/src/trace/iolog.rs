@@ -20,7 +20,9 @@ impl State {
         if let ["fio", "version", version, ..] = words[..] {
             let version = whole(Some(version), "version of the log")?;
             if !(2..=3).contains(&version) {
-                return Err(format!("version {version} of the log; versions 2 and 3 are read"));
+                return Err(format!(
+                    "version {version} of the log; versions 2 and 3 are supported"
+                ));
             }
             self.version = Some(version);
             return Ok(None);
@@ -43,7 +45,7 @@ impl State {
                 self.waited_ns = self.waited_ns.saturating_add(wait.ns());
                 return Ok(None);
             }
-            other => return Err(format!("`{other}` is no action of a fio log")),
+            other => return Err(format!("`{other}` is not an action of a fio log")),
         };
         let request = if op == Op::Flush {
             Request::flush(0)

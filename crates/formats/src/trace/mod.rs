@@ -124,7 +124,11 @@ impl Parser {
             let origin = *self.origin.get_or_insert(arrival);
             let since = arrival.saturating_sub(origin);
             if arrival.saturating_add(SLACK_NS) < origin + self.latest {
-                return Err("the times run backwards; is this more than one trace?".into());
+                return Err(
+                    "the times run backwards: check whether the file contains more than one \
+                            trace"
+                        .into(),
+                );
             }
             self.latest = self.latest.max(since);
             entry.at = Some(Time::from_ns(self.latest));
@@ -152,11 +156,12 @@ fn guess(first: &str) -> Result<Format, String> {
         ("R" | "W", Some(_)) => Ok(Format::DiskSim),
         (device, Some(_)) if is_device(device) => Ok(Format::Blkparse),
         _ if first.split(',').count() >= 5 => Ok(Format::Spc),
-        _ => Err("this is the beginning of no trace that is known: DiskSim (`R Hit 12 8 900 \
-                  100`), blkparse text (`8,0 1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio \
-                  version 3 iolog`), SPC (`0,12,4096,R,0.5`); name the format if it has another \
-                  heading"
-            .into()),
+        _ => {
+            Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`), blkparse text (`8,0 \
+                  1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio version 3 iolog`), SPC \
+                  (`0,12,4096,R,0.5`); if it has another header, give --format"
+                .into())
+        }
     }
 }
 

@@ -253,7 +253,9 @@ pub(crate) fn hop(facts: &Ata, link: &Link) -> Hop {
             Some(most) if most > speed && link.host_gbps.is_some() => {
                 format!("SATA at {speed} Gb/s of {most} Gb/s")
             }
-            Some(most) if most > speed => format!("SATA at {speed} Gb/s (the drive has {most})"),
+            Some(most) if most > speed => {
+                format!("SATA at {speed} Gb/s (the drive supports {most})")
+            }
             _ => format!("SATA at {speed} Gb/s"),
         },
         (Some(true), None) => "SATA, link speed not visible".into(),

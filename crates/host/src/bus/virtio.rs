@@ -32,7 +32,7 @@ impl Virtio {
 
     pub(crate) fn hop(&self) -> Hop {
         let driver = self.driver.as_deref().map(in_brackets).unwrap_or_default();
-        let about = format!("virtio{driver}; the medium behind it is the host's");
+        let about = format!("virtio{driver}; the medium behind it belongs to the host");
         Hop { kind: HopKind::Virtual, name: self.name.clone(), about }
     }
 }

@@ -142,7 +142,7 @@ fn controller(device: &mut Device, start: &Node<'_>) {
     device.hops.extend(pcie::bridge_hops(&functions));
     let mut hop = pci::hop(&device.controller);
     if device.pcie.asleep {
-        hop.about.push_str("; asleep: not asked for its link");
+        hop.about.push_str("; asleep: its link was not read");
     }
     device.hops.push(hop);
 }

@@ -57,7 +57,7 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let cache = &device.write_cache;
     let kernel = attribute(context, "queue/write_cache", cache.kernel.as_deref().unwrap_or("?"));
-    let said = format!("the device says: {}", cache.device.as_deref().unwrap_or("nothing"));
+    let said = format!("the device reports: {}", cache.device.as_deref().unwrap_or("nothing"));
     match (cache.device_caches(), cache.kernel_flushes()) {
         (Some(true), Some(false)) => lost_flushes(findings, vec![said, kernel]),
         (Some(false), Some(true)) => {
@@ -150,7 +150,7 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     }
     let own = device.write_cache.device.as_deref();
     let evidence = match own {
-        Some(own) => format!("the device says: {own}"),
+        Some(own) => format!("the device reports: {own}"),
         None => attribute(context, "queue/write_cache", "write back"),
     };
     let physical = device.kind.is_physical();

@@ -38,12 +38,12 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
         Sata::Yes(evidence) => (Severity::Error, evidence),
         // The default of a SATA-less machine is not a fault of its set-up.
         Sata::No => return,
-        Sata::Unknown => (Severity::Warn, vec!["nothing tells whether the drive is SATA".into()]),
+        Sata::Unknown => (Severity::Warn, vec!["unknown whether the drive is SATA".into()]),
     };
     let message = if severity == Severity::Error {
         "a SATA drive is driven through IDE emulation: one command at a time, no NCQ"
     } else {
-        "the controller is in IDE mode; if the drive is SATA, it loses NCQ by it"
+        "the controller is in IDE mode; a SATA drive loses NCQ there"
     };
     let mut message = message.to_owned();
     if shares {
@@ -84,7 +84,7 @@ fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
     }
     let listed = |log: &ControllerLog| log.lines.first.iter().any(|line| line.contains("SATA"));
     if device.kind == Kind::Controller && log.is_some_and(listed) {
-        evidence.push("it calls itself a SATA controller".into());
+        evidence.push("its name says SATA".into());
     }
     if evidence.is_empty() {
         let parallel = device.controller.vendor_device.as_deref().is_some_and(is_parallel);
@@ -168,21 +168,18 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
 /// Hidden drives are an error; drives that are seen through RAID firmware a warning.
 fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
     if remapped {
-        let message =
-            "the firmware hides NVMe drives behind a RAID mode: the kernel cannot use them";
+        let message = "a RAID mode in the firmware hides NVMe drives: the kernel cannot use them";
         return (Severity::Error, message);
     }
     if device.kind == Kind::Controller {
-        let message = "a controller in RAID mode shows no disk: its drives are hidden";
+        let message = "a controller in RAID mode hides its drives";
         return (Severity::Error, message);
     }
     if device.ata.is_some() {
-        let message =
-            "the SATA controller is in RAID mode; the drives behind it are seen one by one";
+        let message = "the SATA controller is in RAID mode; its drives are individually visible";
         return (Severity::Warn, message);
     }
-    let message = "a RAID controller stands before the drive: its NCQ, caches, errors and real \
-                   queue depth are hidden";
+    let message = "a RAID controller hides the drive's NCQ, caches, errors and real queue depth";
     (Severity::Error, message)
 }
 

@@ -69,7 +69,7 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
     let usb = device.usb.as_ref();
     evidence.extend(usb.and_then(|usb| usb.version.as_ref()).map(|v| format!("USB version: {v}")));
     let sure = severity == Severity::Error;
-    let unsure = if sure { "" } else { "; what the controller can is not visible" };
+    let unsure = if sure { "" } else { "; the controller's maximum is not visible" };
     let severity = if usb.is_some() { Severity::Warn } else { severity };
     findings
         .add(FindingId::LinkBelowCapability, severity)
@@ -154,7 +154,7 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
     let message = if only_medium {
         "the drive reports errors of its medium: sectors that cannot be read"
     } else {
-        "there were errors on the way to the drive"
+        "there were errors on the link to the drive"
     };
     findings.add(FindingId::LinkErrors, Severity::Error).says(message).seen(evidence).fix(
         if only_medium {

@@ -15,7 +15,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let logged = logged.and_then(|address| context.machine.log.controllers.get(address));
     let logged = logged.filter(|log| !log.bandwidth.is_empty());
     let Some((severity, mut reasons)) = reasons(pcie).or_else(|| {
-        logged.map(|_| (Severity::Error, vec!["the kernel found it limited at boot".to_owned()]))
+        logged.map(|_| (Severity::Error, vec!["the kernel reported the limit at boot".to_owned()]))
     }) else {
         return;
     };
@@ -32,7 +32,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     evidence.extend(logged.map(|log| format!("log: {}", log.bandwidth.evidence())));
     if device.kind != Kind::Nvme {
-        reasons.push("some controllers slow down while idle: look again under load".into());
+        reasons.push("some controllers slow down when idle: check again under load".into());
     }
     findings
         .add(FindingId::PcieDowngraded, severity)

@@ -34,22 +34,22 @@ fn words(cause: NcqOff) -> (&'static str, &'static str) {
     match cause {
         NcqOff::Drive => ("the drive has none", "nothing"),
         NcqOff::Host => (
-            "the controller's mode or driver has none",
-            "set the SATA mode to AHCI in the firmware set-up (see ide-emulation for what to do \
-             first), or use a controller with queues",
+            "the controller's mode or driver does not support it",
+            "set the SATA mode to AHCI in the firmware setup (see ide-emulation for what to do \
+             first), or use a controller that supports queuing",
         ),
         NcqOff::Forced => (
             "libata.force says noncq",
-            "take `noncq` out of libata.force in the boot line, and reboot",
+            "remove `noncq` from libata.force on the kernel command line, and reboot",
         ),
         NcqOff::Quirk => (
-            "the kernel leaves it for this drive",
-            "the drive is on the kernel's list of those that do it badly: look for newer firmware; \
+            "the kernel disables it for this drive",
+            "the drive is on the kernel's list of drives with broken NCQ: look for newer firmware; \
              `libata.force=ncq` overrides the list at your own risk",
         ),
         NcqOff::Errors => (
-            "the kernel gave it up after errors",
-            "find the errors first (see link-errors): cable, power, firmware; a reboot turns it on \
+            "the kernel disabled it after errors",
+            "fix the errors first (see link-errors): cable, power, firmware; a reboot turns NCQ on \
              again",
         ),
         NcqOff::Runtime => (
@@ -68,7 +68,7 @@ fn evidence(context: &Context<'_>, cause: NcqOff) -> Vec<String> {
     }
     let Some(ata) = device.ata.as_ref() else { return evidence };
     if let Some(depth) = ata.drive_queue_depth {
-        evidence.push(format!("the drive takes {depth} commands"));
+        evidence.push(format!("the drive supports {depth} commands"));
     }
     let port = context.machine.log.port(ata.port);
     let drive = port.and_then(|port| port.devices.get(&ata.device));
@@ -116,13 +116,18 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     let takes = device.ata.as_ref().and_then(|ata| ata.drive_queue_depth);
     // 31 of 32 is as deep as libata went until Linux 4.18.
     let cut = takes.filter(|takes| depth > 1 && depth + 1 < *takes);
-    let cut = cut.map(|takes| format!("{depth} commands reach a drive that takes {takes}"));
+    let cut = cut.map(|takes| {
+        format!(
+            "{depth} commands at a time reach a drive that supports \
+                                       {takes}"
+        )
+    });
     let scsi = matches!(device.kind, Kind::Sas | Kind::Scsi);
     let unknown = device.kind == Kind::Ata
         && device.ncq_off_cause.is_none()
         && !crate::device::is_ide(&device.controller);
     let single = (depth == 1 && (scsi || unknown))
-        .then(|| "one command at a time reaches the drive".to_owned());
+        .then(|| "commands reach the drive one at a time".to_owned());
     let Some(message) = cut.or(single) else { return };
     findings.add(FindingId::QueueShallow, Severity::Warn).says(message).seen(vec![shown]).fix(
         format!(

@@ -20,15 +20,15 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
     let Some(scheduler) = device.queue.scheduler.as_deref() else { return };
     let single = device.queue.hardware_queues.is_none_or(|queues| queues <= 1);
     let (message, better) = match scheduler {
-        "none" | "noop" if device.is_known_to_rotate() && single => {
-            ("a spinning disk without a scheduler: requests are not sorted by place", "mq-deadline")
-        }
-        "bfq" | "cfq" if device.kind == Kind::Nvme => (
-            "a scheduler for slow disks in front of an NVMe drive costs more than it brings",
-            "none",
+        "none" | "noop" if device.is_known_to_rotate() && single => (
+            "a rotating disk without a scheduler: requests are not sorted by position",
+            "mq-deadline",
         ),
+        "bfq" | "cfq" if device.kind == Kind::Nvme => {
+            ("a scheduler for slow disks costs an NVMe drive more than it gains", "none")
+        }
         "cfq" if device.rpm == Some(0) => {
-            ("a scheduler that waits for neighbouring requests, in front of flash", "none")
+            ("a scheduler that waits for adjacent requests, on a flash drive", "none")
         }
         _ => return rotational_flag(context, findings),
     };
@@ -82,7 +82,7 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     } else if read_ahead > most {
         format!(
             "the page cache reads up to {read_ahead} KiB ahead: mapped files and short sequential \
-             runs fetch more than they ask for"
+             reads fetch more than requested"
         )
     } else {
         return;
@@ -115,7 +115,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
     let alignment = Alignment { physical_bytes: unit, offset_bytes: offset.unwrap_or(0) };
     let shift = match alignment.offset_bytes {
         0 => String::new(),
-        bytes => format!("the disk is shifted by {bytes} bytes"),
+        bytes => format!("alignment_offset of the disk: {bytes} bytes"),
     };
     let own = device.partition.iter();
     for part in device.partitions.iter().chain(own).filter(|part| !part.is_container()) {

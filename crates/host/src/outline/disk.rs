@@ -95,7 +95,7 @@ fn title(device: &Device) -> String {
         None => {}
     }
     if device.log_only {
-        kind.push_str(", known from the kernel log only");
+        kind.push_str(", seen in the kernel log only");
     }
     parts.push(kind);
     parts.join(" ")

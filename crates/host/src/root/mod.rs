@@ -208,7 +208,7 @@ impl Root {
 
     /// Opening a pipe would wait for its other end; opening a device may do anything.
     fn refuse(&self, path: &str) -> Option<String> {
-        self.report(path, "cannot be read: it is no regular file");
+        self.report(path, "cannot be read: not a regular file");
         None
     }
 
@@ -225,7 +225,7 @@ impl Root {
         let cut = bytes.len() > limit;
         if cut {
             bytes.truncate(limit);
-            self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was left out"));
+            self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was ignored"));
         }
         if let Some(recording) = &self.recording {
             let path = join(place.folder, place.name);
@@ -237,7 +237,7 @@ impl Root {
             if cut && at.error_len().is_none() {
                 return String::from_utf8_lossy(&bytes[..at.valid_up_to()]).into_owned();
             }
-            self.report(path, "is not text (UTF-8); what is not was replaced");
+            self.report(path, "is not UTF-8 text; invalid bytes were replaced");
             String::from_utf8_lossy(bytes).into_owned()
         }))
     }

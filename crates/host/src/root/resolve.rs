@@ -40,7 +40,7 @@ impl Root {
             }
             if part == ".." {
                 let Some(parent) = parent(&here) else {
-                    self.report(path, "leads out of the root; not followed");
+                    self.report(path, "leads outside the root; not followed");
                     return None;
                 };
                 here.truncate(parent.len());
@@ -60,7 +60,7 @@ impl Root {
                 Found::Link(target) => {
                     links += 1;
                     if links > LINKS_MAX || rest.len() > PATH_BYTES_MAX {
-                        self.report(path, "symbolic links go in a circle; not followed");
+                        self.report(path, "symbolic links form a loop; not followed");
                         return None;
                     }
                     here.truncate(if target.starts_with('/') { 0 } else { before });

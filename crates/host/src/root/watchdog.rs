@@ -68,7 +68,7 @@ pub struct Reader {
 
 /// More files than can be left behind do not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("more than {SILENT_MAX} files below `{}` do not answer, such as `{last}`", base.display())]
+#[error("more than {SILENT_MAX} files below `{}` do not respond, e.g. `{last}`", base.display())]
 pub struct Unanswered {
     /// Where the tree lies.
     pub base: PathBuf,

@@ -58,7 +58,7 @@ impl Measurements {
     /// No drive turns at such a speed.
     pub fn of_drive(capacity_bytes: u64, rpm: f64) -> Result<Self, String> {
         if !RPM.contains(&rpm) {
-            return Err(format!("{rpm} is no speed of a drive: expected 100 to 100000 rpm"));
+            return Err(format!("{rpm} rpm: expected 100 to 100000"));
         }
         if !((1 << 20)..=(1 << 46)).contains(&capacity_bytes) {
             return Err(format!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
@@ -151,8 +151,8 @@ impl Measurements {
             Rw::RandWrite if alone => self.write_iops = Some(total.iops),
             other => {
                 return Err(format!(
-                    "`{name}` is a run of {other}: a fit takes random reads and writes with one \
-                     job, iodepth 1 and no think time, and sequential runs"
+                    "`{name}` is a run of {other}: a fit uses random reads and writes of one job \
+                     at iodepth 1 without think time, and sequential runs"
                 ));
             }
         }
@@ -169,8 +169,8 @@ impl Measurements {
             let ((low, at_low), (high, at_high)) = (pair[0], pair[1]);
             if at_low > at_high {
                 return Err(format!(
-                    "`{low} = {at_low}` lies above `{high} = {at_high}`: quantiles rise; are two \
-                     of them mixed up?"
+                    "`{low} = {at_low}` is above `{high} = {at_high}`, but quantiles rise: check \
+                     for swapped values"
                 ));
             }
         }
@@ -179,8 +179,8 @@ impl Measurements {
             && (iops * mean / 1000.0 - 1.0).abs() > DISAGREEMENT
         {
             return Err(format!(
-                "`iops = {iops}` and `mean_ms = {mean}` contradict each other: one at a time, \
-                 {mean} ms are {:.1} a second; is this depth 1?",
+                "`iops = {iops}` and `mean_ms = {mean}` contradict each other: at depth 1, {mean} \
+                 ms give {:.1} per second; check the depth",
                 1000.0 / mean
             ));
         }
@@ -189,7 +189,8 @@ impl Measurements {
             let (Some(mean), Some(value)) = (mean, self.figure(key)) else { continue };
             if (1.0 - share) * value > mean {
                 return Err(format!(
-                    "`mean_ms = {mean}` is too small for `{key} = {value}`: are they of one run?"
+                    "`mean_ms = {mean}` is too small for `{key} = {value}`: check that both come \
+                     from one run"
                 ));
             }
         }

@@ -152,8 +152,8 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
     let cylinders: u64 = zones.iter().map(|(cylinders, _)| u64::from(*cylinders)).sum();
     if cylinders > MAX_CYLINDERS {
         return Err(format!(
-            "{cylinders} cylinders are more than any drive has ({MAX_CYLINDERS}): are the sectors \
-             per track or the heads too few for the capacity?"
+            "{cylinders} cylinders exceed any drive ({MAX_CYLINDERS}): raise the sectors per track \
+             or the heads, or lower the capacity"
         ));
     }
     let held: u64 =
@@ -178,7 +178,7 @@ pub(crate) fn falling_zones(
 ) -> Result<Vec<(u32, u32)>, String> {
     if inner > outer {
         return Err(format!(
-            "the inner tracks ({inner} sectors) hold more than the outer ones ({outer})"
+            "the inner tracks ({inner} sectors) are longer than the outer ones ({outer})"
         ));
     }
     let density = |zone: u32| {
@@ -188,7 +188,7 @@ pub(crate) fn falling_zones(
     let all: u64 = (0..count).map(|zone| u64::from(density(zone)) * u64::from(heads)).sum();
     let cylinders = capacity.get().div_ceil(all);
     let cylinders = u32::try_from(cylinders)
-        .map_err(|_| "the capacity is far too large for so few sectors per track".to_owned())?;
+        .map_err(|_| "the capacity is too large for this number of sectors per track".to_owned())?;
     Ok((0..count).map(|zone| (cylinders, density(zone))).collect())
 }
 
@@ -210,13 +210,11 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
         }
     };
     if full.is_some_and(|full| full < track) || average.is_some_and(|average| average < track) {
-        return Err(
-            "the seek to the next track takes longer than the average or the full one".into()
-        );
+        return Err("the track-to-track seek takes longer than the average or the full seek".into());
     }
     let curve = SeekCurve::fit(geometry, track, from).map_err(|(low, high)| {
         format!(
-            "no seek curve through these points has that average; with this full stroke it lies \
+            "no seek curve through these points has that average; with this full stroke it is \
              between {low} and {high}"
         )
     })?;

@@ -15,7 +15,7 @@ pub(crate) fn text(difference: &Difference, arms: &[&str], look: Look) -> String
         text += &table(difference, arms).render(look);
         let more = difference.rows.len().saturating_sub(ROWS_MAX);
         if more > 0 {
-            text += &look.paint(&format!("and {more} more that differ (all with --json)"), DIM);
+            text += &look.paint(&format!("and {more} more that differ (--json lists all)"), DIM);
             text.push('\n');
         }
     }

@@ -82,7 +82,8 @@ pub(super) fn every_cell(cells: &Cells, means: &[Row], arm: usize) -> String {
     }
     let about = format!(
         "<p class=\"about\">Each target alone, then with all at once. The stronger the colour, the \
-         further behind the best target of its row; below {:.0} % of it a cell is marked.</p>\n",
+         further a cell is behind the best target of its row; cells below {:.0} % of it are \
+         marked.</p>\n",
         100.0 * OUTLIER
     );
     about + &Map { heads, rows }.html("Every cell, in MB/s")

@@ -82,7 +82,7 @@ pub fn html(matrix: &Matrix, results: &[CellResult]) -> String {
     };
     let caveats = match &cells.doubts[..] {
         [] => String::new(),
-        doubts => list("What the figures may be taken for", doubts),
+        doubts => list("What the figures measure", doubts),
     };
     let body = [
         list("Targets", &matrix.targets),

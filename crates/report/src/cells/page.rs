@@ -22,8 +22,9 @@ pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {
         if arm == 0 { arm_section.replacen("<details>", "<details open>", 1) } else { arm_section }
     });
     format!(
-        "<section>\n<h2>How well the drives work together</h2>\n<p class=\"about\">All drives at \
-         once, in per cent of the sum of each alone. The darker, the more is lost.</p>\n\
+        "<section>\n<h2>How well the drives work together</h2>\n<p class=\"about\">\
+         All drives at once, as a percentage of the sum of each alone. Darker cells lose more.\
+         </p>\n\
          <div class=\"heats\">\n{}</div>\n</section>\n<section>\n<h2>MB/s by block size</h2>\n{}\
          </section>\n",
         heats.collect::<String>(),

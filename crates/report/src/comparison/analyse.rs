@@ -182,7 +182,7 @@ impl<'a> Column<'a> {
             (None, None) => {
                 let why = metric::why_missing(self.metric);
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                format!("it is missing in a block of some arm{why}")
+                format!("it is missing in a block of an arm{why}")
             }
         };
         let note = format!("`{}` is not compared: {why}.", self.metric);
@@ -269,7 +269,7 @@ fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
     };
     (!missing.is_empty()).then(|| {
         format!(
-            "{} block(s) do not hold `{}` of every arm and were left out: {named}{more}.",
+            "{} block(s) lack `{}` for some arm and were ignored: {named}{more}.",
             missing.len(),
             column.metric
         )

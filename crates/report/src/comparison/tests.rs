@@ -120,10 +120,13 @@ fn the_direction_is_what_the_file_the_user_or_the_name_says() {
     check("iops", "less", None, Ok(less));
     check("iops", "", Some(less), Ok(less));
     check("iops", "more", Some(less), Ok(more));
-    check("iops", "up", None, Err("is no direction"));
+    check("iops", "up", None, Err("is not a direction"));
     let both = "1,A,1,gizmo,less\n1,B,2,gizmo,more\n";
     let error = chosen(both, &Choice::default()).unwrap_err();
-    assert!(error.starts_with("line 2 says that the other direction of `gizmo`"), "{error}");
+    assert!(
+        error.starts_with("line 2 contradicts an earlier line on which direction of `gizmo`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -134,7 +137,11 @@ fn a_word_for_all_does_not_turn_known_metrics_round() {
     let result = analyse(&input, &options()).unwrap();
     let better: Vec<Better> = result.series.iter().map(|series| series.better).collect();
     assert_eq!(better, [Better::More, Better::Less]);
-    assert!(result.notes[0].starts_with("`--better` is not about `iops`"), "{:?}", result.notes);
+    assert!(
+        result.notes[0].starts_with("`--better` does not apply to `iops`"),
+        "{:?}",
+        result.notes
+    );
 }
 
 #[test]
@@ -171,11 +178,10 @@ fn only_complete_blocks_count() {
     text += "left,ide,100\nalso-left,ahci,100\n";
     let result = of_pairs(&text, &["ide", "ahci"]).unwrap();
     assert_eq!(result.blocks.len(), 8);
-    let expected =
-        "2 block(s) do not hold `value` of every arm and were left out: also-left, left.";
+    let expected = "2 block(s) lack `value` for some arm and were ignored: also-left, left.";
     assert!(result.notes.contains(&expected.to_owned()), "{:?}", result.notes);
     let apart = of_pairs("1,ide,100\n2,ahci,100", &["ide", "ahci"]).unwrap_err();
-    assert!(apart.starts_with("no block holds"), "{apart}");
+    assert!(apart.starts_with("no block has a usable value"), "{apart}");
 }
 
 #[test]
@@ -183,7 +189,7 @@ fn repeats_in_a_block_are_one_value() {
     let text = "1,a,1\n1,a,4\n1,b,2\n";
     let result = of_pairs(text, &[]).unwrap();
     assert!((result.primary().adjusted.comparison.ratio - 1.0).abs() < 1e-9);
-    assert!(result.notes[0].contains("line 2 is the first"), "{:?}", result.notes);
+    assert!(result.notes[0].contains("first in line 2"), "{:?}", result.notes);
 }
 
 #[test]
@@ -191,7 +197,7 @@ fn a_metric_that_is_not_everywhere_is_left_out() {
     let text = "1,a,1,iops\n1,b,2,iops\n1,a,5,lat\n2,a,1,iops\n2,b,2,iops\n2,b,5,lat\n";
     let result = of_pairs(text, &[]).unwrap();
     assert_eq!(result.series.len(), 1);
-    let expected = "`lat` is not compared: it is missing in a block of some arm.";
+    let expected = "`lat` is not compared: it is missing in a block of an arm.";
     assert_eq!(result.notes.last().map(String::as_str), Some(expected));
 }
 
@@ -250,7 +256,7 @@ fn runs_of_different_machines_are_refused() {
         ("there".to_owned(), vec![record(100, "two")]),
     ];
     let error = from_runs(&arms).unwrap_err().to_string();
-    assert!(error.starts_with("`here` was run on another machine than `there`"), "{error}");
+    assert!(error.starts_with("`here` and `there` ran on different machines"), "{error}");
 }
 
 #[test]
@@ -267,7 +273,7 @@ fn the_primary_metric_can_be_chosen() {
     check("lat_mean_ns", Ok("lat_mean_ns"));
     check(
         "lat_men_ns",
-        Err("there is no metric `lat_men_ns` that all arms have; did you mean `lat_mean_ns`?"),
+        Err("the arms have no metric `lat_men_ns` in common; did you mean `lat_mean_ns`?"),
     );
 }
 
@@ -280,18 +286,18 @@ disk.img
 
 10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s; 2 requests FAILED
 
-latency  as users wait  of the device  sent late by
-mean            100 us              -             -
-min             100 us              -             -
-p50             100 us              -             -
-p90             100 us              -             -
-p99             100 us              -             -
-p99.9           100 us              -             -  too few requests to rely on
-p99.99          100 us              -             -  too few requests to rely on
-max             100 us              -             -
+latency  response time  service time  lateness
+mean            100 us             -         -
+min             100 us             -         -
+p50             100 us             -         -
+p90             100 us             -         -
+p99             100 us             -         -
+p99.9           100 us             -         -  too few requests to rely on
+p99.99          100 us             -         -  too few requests to rely on
+max             100 us             -         -
 
-How it was made: randread, blocks of 4k, depth 1 with psync, past the page cache, 1 job(s), seed 1,
-  drivelab 0.1.0, Linux 6.1 on a processor
+How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job(s),
+  seed 1, drivelab 0.1.0, Linux 6.1 on a processor
 ");
 }
 

@@ -127,11 +127,11 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
     let intervals = if has_intervals(result) { ", each with its own 95 % interval" } else { "" };
     let details = match details {
         0 => String::new(),
-        count => format!(" {count} more metrics (processor load, longest waits) are in the JSON."),
+        count => format!(" {count} more metrics (CPU load, maximum latencies) are in the JSON."),
     };
     let facts = format!(
-        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), {} is what matters, seed \
-         {}; {}.{details}",
+        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), margin {}, seed {}; \
+         {}.{details}",
         result.arms[0],
         result.primary().adjusted.comparison.n,
         figures::percent(result.margin),

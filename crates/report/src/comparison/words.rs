@@ -62,7 +62,7 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
         (Verdict::Slower, "Worse:"),
         (Verdict::NoPracticalDifference, "No practical difference:"),
         (Verdict::Different, "Different, but perhaps not enough to matter:"),
-        (Verdict::Inconclusive, "Not settled, whatever the ratio:"),
+        (Verdict::Inconclusive, "Inconclusive regardless of the ratio:"),
     ];
     by_verdict(&others, leads, |outcome| {
         let series = &result.series[outcome.series];

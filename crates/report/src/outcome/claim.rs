@@ -36,10 +36,10 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
             format!("{} ({size})", against(outcome, series, from, to))
         }
         Verdict::NoPracticalDifference => {
-            format!("`{to}` and `{from}` are within the {matters} that matter ({size})")
+            format!("`{to}` and `{from}` differ by less than the margin of {matters} ({size})")
         }
         Verdict::Different => format!(
-            "{} ({size}), and {matters} is what matters{more}",
+            "{} ({size}); the margin is {matters}{more}",
             against(outcome, series, from, to)
         ),
         Verdict::Inconclusive => {
@@ -144,7 +144,7 @@ pub(crate) fn lead(verdict: Verdict, asked: bool) -> &'static str {
         (Verdict::Slower, false) => "Slower",
         (Verdict::NoPracticalDifference, true) => "No, there is no practical difference",
         (Verdict::NoPracticalDifference, false) => "No practical difference",
-        (Verdict::Different, _) => "A difference, but perhaps too small to matter,",
+        (Verdict::Different, _) => "A difference, but perhaps smaller than the margin,",
         (Verdict::Inconclusive, _) => "Nothing can be concluded yet",
     }
 }

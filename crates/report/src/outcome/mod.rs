@@ -135,7 +135,7 @@ pub(crate) fn withhold(outcomes: &mut [Outcome], unchanged: &[Unchanged]) {
         let arms = (outcome.from, outcome.to);
         let Some(found) = unchanged.iter().find(|it| it.arms == arms) else { continue };
         let advice = format!(
-            "what was declared to differ did not ({} in both arms): the verdict is withheld",
+            "the declared factor did not differ ({} in both arms): the verdict is withheld",
             found.values
         );
         outcome.withhold(Warning::new(WarningId::FactorUnchanged, advice));

@@ -263,13 +263,14 @@ fn reproduce(result: &StudyResult) -> String {
     let design = match result.experiment.design {
         Design::Interleaved => "every block holds every arm once, in seeded, balanced order",
         Design::Grouped => {
-            "every block enters every arm anew (a reboot, say), by turns forwards and backwards"
+            "every block switches to every arm again (by a reboot, for example), in alternating \
+             order"
         }
     };
     format!(
         "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">\
          Seed {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}\
-         </code>, declared before looking; the smallest effect that matters is {}. Ratios are of \
+         </code>, declared before looking; the margin is {}. Ratios are of \
          geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
          interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n\
          </section>\n",

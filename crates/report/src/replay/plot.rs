@@ -53,7 +53,7 @@ pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2]
         line(&pairs, "modelled")
     );
     [
-        (format!("{name}: share of requests that took at most so long"), cdf),
+        (format!("{name}: share of requests completed within a time"), cdf),
         (format!("{name}: modelled against measured quantiles"), qq),
     ]
 }

@@ -104,11 +104,11 @@ fn summary(total: &JobRecord) -> String {
         figures::span_ns(float(total.elapsed_ns)),
     );
     if let Some(cpu) = total.cpu_ns_per_io {
-        summary += &format_args!(", {} of processor a request", figures::span_ns(cpu)).to_string();
+        summary += &format_args!(", {} CPU time per request", figures::span_ns(cpu)).to_string();
     }
     if let Some(held) = total.steady {
         summary += &format!(
-            "; steady from second {} on: {} IOPS, {}, {} a request",
+            "; steady from second {} on: {} IOPS, {}, {} per request",
             held.from_s,
             figures::count(held.iops),
             figures::bytes_per_s(held.bytes_per_s),
@@ -144,7 +144,7 @@ fn requests(total: &JobRecord) -> String {
 fn kinds(total: &JobRecord) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left, 0),
-        ("a second", Align::Right, 0),
+        ("per second", Align::Right, 0),
         ("throughput", Align::Right, 0),
         ("mean", Align::Right, 0),
         ("p50", Align::Right, 0),
@@ -179,9 +179,9 @@ type Quantile = fn(&Latency) -> u64;
 fn latencies(total: &JobRecord) -> Table {
     let mut table = Table::new(&[
         ("latency", Align::Left, 0),
-        ("as users wait", Align::Right, 0),
-        ("of the device", Align::Right, 0),
-        ("sent late by", Align::Right, 1),
+        ("response time", Align::Right, 0),
+        ("service time", Align::Right, 0),
+        ("lateness", Align::Right, 1),
         ("", Align::Left, 2),
     ]);
     let rows: [(&str, Quantile, f64); 8] = [
@@ -238,7 +238,7 @@ fn jobs(record: &RunRecord) -> Table {
 
 fn conditions(record: &RunRecord) -> String {
     let config = &record.config;
-    let cache = if config.direct { "past the page cache" } else { "through the page cache" };
+    let cache = if config.direct { "bypassing the page cache" } else { "through the page cache" };
     let host = match &record.host {
         Some(host) => format!(", {} on {}", host.kernel, host.cpu),
         None => String::new(),

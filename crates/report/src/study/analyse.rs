@@ -195,9 +195,9 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     notes.extend(lost::notes(experiment, blocks));
     if experiment.design == Design::Grouped {
         notes.push(format!(
-            "Putting an arm in place takes effort (a reboot, say), so all runs that an arm has in a \
-             block were made in one stay and averaged: n is {used} blocks, {} such stays, not {} \
-             runs. Every block entered every arm anew.",
+            "Switching arms takes effort (a reboot, for example), so all runs of an arm in a block \
+             were made in one stay and averaged: n is {used} blocks, {} such stays, not {} runs. \
+             Every block switched to every arm again.",
             blocks.used.len() * experiment.arms.len(),
             experiment.runs.iter().filter(|run| run.workload == blocks.workloads[0]).count(),
         ));
@@ -205,9 +205,9 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     for (workload, info) in experiment.workloads.iter().enumerate() {
         if !blocks.workloads.contains(&workload) {
             let why = if blocks.has_lost(workload) {
-                "not every arm has a run of it that counts"
+                "some arm has no valid run of it"
             } else {
-                "not every arm ran it"
+                "some arm did not run it"
             };
             notes.push(format!("`{}` is not compared: {why}.", info.name));
         }

@@ -13,10 +13,10 @@ use super::blocks::{Blocks, Cell};
 use crate::outcome::{Outcome, Series};
 
 /// What to do about runs that are too short.
-const LONGER: &str = "give the runs a longer `runtime`, in a study of its own";
+const LONGER: &str = "start a new study with a longer `runtime`";
 
 /// What to do about a host that is too late.
-const QUIETER: &str = "leave this host alone while it runs, or take a quieter one";
+const QUIETER: &str = "run nothing else on this host, or use a quieter one";
 
 /// Which arm has runs of which workload that do not count, and why, a sentence for each.
 pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
@@ -43,8 +43,8 @@ fn of_kind(
         let (arm, name) = (&experiment.arms[arm].name, &experiment.workloads[workload].name);
         let left_out = match (blocks.workloads.contains(&workload), empty.len()) {
             (false, _) => "",
-            (true, 1) => ", which is left out",
-            (true, _) => ", which are left out",
+            (true, 1) => ", which is ignored",
+            (true, _) => ", which are ignored",
         };
         let (what, remedy) = words(arm, name, &numbers(&empty));
         format!("{what}{left_out}: {remedy}.")
@@ -109,8 +109,8 @@ fn withhold_empty(
                 continue;
             }
             let advice = format!(
-                "`{}` completed no request in {}, and these figures are of the other blocks: the \
-                 verdict is withheld",
+                "`{}` completed no request in {}, so these figures cover only the other blocks: \
+                 the verdict is withheld",
                 experiment.arms[arm].name,
                 numbers(&alone),
             );

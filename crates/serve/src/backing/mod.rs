@@ -46,7 +46,7 @@ impl Backing {
         // Whole pages: direct I/O of the last few sectors would be refused.
         let bytes = file.seek(SeekFrom::End(0))? / 4096 * 4096;
         if bytes == 0 {
-            let what = "it is empty: make it as large as the drive is to be, `truncate -s 1G FILE`";
+            let what = "it is empty: set the size of the drive, `truncate -s 1G FILE`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let pool = TagPool::new(dispatch, tags);

@@ -28,9 +28,9 @@ impl Keeper {
             }
             Self::Server(address) => {
                 let remote = Remote::connect(address, ledger).map_err(|error| {
-                    Refusal::machine(format!("nobody keeps at {address}"))
+                    Refusal::machine(format!("no ledger at {address}"))
                         .because(error)
-                        .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
+                        .hint("start it there: drivelab durability --listen 0.0.0.0:5400")
                 })?;
                 Ok(Box::new(remote))
             }
@@ -45,7 +45,7 @@ pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
     }
     let file = File::open(path).map_err(|error| Refusal::at_path("read", path, error))?;
     may_be_replaced(&file).map_err(|error| {
-        Refusal::at_path("begin a ledger in", path, error).hint("name another file with --ledger")
+        Refusal::at_path("create a ledger in", path, error).hint("name another file with --ledger")
     })
 }
 

@@ -110,14 +110,14 @@ impl Ledger {
         while let Some(line) = lines.next() {
             let wrong = |what: &str| invalid(format!("line {}: {what}", lines.number));
             let note = ledger.note_of(&line?);
-            let note = note.ok_or_else(|| wrong("this is no note, or it is damaged"))?;
+            let note = note.ok_or_else(|| wrong("this is not a ledger entry, or it is damaged"))?;
             if note.page >= ledger.pages {
-                let what = format!("page {} is none of its {} pages", note.page, ledger.pages);
+                let what = format!("page {} is not one of its {} pages", note.page, ledger.pages);
                 return Err(wrong(&what));
             }
             ledger.add(note);
             if ledger.promises.len() > NOTED_MAX {
-                return Err(wrong(&format!("it tells of more than {NOTED_MAX} pages")));
+                return Err(wrong(&format!("it lists more than {NOTED_MAX} pages")));
             }
         }
         Ok(ledger)
@@ -185,7 +185,7 @@ impl Ledger {
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         if file.metadata()?.is_file() {
             if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
-                let what = "another drivelab keeps a ledger in it at this moment";
+                let what = "another drivelab is writing to this ledger";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
             }
             may_be_replaced(&file)?;
@@ -211,7 +211,7 @@ pub(super) fn may_be_replaced(file: &File) -> io::Result<()> {
     if is_ledger { Ok(()) } else { Err(invalid(format!("{NO_LEDGER}, and would be written over"))) }
 }
 
-const NO_LEDGER: &str = "this is no ledger of `durability`, or its first line is damaged";
+const NO_LEDGER: &str = "this is not a ledger of `durability`, or its first line is damaged";
 
 fn invalid(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
@@ -234,7 +234,7 @@ impl<R: io::Read> Lines<R> {
             return Some(Err(error));
         }
         if line.pop_if(|byte| *byte == b'\n').is_some() {
-            let what = |_| invalid(format!("line {}: this is no text", self.number));
+            let what = |_| invalid(format!("line {}: not text", self.number));
             return Some(String::from_utf8(line).map_err(what));
         }
         let cut_off = (line.len() as u64) < LINE_MAX || line.iter().all(|byte| *byte == 0);

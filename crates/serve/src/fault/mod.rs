@@ -122,7 +122,7 @@ impl Faults {
             self.note(at, fault, what);
         }
         if strikes == TOLD_STRIKES {
-            self.note(at, fault, "further strikes are counted, see GET /faults".to_owned());
+            self.note(at, fault, "further strikes are only counted: GET /faults".to_owned());
         } else if strikes > TOLD_STRIKES && is_power_of_ten(strikes) {
             self.note(at, fault, format!("{strikes} strikes so far"));
         }

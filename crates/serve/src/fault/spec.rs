@@ -118,17 +118,17 @@ impl Fault {
         #[expect(clippy::cast_precision_loss, reason = "a thousand")]
         let factor = scaled("factor", keys.factor, GREATEST_FACTOR, SLOW_PARTS as f64)?;
         if keys.kind == Kind::Stall && duration.is_none() {
-            return Err(wrong("duration_ms", "says how long a stall lasts: it is missing"));
+            return Err(wrong("duration_ms", "(length of the stall) is missing"));
         }
         if keys.kind == Kind::Slow && factor.is_none() {
-            return Err(wrong("factor", "says how much slower: it is missing"));
+            return Err(wrong("factor", "(how much slower) is missing"));
         }
         if keys.op.is_some_and(|op| !keys.kind.strikes(op)) {
-            return Err(wrong("op", "is one that this kind of fault does not strike"));
+            return Err(wrong("op", "does not apply to this kind of fault"));
         }
         // In bytes: within one sector, rounding outwards would make a range of any two numbers.
         if keys.range.is_some_and(|[start, end]| start >= end) {
-            return Err(wrong("range", "is empty: it is [first byte, byte beyond the last]"));
+            return Err(wrong("range", "is empty: give [first byte, byte after the last]"));
         }
         let range = keys.range.map(|[start, end]| {
             let end = Sectors::holding(Bytes::new(end)).get();

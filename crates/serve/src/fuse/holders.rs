@@ -37,7 +37,7 @@ impl Holders {
         let mut names: Vec<String> = self.loops.iter().map(LoopDevice::name).collect();
         names.extend(self.processes.iter().cloned());
         if names.is_empty() {
-            names.push("a process that has handed it on".to_owned());
+            names.push("a process that passed it on".to_owned());
         }
         names
     }

@@ -25,7 +25,7 @@ impl Image {
             match error {
                 rustix::io::Errno::WOULDBLOCK => io::Error::new(
                     io::ErrorKind::ResourceBusy,
-                    "another server has it open: end that one, or name another image",
+                    "another server has it open: end that server, or name another image",
                 ),
                 other => other.into(),
             }
@@ -35,8 +35,8 @@ impl Image {
             file.set_len(wanted)?;
         } else if found != wanted {
             let what = format!(
-                "the image holds {found} bytes, the drive {wanted}: serve the drive it was made \
-                 for, or name another image"
+                "the image has {found} bytes, the drive {wanted}: serve the drive the image was \
+                 made for, or name another image"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }

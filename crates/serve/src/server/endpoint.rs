@@ -28,7 +28,7 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path {
-                "" => Err("`unix:` wants a path, for example `unix:/tmp/drive.sock`".to_owned()),
+                "" => Err("`unix:` needs a path, for example `unix:/tmp/drive.sock`".to_owned()),
                 path => Ok(Self::Unix(path.into())),
             };
         }

@@ -149,7 +149,7 @@ impl<B: Backend> Server<B> {
             Ok(Action::Stats) => Response::ok(&self.stats()),
             Ok(Action::ResetStats) => Response::ok(&self.reset_stats(now)),
             Ok(Action::PowerCut(_)) if self.cut.is_some() => {
-                Response::error(409, "a power cut has been asked for already")
+                Response::error(409, "a power cut is already pending")
             }
             Ok(action) => match self.drive.modelled().map(|drive| carry_out(drive, now, action)) {
                 None => Response::error(409, "a real file has no plug to pull and no faults"),
@@ -206,7 +206,7 @@ fn carry_out(drive: &mut ServedDrive, now: Time, action: Action) -> Result<Respo
         }
         Action::AddFault(fault) => id(drive.add_fault(now, fault)),
         Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
-        Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
+        Action::RemoveFault(_) => Response::error(404, "there is no fault with that number"),
         Action::Stats | Action::ResetStats => unreachable!("the caller answers it"),
     })
 }

@@ -111,8 +111,8 @@ fn shape(facts: &Facts) -> Option<Warning> {
     (Kendall::new(&sizes, &ratios).p(1.0) < SHAPE_LEVEL).then(|| {
         Warning::new(
             WarningId::ShapeDiffers,
-            "the arms differ in spread, not only in level: one ratio does not describe them; \
-             look at the quantiles side by side",
+            "the arms differ in spread, not only in level, so one ratio does not describe the \
+             difference; compare their quantiles",
         )
     })
 }
@@ -131,8 +131,8 @@ fn order_effect(facts: &Facts) -> Option<Warning> {
         OrderEffect::Decisive => Some(Warning::new(
             WarningId::CarryOver,
             format!(
-                "{found}, so the verdict is withheld: reset the drive between runs (caches, fill \
-                 level) or pause longer, and start anew"
+                "{found}, so its verdict is withheld: reset the drive between runs (caches, fill \
+                 level) or pause longer, and start again"
             ),
         )),
     }
@@ -150,8 +150,8 @@ fn order_balance(facts: &Facts) -> Option<Warning> {
         return Some(Warning::new(
             WarningId::OrderConfounded,
             format!(
-                "the same arm ran first in all {more} blocks: whatever depends on order (drift, \
-                 warm-up) looks like a difference between the arms; alternate the order"
+                "the same arm ran first in all {more} blocks: effects of the order (drift, \
+                 warm-up) look like a difference between the arms; alternate the order"
             ),
         ));
     }

@@ -33,7 +33,7 @@ impl MatrixFile {
             || (cursors.len() == 2 && cursors[0] == cursors[1])
             || cursors.len() > 2
         {
-            return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
+            return Err(section.error("`cursor` must be `own`, `shared` or both"));
         }
         let drives = base.iter().find(|(key, _)| *key == "drives");
         let drives: u32 = drives.and_then(|(_, drives)| drives.parse().ok()).unwrap_or(1);
@@ -42,8 +42,8 @@ impl MatrixFile {
         let matrix = Matrix::read(&mut section, named)?;
         if matrix.targets.len() < 2 || !matrix.together {
             return Err(section.error(
-                "a matrix in a study compares drives alone with all at once: `drives` in `[base]` \
-                 must be 2 or more, and `together` stay on",
+                "a matrix study compares each drive alone with all at once: set `drives` in \
+                 `[base]` to 2 or more, and keep `together` on",
             ));
         }
         section.finish()?;

@@ -86,7 +86,7 @@ pub(super) fn workloads(
     for (number, mut section) in top.sections("workload")?.into_iter().enumerate() {
         let name: String = section.require("name")?;
         if workloads.iter().any(|known| known.name == name) {
-            return Err(section.error(format!("two workloads are called `{name}`")));
+            return Err(section.error(format!("two workloads are named `{name}`")));
         }
         let summary: Option<String> = section.take("summary")?;
         let settings = settings(&mut section, vocabulary)?;
@@ -97,10 +97,10 @@ pub(super) fn workloads(
         workloads.push(NamedWorkload { name, summary, workload, settings, number, options });
     }
     if matrix && !workloads.is_empty() {
-        return Err(top.error("a study has `[matrix]` or `[[workload]]` tables, not both"));
+        return Err(top.error("a study has either `[matrix]` or `[[workload]]` tables"));
     }
     if workloads.is_empty() && !matrix {
-        return Err(top.error("a study needs work to do: add a `[[workload]]` table"));
+        return Err(top.error("the study has no workload: add a `[[workload]]` table"));
     }
     Ok(workloads)
 }

@@ -126,9 +126,9 @@ impl Begun {
             PlanFile::Whole(_) | PlanFile::Damaged => true,
         };
         if !begun {
-            let message = format!("no study was begun in `{}`", folder.display());
+            let message = format!("`{}` contains no study", folder.display());
             return Err(Refusal::request(message)
-                .hint("there is nothing to resume here: leave --resume out to begin"));
+                .hint("there is nothing to resume: omit --resume to start"));
         }
         let mut journal = Journal::open(&path)?;
         let lines = journal.lines()?;
@@ -161,10 +161,10 @@ impl Begun {
                 let message = format!("`{folder}/plan.json` is damaged");
                 return Err(Refusal::request(message)
                     .hint(
-                        "nothing was changed; type the command that began the study, with all \
-                           its options and --resume",
+                        "nothing was changed; repeat the command that started the study, with all \
+                         its options and --resume",
                     )
-                    .hint("or begin anew in another folder with --out DIR"));
+                    .hint("or start again in another folder: --out DIR"));
             }
         };
         let owner = header.owner(text);
@@ -176,7 +176,7 @@ impl Begun {
             ("study.toml", self.study.as_deref() != Some(text)),
         ] {
             if damaged {
-                watch.warn(&format!("`{folder}/{name}` is damaged; it is written again"));
+                watch.warn(&format!("`{folder}/{name}` is damaged and is written again"));
             }
         }
         if self.header.is_none() {
@@ -279,9 +279,9 @@ impl Going {
                 // A line that is there twice counts once.
                 done.entry(place).or_insert(run);
             } else {
-                let how = if line.ended { "is damaged" } else { "was cut short" };
+                let how = if line.ended { "is damaged" } else { "is truncated" };
                 watch.warn(&format!(
-                    "{path}:{} {how} and left out: its run is made again",
+                    "{path}:{} {how} and ignored: its run is repeated",
                     line.number
                 ));
             }
@@ -291,26 +291,29 @@ impl Going {
 }
 
 fn refuse<T>(folder: &Path, what: &str) -> Result<T, Refusal> {
-    let failure = Refusal::request(format!("`{}` was begun with {what}", folder.display()));
-    Err(failure.hint("runs of the two cannot be compared; choose another folder with --out"))
+    let failure = Refusal::request(format!("`{}` was started with {what}", folder.display()));
+    Err(failure.hint("their runs cannot be compared; choose another folder: --out DIR"))
 }
 
 fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
     if !folder.join("cells.jsonl").exists() {
         return Ok(());
     }
-    let message = format!("`{}` holds the cells of a matrix", folder.display());
-    Err(Refusal::request(message).hint("choose another folder with --out DIR"))
+    let message = format!("`{}` contains the cells of a matrix", folder.display());
+    Err(Refusal::request(message).hint("choose another folder: --out DIR"))
 }
 
 fn refuse_finished(folder: &Path) -> Result<(), Refusal> {
     if !place::is_finished(folder) {
         return Ok(());
     }
-    let message = format!("`{}` holds a finished study, which is not replaced", folder.display());
+    let message = format!(
+        "`{}` contains a finished study, which drivelab does not overwrite",
+        folder.display()
+    );
     Err(Refusal::request(message)
-        .hint("choose another folder with --out DIR")
-        .hint("or add --resume to see its result again"))
+        .hint("choose another folder: --out DIR")
+        .hint("or add --resume to show its result again"))
 }
 
 /// Refuses to throw away runs on real hardware.
@@ -325,8 +328,8 @@ fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Refusal
         PlanFile::Missing => format!("with {runs} finished runs, and its plan.json is gone"),
         PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),
     };
-    let message = format!("`{}` holds an unfinished study {what}", folder.display());
+    let message = format!("`{}` contains an unfinished study {what}", folder.display());
     Err(Refusal::request(message)
-        .hint("add --resume to go on with it")
-        .hint("or choose another folder with --out DIR"))
+        .hint("add --resume to continue it")
+        .hint("or choose another folder: --out DIR"))
 }

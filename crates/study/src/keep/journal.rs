@@ -105,9 +105,9 @@ impl Journal {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let folder = path.parent().unwrap_or(path).display();
-                let message = format!("another drivelab is at work in `{folder}`");
+                let message = format!("another drivelab process is using `{folder}`");
                 return Err(Refusal::request(message)
-                    .hint("wait for it, or choose another folder with --out DIR"));
+                    .hint("wait for it, or choose another folder: --out DIR"));
             }
             Err(TryLockError::Error(error)) => return Err(error).at_path("lock", path),
         }

@@ -57,9 +57,9 @@ MACHINE = [
             needed="/dev/fuse"),
     Request("run laid --size 64k --rw randwrite --runtime 50ms --overwrite",
             before="mount -t tmpfs none /proc"),
-    Request("inspect vda", before="mount -t tmpfs none /sys", forbidden="the tree has none"),
+    Request("inspect vda", before="mount -t tmpfs none /sys", forbidden="; there are none"),
     Request("inspect", (0, 3, 4), before="mount -t tmpfs none /sys",
-            forbidden="nothing wrong was found"),
+            forbidden="no problems found"),
     Request("run laid --size 64k --runtime 50ms", (0, 3), before="mount -t tmpfs none /sys"),
 ]
 STDOUT = [Request(command, before="exec > /dev/full") for command in (

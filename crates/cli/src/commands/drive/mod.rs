@@ -23,14 +23,15 @@ pub(crate) struct DriveArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List the drives that come with drivelab.
+    /// List the drives included in drivelab.
     List,
-    /// Show a drive: how it is attached and set, and its profile with the source of each number.
+    /// Show how a drive is attached and set, and its profile with the source of each number.
     Show {
-        /// A name from the list or a profile file, with options: NAME,controller=ide,tags=31
+        /// A name from the list, or a profile file, with options: NAME,controller=ide,tags=31
+        #[arg(value_parser = Offer(completion::drives), hide_possible_values = true)]
         drive: String,
     },
-    /// Predict IOPS and latency against depth, with the spread among drives.
+    /// Predict IOPS and latency against queue depth, with the spread among drives.
     Predict(Box<PredictArgs>),
     /// Fit a profile to measurements at depth 1.
     Fit(FitArgs),

@@ -8,6 +8,7 @@ use drivelab_model::profile::Uncertainty;
 use drivelab_report::drive::{self, Modelled};
 use drivelab_stats::Spread;
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -17,21 +18,22 @@ use crate::ui::Ui;
 /// What `drive predict` is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The interval holds 95 of 100 drives of this kind: log-normal, with two independent parts. One is
-how far the profile is off at depth 1 (`fit_sigma`). The other is how much of what a queue could
-gain the firmware takes (`gain_sigma`, the deviation of the logarithm of the gain at depth 32):
-depth 1 cannot show it, so it is the spread among drives that were measured. At lesser depths that
-part is smaller as the logarithm of the gain is.
+The interval contains 95 of 100 drives of this type. It is log-normal with two independent parts:
+the error of the profile at depth 1 (`fit_sigma`), and the share of the possible gain from queuing
+that the firmware achieves (`gain_sigma`, the standard deviation of the logarithm of the gain at
+depth 32). Measurements at depth 1 do not show the second part, so it is the spread among measured
+drives. At lower depths it is smaller in proportion to the logarithm of the gain.
 
 Examples:
   drivelab drive predict seagate-st2000dm006
   drivelab drive predict own.toml --rw randwrite --json")]
 pub(crate) struct PredictArgs {
-    /// A name from the list or a profile file, with options: NAME,controller=ide,tags=31
+    /// A name from the list, or a profile file, with options: NAME,controller=ide,tags=31
+    #[arg(value_parser = Offer(completion::drives), hide_possible_values = true)]
     drive: String,
     #[command(flatten)]
     workload: WorkloadArgs,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -61,7 +63,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
         modelled.push(Modelled { iodepth, iops, lat_ns });
     }
     if interrupt::requested() {
-        ui.warn("interrupted: only the depths that were through are shown");
+        ui.warn("interrupted: only the finished depths are shown");
     }
     if modelled.is_empty() {
         return Ok(Exit::Interrupted);

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         ui.result(&texts.collect::<Vec<_>>().join("\n"))?;
     }
     if interrupt::requested() {
-        ui.warn("interrupted: the figures are those of the time until then");
+        ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);
     }
     let failed = records.iter().any(super::nothing_worked);

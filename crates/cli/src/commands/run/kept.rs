@@ -36,7 +36,7 @@ impl Kept {
         let head = Head::read(first, &head);
         if head == Head::Other {
             let path = kept.journal.path().display();
-            let message = format!("`{path}` holds cells of another matrix");
+            let message = format!("`{path}` contains cells of another matrix");
             return Err(Failure::bad_words(message)
                 .hint("give another folder with `--out`, or remove that one"));
         }
@@ -85,11 +85,11 @@ impl Kept {
     fn headless(&self) -> Failure {
         let path = self.journal.path().display();
         let message = format!(
-            "{path}:1 is damaged, the line that names the matrix, and no cell behind it is of \
+            "{path}:1, the line that names the matrix, is damaged, and no cell after it belongs to \
              this one"
         );
         Failure::bad_words(message)
-            .hint("give another folder with `--out`; this one is left as it is")
+            .hint("give another folder with `--out`; this one is left unchanged")
     }
 
     pub(super) fn has(&self, cell: &Cell, matrix: &Matrix) -> bool {

@@ -47,8 +47,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     let whole = each * u32::try_from(left.len()).unwrap_or(u32::MAX);
     let (all, left_count) = (cells.len(), left.len());
     ui.note(&format!(
-        "{left_count} of {all} cells are to be measured: {} or a little more; {} keeps what is \
-         done",
+        "{left_count} of {all} cells left to measure: at least {}; finished cells are kept in {}",
         drivelab_study::in_words(Span::from_ns(
             u64::try_from(whole.as_nanos()).unwrap_or(u64::MAX)
         )),
@@ -56,7 +55,7 @@ pub(crate) fn run(arguments: &MatrixArgs, ui: Ui) -> Outcome {
     ));
     for line in &kept.damaged {
         let path = kept.journal.path().display();
-        ui.warn(&format!("{path}:{line} is damaged and left out"));
+        ui.warn(&format!("{path}:{line} is damaged and ignored"));
     }
     if !left.is_empty() {
         try_out(&matrix, &cells, arguments)?;
@@ -90,10 +89,10 @@ fn refuse_models(matrix: &Matrix) -> Result<(), Failure> {
         return Ok(());
     };
     Err(Failure::bad_words(format!(
-        "`{model}` is a modelled drive, and a matrix measures real ones"
+        "`{model}` is a modelled drive, but a matrix measures real drives"
     ))
-    .hint("a matrix of models is a study with a `[matrix]` table: drivelab study FILE")
-    .hint(format!("a file of that name is `./{model}`")))
+    .hint("for modelled drives, write a study with a `[matrix]` table: drivelab study FILE")
+    .hint(format!("for a file of that name write `./{model}`")))
 }
 
 /// Refuses cells whose buffers do not fit the memory, before anything is touched.
@@ -101,7 +100,7 @@ fn fits(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<(), F
     for cell in cells {
         measure::fits(&plans(matrix, cell, arguments)?).map_err(|failure| {
             let failure = Failure { hints: Vec::new(), ..of_cell(failure, matrix, cell) };
-            failure.hint("leave the largest `bs` or `threads` out, or `together = false`")
+            failure.hint("omit the largest `bs` or `threads`, or set `together = false`")
         })?;
     }
     Ok(())
@@ -133,8 +132,8 @@ fn try_out(matrix: &Matrix, cells: &[Cell], arguments: &MatrixArgs) -> Result<()
             device => [0, 0, device],
         };
         if let Some((other, _)) = known.iter().find(|(_, it)| *it == same) {
-            let message = format!("targets `{other}` and `{target}` are one and the same");
-            return Err(Failure::bad_words(message).hint("leave one of them out"));
+            let message = format!("targets `{other}` and `{target}` are the same");
+            return Err(Failure::bad_words(message).hint("remove one of them"));
         }
         known.push((target, same));
     }
@@ -170,7 +169,7 @@ fn finish(matrix: &Matrix, results: &[CellResult], out: &Path, ui: Ui) -> Outcom
         ui.note(&format!("{} shows the figures", out.join("report.html").display()));
     }
     if interrupt::requested() {
-        ui.warn("interrupted: the same command goes on with the cells that are missing");
+        ui.warn("interrupted: repeat the command to measure the missing cells");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)

@@ -15,6 +15,7 @@ use drivelab_serve::nbd::Export;
 use drivelab_serve::server::{self, Backend, Endpoint, LatenessBound, Server, Settings, Spin};
 use drivelab_serve::store::Store;
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
@@ -23,10 +24,10 @@ use crate::output;
 use crate::target;
 use crate::ui::Ui;
 
-/// Serve a modelled drive to any program on this machine, and pull the plug on it.
+/// Serve a modelled drive to any program, with faults and power cuts on demand.
 ///
-/// The drive takes as long as the model says, holds its data in memory or in an image file, and
-/// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
+/// The drive completes requests when the model does, keeps its data in memory or in an image file,
+/// and loses in a power cut what a real drive would. See docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,11 +38,12 @@ Examples:
   curl --unix-socket /tmp/control -d '{\"when\": {\"writes\": 100}}' http://localhost/power-cut
   drivelab serve --backing ./big-file --dispatch split --nbd unix:/tmp/file.sock")]
 pub(crate) struct ServeArgs {
-    /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
-    #[arg(required_unless_present = "backing")]
+    /// A modelled drive: NAME[,key=value...] or a profile file; `null` completes at once.
+    #[arg(required_unless_present = "backing", value_parser = Offer(completion::drives),
+        hide_possible_values = true)]
     drive: Option<String>,
 
-    /// No model: serve this real file or block device, with a dispatch policy in front.
+    /// Serve this real file or block device instead of a model, behind a tag dispatch policy.
     #[arg(
         long,
         value_name = "FILE|DEVICE",
@@ -49,59 +51,60 @@ pub(crate) struct ServeArgs {
     )]
     backing: Option<PathBuf>,
 
-    /// Let clients write this block device, the one of --backing: repeat its name.
+    /// Allow clients to write to the block device of --backing: repeat its name.
     #[arg(long, value_name = "DEVICE", requires = "backing", conflicts_with = "drive")]
     allow_destructive: Vec<PathBuf>,
 
-    /// How requests for the real file get their tags: single, shared or split; a modelled drive has
-    /// a key for it, `dispatch=`.
-    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive")]
+    /// Tag dispatch for --backing: single, shared or split (a modelled drive has the key
+    /// `dispatch=`).
+    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive",
+        value_parser = completion::choice::<Dispatch>(), hide_possible_values = true)]
     dispatch: Dispatch,
 
-    /// How many requests are at the real file at once.
+    /// Maximum number of concurrent requests to --backing.
     #[arg(long, default_value_t = 31, requires = "backing", conflicts_with = "drive")]
     tags: usize,
 
-    /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
+    /// Serve NBD at unix:PATH or at a local port, 127.0.0.1:10809.
     #[arg(long, value_name = "ENDPOINT")]
     nbd: Option<Endpoint>,
 
-    /// Become a block device, /dev/ublkbN, through the kernel's ublk driver: with root, and in a
-    /// drivelab that was built with `--features ublk`.
+    /// Create a block device, /dev/ublkbN (needs root, and a drivelab built with `--features
+    /// ublk`).
     #[arg(long)]
     ublk: bool,
 
-    /// Become this file (made if there is none), through FUSE.
+    /// Serve the drive as this file through FUSE (created if missing).
     #[arg(long, value_name = "PATH")]
     fuse: Option<PathBuf>,
 
-    /// Keep the data in this sparse file, which survives; without it, in memory.
+    /// Keep the data in this sparse file [default: in memory].
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
 
-    /// Take HTTP requests here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
+    /// Accept HTTP here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
     #[arg(long, value_name = "ENDPOINT")]
     control: Option<Endpoint>,
 
-    /// A fault that is in force from the start, as POST /faults takes it.
+    /// A fault active from the start, in the JSON of POST /faults.
     #[arg(long, value_name = "JSON")]
     fault: Vec<String>,
 
-    /// Governs what is random in the drive and its faults.
+    /// Seed of the drive and its faults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Wake up this long before a deadline and spin: less lateness for more CPU; `auto` learns it.
+    /// Wake up this long before a deadline and spin, which trades CPU for lateness; `auto` adapts.
     #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
     spin: Spin,
 
-    /// How late an answer may be before it counts against the run [default: a twentieth of the
-    /// drive's typical random read, at least 150us, 500us without real-time scheduling].
+    /// Lateness above which a completion counts as late [default: a twentieth of the drive's
+    /// typical random read, at least 150us, 500us without real-time scheduling].
     #[arg(long, value_name = "DURATION")]
     lateness_bound: Option<Span>,
 
-    /// After SIGINT or SIGTERM, serve on for at most this long while the file of --fuse is still
-    /// open, so that the kernel can write back and the user unmount.
+    /// After SIGINT or SIGTERM, keep serving for at most this long while the file of --fuse is
+    /// open, so that it can be unmounted.
     #[arg(long, value_name = "DURATION", default_value_t = server::GRACE)]
     grace: Span,
 
@@ -109,7 +112,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, hide = true)]
     end_with_parent: bool,
 
-    /// The size of the `null` drive [default: 1G].
+    /// Size of the `null` drive [default: 1G].
     #[arg(long)]
     size: Option<Bytes>,
 }
@@ -127,15 +130,15 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
             .map_err(std::io::Error::from)?;
     }
     if arguments.ublk && cfg!(not(feature = "ublk")) {
-        let failure = Failure::cannot_here(anyhow::anyhow!("this build of drivelab has no ublk"));
+        let failure = Failure::cannot_here(anyhow::anyhow!("this drivelab was built without ublk"));
         return Err(failure.hint(
-            "build one that has: cargo build --release --features ublk; without it: --nbd, or \
-             --fuse with a loop device on it",
+            "build it with `cargo build --release --features ublk`, or use --nbd, or --fuse with a \
+             loop device",
         ));
     }
     if arguments.nbd.is_none() && arguments.fuse.is_none() && !arguments.ublk {
-        let failure = Failure::bad_words("nobody could reach the drive");
-        return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
+        let failure = Failure::bad_words("no export given");
+        return Err(failure.hint("add `--nbd unix:/tmp/drive.sock`, `--fuse ./drive` or `--ublk`"));
     }
     if let Some(path) = &arguments.backing {
         let name = path.display().to_string();
@@ -153,7 +156,7 @@ fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failur
     let tags = arguments.tags.clamp(1, TAGS_MAX);
     let backing = Backing::new(file, arguments.dispatch, tags).at_path("serve", path)?;
     if !backing.is_direct() {
-        ui.warn("this file system knows no direct I/O: the page cache is in between");
+        ui.warn("this file system does not support direct I/O: requests go through the page cache");
     }
     Ok(backing)
 }
@@ -253,12 +256,15 @@ fn serve<B: Backend>(
 /// Data could not be kept: a drive that went on would lie.
 fn has_stopped(error: std::io::Error) -> Failure {
     let full = error.kind() == std::io::ErrorKind::StorageFull;
-    let what = "the drive has stopped: what was not flushed is lost, as in a power cut";
+    let what = "the drive stopped: unflushed writes are lost, as in a power cut";
     let failure = Failure::cannot_here(anyhow::Error::new(error).context(what));
     if !full {
         return failure;
     }
-    failure.hint("make room where the image lies; without --image the data takes memory")
+    failure.hint(
+        "free space on the file system of the image; without --image the data is kept in \
+                  memory",
+    )
 }
 
 /// The drive, if this host is fast enough to be it.
@@ -266,14 +272,17 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
         if size == Bytes::ZERO {
-            let failure = Failure::bad_words("--size 0: a drive of 0 bytes has nothing to serve");
-            return Err(failure.hint("leave --size out, or give one such as 1G"));
+            let failure = Failure::bad_words("--size 0: a drive needs at least one sector");
+            return Err(failure.hint("omit --size, or give a size such as 1G"));
         }
         return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
     }
     if arguments.size.is_some() {
-        let failure = Failure::bad_words("a modelled drive has the size of its profile");
-        return Err(failure.hint("--size is for `serve null`; leave it out, or use a part of it"));
+        let failure = Failure::bad_words("the profile determines the size of a modelled drive");
+        return Err(failure.hint(
+            "omit --size, which is for `serve null`; clients may use part of \
+                                 the drive",
+        ));
     }
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;

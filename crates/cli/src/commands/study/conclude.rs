@@ -26,8 +26,8 @@ pub(super) fn conclude(
         Ok(result) => result,
         Err(_) if interrupted => {
             ui.warn(&format!(
-                "interrupted before anything can be concluded; finished runs that are kept: \
-                 {runs}; --resume goes on"
+                "interrupted before a verdict is possible; {runs} finished runs are kept; continue \
+                 with --resume"
             ));
             return Ok(Exit::Interrupted);
         }
@@ -50,7 +50,7 @@ pub(super) fn conclude(
     }
     ui.note(&format!("report: {}", page.display()));
     if interrupted {
-        ui.warn("interrupted: the verdict rests on the finished runs; --resume goes on");
+        ui.warn("interrupted: the verdict covers the finished runs; continue with --resume");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::of(&result.primary().adjusted.comparison))
@@ -76,7 +76,7 @@ pub(super) fn matrix(
     ui: Ui,
 ) -> Outcome {
     let Some(result) = matrix::simulate(study, file, plan, command)? else {
-        ui.warn("interrupted: nothing is concluded from a part of the cells");
+        ui.warn("interrupted: part of the cells allows no verdict");
         return Ok(Exit::Interrupted);
     };
     let json = drivelab_report::study::json(&result);

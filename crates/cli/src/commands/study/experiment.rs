@@ -152,7 +152,8 @@ fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRu
         // The test turns away one steady run in ten; a third is no accident.
         if unsteady * 3 > states.len() {
             notes.push(format!(
-                "{unsteady} of {} runs of `{}` had not settled: give it a longer `ramp_time`.",
+                "{unsteady} of {} runs of `{}` did not reach steady state: set a longer \
+                 `ramp_time`.",
                 states.len(),
                 workload.name
             ));

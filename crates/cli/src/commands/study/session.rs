@@ -31,9 +31,9 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         only: &arguments.only,
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
-        let message = format!("a study at stage {} measures no --target", study.stage);
+        let message = format!("stage {} does not use --target", study.stage);
         return Err(Failure::bad_words(message)
-            .hint("add --stage hardware to measure it, or leave --target out"));
+            .hint("add --stage hardware to measure it, or omit --target"));
     }
     let asked = asked(arguments, name, &study);
     let plan = plan(&study);
@@ -61,7 +61,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
         (Some(out), _) => out.clone(),
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
-            let message = "--resume needs the study's name, or its folder with --out";
+            let message = "--resume needs the name of the study, or its folder: --out DIR";
             return Err(Failure::bad_words(message));
         }
     };
@@ -93,8 +93,8 @@ fn named(name: &str) -> Result<Named, Failure> {
     let text = read(name)?;
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
     if study.matrix.is_some() {
-        return Err(Failure::bad_words("a simulated matrix is not resumed")
-            .hint("leave --resume out: it is made anew, with the same result"));
+        return Err(Failure::bad_words("a simulated matrix cannot be resumed")
+            .hint("omit --resume: a new simulation gives the same result"));
     }
     Ok((name.to_owned(), text, study))
 }
@@ -136,8 +136,8 @@ impl Session {
         drop(console);
         let progressed = made.map_err(|failure| match self.out.done.len() {
             0 => failure,
-            1 => failure.hint("the finished run is kept: --resume goes on"),
-            runs => failure.hint(format!("the {runs} finished runs are kept: --resume goes on")),
+            1 => failure.hint("the finished run is kept; continue with --resume"),
+            runs => failure.hint(format!("{runs} finished runs are kept; continue with --resume")),
         })?;
         let (folder, runs) = self.out.into_runs();
         let command = command(&words(study, &self.asked, stage.size()));
@@ -155,7 +155,9 @@ fn folder(arguments: &StudyArgs, name: &str, ui: Ui) -> PathBuf {
     let last = last(&by_name(name));
     if folder != last {
         let (last, folder) = (last.display(), folder.display());
-        ui.note(&format!("`{last}` holds a finished study: this one goes to `{folder}`"));
+        ui.note(&format!(
+            "`{last}` contains a finished study; results of this one go to `{folder}`"
+        ));
     }
     folder
 }
@@ -185,8 +187,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failu
     let has_target = study.arms.iter().any(|arm| arm.target.is_some());
     match (arguments.target.is_some(), has_target, has_drive) {
         (false, true, true) => Err(Failure::bad_words(
-            "this study names drives to model and targets to measure, and not which of them it is \
-             about",
+            "this study names both modelled drives and targets, so its stage is ambiguous",
         )
         .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
         (false, false, _) => Ok(StageName::Simulate),
@@ -255,8 +256,8 @@ fn refuse_other_size(given: Option<Bytes>, asked: &Asked, folder: &Path) -> Resu
     match (given, asked.size) {
         (Some(given), Some(size)) if given != size => {
             let message =
-                format!("`{}` was begun with --size {size}, not {given}", folder.display());
-            Err(Failure::bad_words(message).hint("leave --size out: --resume remembers it"))
+                format!("`{}` was started with --size {size}, not {given}", folder.display());
+            Err(Failure::bad_words(message).hint("omit --size: --resume remembers it"))
         }
         _ => Ok(()),
     }
@@ -279,13 +280,13 @@ fn refuse_other_blocks(
     let base = arguments.out.clone().unwrap_or_else(|| by_name(&asked.study));
     let mut words = words(study, asked, asked.size);
     words.extend(["--out".into(), unused(&base).display().to_string()]);
-    let message = format!("`{}` was begun with {old} blocks, not {new}", begun.folder.display());
+    let message = format!("`{}` was started with {old} blocks, not {new}", begun.folder.display());
     Err(Failure::bad_words(message)
         .hint(
-            "blocks are counted before looking at a result: where they are added until one shows, \
-             chance shows one",
+            "the number of blocks is fixed before the first result: adding blocks until an effect \
+             shows up finds one by chance",
         )
-        .hint(format!("a study of its own settles it: {}", command(&words))))
+        .hint(format!("start a new study: {}", command(&words))))
 }
 
 fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Header {
@@ -302,8 +303,8 @@ fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Heade
 /// What a study with arms put in place by hand asks of the user.
 fn effort(plan: &Plan, arms: usize) -> String {
     format!(
-        "{} blocks of {arms} arms, each entered anew: {} times an arm is put in place, by a reboot \
-         where it takes one.",
+        "{} blocks of {arms} arms: the arm is switched {} times, each time by a reboot if the arm \
+         needs one.",
         plan.blocks,
         plan.stays()
     )

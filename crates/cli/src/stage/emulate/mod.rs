@@ -99,7 +99,7 @@ impl Stage for Emulator {
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
         let mut notes = vec![format!(
             "Emulated: this host served the model of {} in real time and measured it through its \
-             own kernel. No real drive was touched, and the verdict is as good as the model.",
+             own kernel. No real drive was involved, and the verdict is only as good as the model.",
             self.drives.models().join(" and "),
         )];
         notes.extend(lateness(runs.iter().filter_map(|run| run.record.served.as_ref())));
@@ -109,13 +109,13 @@ impl Stage for Emulator {
 }
 
 fn emulated() -> Mark {
-    let message = "a modelled drive, served in real time through FUSE: no real device was touched";
+    let message = "a modelled drive, served in real time through FUSE: no real device was involved";
     Mark { id: MarkId::Emulated, message: message.into() }
 }
 
 fn void(served: &Served) -> Mark {
     let message = format!(
-        "{} of {} answers left more than {} after the moment that the model gave: this measured \
+        "{} of {} completions were sent more than {} after the time the model gave: this measured \
          the host, not the drive",
         served.late,
         served.ios,
@@ -136,8 +136,8 @@ fn lateness<'a>(runs: impl Iterator<Item = &'a Served>) -> Option<String> {
         void => format!("{void} of {} runs are void", runs.len()),
     };
     Some(format!(
-        "Lateness of the server: p99 {} in the worst run, {} at most, with a bound of {} for all \
-         but one answer in a hundred; {validity}.",
+        "Lateness of the server: p99 {} in the worst run, maximum {}; the bound for 99 % of the \
+         completions is {}; {validity}.",
         Span::from_ns(p99),
         Span::from_ns(max),
         Span::from_ns(bound)

@@ -64,7 +64,7 @@ impl FromStr for Distribution {
             },
             "zoned" | "zoned_abs" => text.parse().map(Self::Zoned),
             _ => Err(format!(
-                "`{text}` is no distribution: write `random`, `zipf:1.1`, `pareto:0.2` or \
+                "unknown distribution `{text}`: write `random`, `zipf:1.1`, `pareto:0.2` or \
                  `zoned:60/10:40/90`"
             )),
         }

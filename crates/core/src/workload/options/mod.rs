@@ -30,7 +30,7 @@ pub enum WorkloadError {
     },
     /// The region ends beyond the target.
     #[error(
-        "the region (offset {offset}, size {size}) ends beyond the end of the target, which holds \
+        "the region (offset {offset}, size {size}) extends past the end of the target of \
          {capacity} bytes"
     )]
     RegionBeyondTarget {
@@ -43,7 +43,8 @@ pub enum WorkloadError {
     },
     /// The region is too small.
     #[error(
-        "a region of {size} bytes cannot hold one block of {block} for each of {streams} streams"
+        "a region of {size} bytes is too small for one block of {block} in each of {streams} \
+         streams"
     )]
     RegionTooSmall {
         /// Length.
@@ -72,11 +73,11 @@ impl WorkloadOptions {
         }
         let offset = self.offset.unwrap_or_default();
         if !offset.get().is_multiple_of(SECTOR_BYTES) {
-            return Err(value("offset", format!("{offset} is no multiple of 512 bytes")));
+            return Err(value("offset", format!("{offset} is not a multiple of 512 bytes")));
         }
         let end = offset.get().checked_add(self.size.unwrap_or_default().get());
         if end.is_none_or(|end| end > OFFSET_MAX) {
-            let wrong = format!("{offset} and the size lie beyond any drive");
+            let wrong = format!("{offset} plus the size exceeds any drive");
             return Err(value("offset", wrong));
         }
         let streams = self.streams.unwrap_or(1);
@@ -85,7 +86,7 @@ impl WorkloadOptions {
         }
         let runtime = self.runtime.unwrap_or(Span::from_secs(30));
         if runtime.is_zero() && self.number_ios.is_none() {
-            return Err(value("runtime", "nothing can be measured in no time".into()));
+            return Err(value("runtime", "a runtime of 0 measures nothing".into()));
         }
         if self.number_ios == Some(0) {
             return Err(value("number_ios", "0 requests measure nothing".into()));
@@ -163,7 +164,12 @@ impl WorkloadOptions {
                 Err(value("ss", "`ss` needs a window: add e.g. `ss_dur=10s`".into()))
             }
             (None, None) if after.is_zero() => Ok(None),
-            (None, _) => Err(value("ss_dur", "a criterion is missing: add `ss=iops:2%`".into())),
+            (None, _) => Err(value(
+                "ss_dur",
+                "`ss_dur` and `ss_ramp` need a criterion: add \
+                                              `ss=iops:2%`"
+                    .into(),
+            )),
         }
     }
 
@@ -180,7 +186,7 @@ impl WorkloadOptions {
     fn checked_blockalign(&self) -> Result<Option<Bytes>, WorkloadError> {
         let Some(align) = self.blockalign else { return Ok(None) };
         if align.get() == 0 || !align.get().is_multiple_of(SECTOR_BYTES) {
-            return Err(value("blockalign", format!("{align} is no multiple of 512 bytes")));
+            return Err(value("blockalign", format!("{align} is not a multiple of 512 bytes")));
         }
         Ok(Some(align))
     }
@@ -220,7 +226,7 @@ impl WorkloadOptions {
         }
         let Some(per_s) = per_s else {
             if self.poisson == Some(true) {
-                let wrong = "arrivals need a rate: add `rate_iops`".into();
+                let wrong = "Poisson Poisson arrivals need a rate: add `rate_iops`".into();
                 return Err(value("poisson", wrong));
             }
             let think_time = self.thinktime.unwrap_or_default();
@@ -235,8 +241,8 @@ impl WorkloadOptions {
         }
         if !(1..=RATE_MAX).contains(&per_s) {
             let wrong = format!(
-                "{per_s} requests a second is not from 1 to {RATE_MAX} (`rate` counts bytes a \
-                 second, `rate_iops` requests)"
+                "{per_s} requests per second is not from 1 to {RATE_MAX} (`rate` is in bytes per \
+                 second, `rate_iops` in requests)"
             );
             return Err(value("rate", wrong));
         }

@@ -106,8 +106,8 @@ impl<'a> Reader<'a> {
             Some(section) => section,
             None if self.in_global => &mut self.global,
             None => {
-                let refusal = Refusal::request(format!("`{line}` stands before the first section"));
-                return Err(Problem::at(number)(refusal.hint("begin with `[global]`")));
+                let refusal = Refusal::request(format!("`{line}` precedes the first section"));
+                return Err(Problem::at(number)(refusal.hint("start the file with `[global]`")));
             }
         };
         option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
             None => None,
             Some(name) => {
                 let found = self.jobs.iter().find(|job| job.name == *name);
-                let message = || format!("no job before this one is called `{name}`");
+                let message = || format!("no earlier job is named `{name}`");
                 Some(found.ok_or_else(|| Refusal::request(message()))?)
             }
         };
@@ -159,7 +159,8 @@ impl<'a> Reader<'a> {
         };
         let name = &before.name;
         if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
-            let message = format!("`wait_for={name}` would not wait for those that run with it");
+            let message =
+                format!("`wait_for={name}` would not wait for the jobs that run beside it");
             return Err(Refusal::request(message).hint("`stonewall` waits for all of them"));
         }
         Ok(last.group + 1)

@@ -125,11 +125,15 @@ fn start(text: &str) -> Option<usize> {
 fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     let line = line + error.line().saturating_sub(1);
     let (what, hint) = if error.is_eof() {
-        ("the JSON ends in the middle".to_owned(), "did fio end, and is the file complete?")
+        (
+            "the JSON is truncated".to_owned(),
+            "check that fio finished and the file is \
+                                                    complete",
+        )
     } else {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        (format!("this is no result of fio: {said}"), "give the output of `--output-format=json`")
+        (format!("not a result of fio: {said}"), "give the output of `--output-format=json`")
     };
     ParseError::new(line, what, hint)
 }
@@ -140,7 +144,7 @@ fn version(output: &Output, line: usize) -> Result<&str, ParseError> {
         return Ok(version);
     }
     let what = format!("version {} of fio's results", quote(version));
-    Err(ParseError::new(line, what, "version 3 is read: older ones have other units"))
+    Err(ParseError::new(line, what, "only version 3 is supported: older versions use other units"))
 }
 
 /// Adds the figures of one call.
@@ -219,7 +223,7 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
     let mut notes = Vec::new();
     let name = quote(&job.jobname);
     if job.error != 0 {
-        notes.push(format!("Job {name} ended with the system's error {}.", job.error));
+        notes.push(format!("Job {name} ended with system error {}.", job.error));
     }
     let reads = job.read.total_ios.max(job.mixed.total_ios) > 0;
     if is_buffered(job, output) && reads && !is_null(job, output) {

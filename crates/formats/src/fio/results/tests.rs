@@ -184,7 +184,7 @@ fn what_makes_a_figure_doubtful_is_said() {
     let buffered = document(&[job("a", "\"direct\": \"0\"", &[("read", &side(10, 300))])]);
     let text = buffered.replace("\"error\": 0", "\"error\": 5");
     let expected = [
-        "Job `a` ended with the system's error 5.",
+        "Job `a` ended with system error 5.",
         "Job `a` ran without `direct=1`: the page cache may have answered.",
     ];
     assert_eq!(parse(&[text.clone(), text].concat()).unwrap().notes, expected, "once each");
@@ -197,19 +197,13 @@ fn what_is_no_result_is_refused_with_its_line() {
         assert!(error.starts_with(expected), "{error}");
     };
     let one = reads(10, 300);
-    check(&one[..one.len() - 20], "line 10: the JSON ends in the middle; did fio end");
-    check(
-        &one.replace("\"iops\": 10.5", "\"iops\": x"),
-        "line 5: this is no result of fio: expected",
-    );
+    check(&one[..one.len() - 20], "line 10: the JSON is truncated; check that fio");
+    check(&one.replace("\"iops\": 10.5", "\"iops\": x"), "line 5: not a result of fio: expected");
     check(&one.replace("fio-3.33", "fio-2.21"), "line 1: version `2.21` of fio's results");
-    check(
-        "{\"fio version\": \"fio-3.1\"}",
-        "line 1: this is no result of fio: missing field `jobs`",
-    );
-    check(&document(&[]), "there are no requests of fio in it");
-    check(&document(&[job("a", "", &[("read", NONE)])]), "there are no requests of fio in it");
-    check("\"fio version\"", "there are no requests of fio in it");
+    check("{\"fio version\": \"fio-3.1\"}", "line 1: not a result of fio: missing field `jobs`");
+    check(&document(&[]), "it contains no results of fio");
+    check(&document(&[job("a", "", &[("read", NONE)])]), "it contains no results of fio");
+    check("\"fio version\"", "it contains no results of fio");
 }
 
 proptest::proptest! {

@@ -62,8 +62,8 @@ fn input<'a>(
     versions.dedup();
     if versions.len() > 1 {
         notes.push(format!(
-            "The arms were measured with different versions of the tool ({}): it may be these \
-             that differ.",
+            "The arms were measured with different versions of the tool ({}), which may cause the \
+             difference.",
             versions.join(", ")
         ));
     }

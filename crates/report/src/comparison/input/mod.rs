@@ -101,13 +101,12 @@ fn order_note(arms: &[ArmRuns]) -> Option<String> {
     let most = counts.iter().copied().max().filter(|most| *most > 1)?;
     let least = counts.iter().copied().min()?;
     let unequal = if least < most {
-        format!(" Only the first {least} of each count: one arm has no more.")
+        format!(" Only the first {least} of each arm are used: one arm has no more.")
     } else {
         String::new()
     };
     Some(format!(
-        "Runs are paired in the order given, the first of one arm with the first of the other: \
-         that is sound if they were made alternately, and not if all of one arm were made \
-         first.{unequal}"
+        "Runs are paired in the given order, the first of one arm with the first of the other: \
+         this is valid if the arms alternated, not if all runs of one arm came first.{unequal}"
     ))
 }

@@ -33,12 +33,12 @@ pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, Refusal> {
     let ignored: Vec<String> =
         known.iter().filter(|name| !names.contains(name)).map(|name| format!("`{name}`")).collect();
     if !ignored.is_empty() {
-        notes.push(format!("Not compared, because not asked for: {}.", ignored.join(", ")));
+        notes.push(format!("Not compared because not requested: {}.", ignored.join(", ")));
     }
     if let Some(row) = first_repeat(rows) {
         notes.push(format!(
-            "Some blocks hold several values of one arm and metric (line {} is the first such): \
-             they are averaged, because the block is the unit.",
+            "Some blocks have several values of one arm and metric (first in line {}): they are \
+             averaged, because the block is the unit of analysis.",
             row.line
         ));
     }
@@ -122,8 +122,8 @@ fn directions<'a>(
         })?;
         if by_line.is_none() && by_word.is_some_and(|word| word != better) {
             notes.push(format!(
-                "`--better` is not about `{metric}`, whose name says that {} is better; a column \
-                 `better` says it for each metric.",
+                "`--better` does not apply to `{metric}`, whose name says that {} is better; a \
+                 column `better` overrides it for each metric.",
                 better_word(better)
             ));
         }

@@ -54,8 +54,7 @@ fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) ->
     let copies = records.len() - runs.len();
     (copies > 0).then(|| {
         format!(
-            "{copies} of {} runs of `{name}` are copies of another and were left out: a run that is \
-             given twice is one run.",
+            "{copies} of {} runs of `{name}` are copies of another run and were ignored.",
             records.len()
         )
     })
@@ -116,7 +115,7 @@ fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
     let mut works = arms.iter().flat_map(|(_, records)| records).map(|r| &r.config.workload);
     let Some(first) = works.next() else { return Vec::new() };
     let note = "The runs did not all do the same work (kind, block size, depth, region or time \
-                differ): the ratios hold the work against each other, too.";
+                differ): the ratios also reflect the difference in work.";
     if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
 }
 

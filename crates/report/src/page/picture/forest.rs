@@ -79,9 +79,9 @@ impl Forest<'_> {
             });
             group(&about, &lines.collect::<String>())
         });
-        let about = "Arms between which a single thing differs, on the headline metric of each \
+        let about = "Pairs of arms that differ in one cause, on the headline metric of each \
                      workload.";
-        section("Where it comes from", about, scale, &groups.collect::<String>())
+        section("Cause by cause", about, scale, &groups.collect::<String>())
     }
 
     fn line(&self, outcome: &Outcome, scale: Scale, label: &str) -> String {

@@ -145,10 +145,14 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
 
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
     if finding.at_least.is_none() && finding.at_most.is_none() {
-        return Some("no bound is stated".to_owned());
+        return Some("no bound is given".to_owned());
     }
-    (blocks < BLOCKS_MIN as usize)
-        .then(|| format!("{blocks} of at least {BLOCKS_MIN} blocks: use `--blocks {BLOCKS_MIN}`"))
+    (blocks < BLOCKS_MIN as usize).then(|| {
+        format!(
+            "{blocks} blocks, but at least {BLOCKS_MIN} are needed: use `--blocks \
+                          {BLOCKS_MIN}`"
+        )
+    })
 }
 
 fn judged(finding: &Finding, [lo, hi]: [f64; 2]) -> Answer {
@@ -168,7 +172,7 @@ impl FindingResult {
     pub fn sentence(&self) -> String {
         let Finding { name, figure, source, .. } = &self.finding;
         let measured = match self.value {
-            None => format!("`{figure}` is not known"),
+            None => format!("`{figure}` is unknown"),
             Some(value) => {
                 let interval = self.ci95.map_or_else(String::new, |limits| {
                     let limits = match &self.unit {

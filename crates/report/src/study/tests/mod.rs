@@ -129,10 +129,10 @@ fn a_block_with_a_void_run_is_left_out_and_the_note_says_so() {
     let result = analyse(it).unwrap();
     assert_eq!(result.used, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
     let notes = result.notes.join("\n");
-    assert!(notes.contains("too late") && notes.contains("block 5, which is left out"), "{notes}");
+    assert!(notes.contains("too late") && notes.contains("block 5, which is ignored"), "{notes}");
     assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
     let first = text(&result, PLAIN);
-    assert!(first.contains("of 10 runs of") && first.contains("no measurement"), "{first}");
+    assert!(first.contains("of 10 runs of") && first.contains("not a measurement"), "{first}");
 }
 
 #[test]
@@ -351,9 +351,9 @@ random-read-32: random 4k reads, 32 outstanding; `ide` has 76.1 IOPS, more is be
 
 Note: The drive is modelled (seagate-st31000333as); none was touched.
 How to read this: ratios above 1 are better than `ide`, each with its own 95 % interval; n = 10
-  blocks, stage simulate, seed 1; 3 % is what matters (10 % for tail latencies); the primary metric
-  decides and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that
-  any of these wrongly says faster, slower or different is at most 5 %, and so is that of wrongly
+  blocks, stage simulate, seed 1; margin 3 % (10 % for tail latencies); the primary metric decides
+  and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that any of
+  these wrongly says faster, slower or different is at most 5 %, and so is the chance of wrongly
   saying no practical difference.
 To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
 ");
@@ -441,7 +441,7 @@ fn findings_hold_where_their_whole_interval_does() {
     assert!(told.contains("stated: 0.900 IOPS a dollar to 1.10 IOPS a dollar"), "{told}");
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["findings"][1]["verdict"], "does-not-hold");
-    assert!(crate::page::html(&result).contains("What was stated"));
+    assert!(crate::page::html(&result).contains("Claims checked"));
     // With few blocks nothing is decided, however clear the figure.
     let mut few = it.clone();
     few.runs.retain(|run| run.block < 3);
@@ -464,7 +464,7 @@ fn prices_turn_rates_into_rates_for_each_dollar() {
     let [lo, hi] = limits.unwrap();
     assert!(lo < ratio && ratio < hi && cheap.ci95.unwrap()[0] < cheap.value);
     assert!(text(&result, PLAIN).contains("IOPS a dollar"));
-    assert!(crate::page::html(&result).contains("For the money"));
+    assert!(crate::page::html(&result).contains("Value for money"));
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["price"][0]["metric"], "random-read-32.iops_per_usd");
     assert_eq!(document["price"][0]["arms"][1]["price_usd"], 100.0);

@@ -70,8 +70,8 @@ impl fmt::Display for Summary {
 
 fn of_power_cut(survival: Survival, at: Time, seed: u64) -> String {
     format!(
-        "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
-         lost, {} torn; what the kernel still held never came here\n",
+        "power cut at {at} with seed {seed}: {} acknowledged writes lost and {} torn of those that \
+         reached the drive; dirty pages in the kernel never reached it\n",
         survival.dropped_writes, survival.torn_writes
     )
 }
@@ -85,9 +85,9 @@ mod tests {
         let cut = |dropped_writes| Survival { dropped_writes, torn_writes: 0 };
         for lost in [0, 7] {
             let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
-            let words = format!("of what reached the drive {lost} acknowledged writes lost");
+            let words = format!("{lost} acknowledged writes lost");
             assert!(text.contains(&words), "{text}");
-            assert!(text.contains("what the kernel still held never came here"), "{text}");
+            assert!(text.contains("dirty pages in the kernel never reached it"), "{text}");
         }
     }
 }

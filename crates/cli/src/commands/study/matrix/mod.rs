@@ -37,9 +37,9 @@ pub(crate) fn simulate(
     drop(progress);
     let mut notes = bench.notes(&[]);
     notes.push(format!(
-        "{cells} cells rest on {made} runs of {} in virtual time. The drives are alike but for \
-         their seeds: what draws nothing is run once for all of them, and reads once for both \
-         states of the write cache.",
+        "{cells} cells come from {made} runs of {} in virtual time. The drives differ in their \
+         seeds only: a cell that draws no random numbers was run once for all of them, and reads \
+         once for both states of the write cache.",
         given.matrix.runtime
     ));
     notes.extend(study.notes.iter().cloned());
@@ -56,7 +56,7 @@ pub(crate) fn simulate(
 /// The profile of every arm.
 fn one_profile<'a>(study: &StudyFile, bench: &'a Simulator) -> Result<&'a Profile, Failure> {
     if study.arms.iter().any(|arm| arm.drive.is_some()) {
-        return Err(Failure::bad_words("the arms of a matrix have one drive, that of `[base]`"));
+        return Err(Failure::bad_words("all arms of a matrix use the drive of `[base]`"));
     }
     Ok(bench.drives()[0].0)
 }
