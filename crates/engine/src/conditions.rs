@@ -92,12 +92,12 @@ fn stolen(begin: Counters, end: Counters) -> Option<String> {
     let all = end.all.saturating_sub(begin.all);
     let share = (stolen * 100).checked_div(all)?;
     (stolen * 100 > all * STOLEN_PERCENT)
-        .then(|| format!("the hypervisor took {share} % of the processors' time for others"))
+        .then(|| format!("the hypervisor gave {share} % of the CPU time to other guests (steal)"))
 }
 
 fn throttled(begin: Counters, end: Counters) -> Option<String> {
     let times = end.throttled.saturating_sub(begin.throttled);
-    (times > 0).then(|| format!("processors were slowed down {times} times, by heat or by a quota"))
+    (times > 0).then(|| format!("CPUs were throttled {times} times, by heat or by a quota"))
 }
 
 fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
@@ -108,7 +108,7 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
     }
     let (others, moved) = (others >> 20, moved >> 20);
     Some(format!(
-        "the device moved {moved} MiB meanwhile, of which {others} MiB were not this run's"
+        "the device transferred {moved} MiB during the run, {others} MiB of it for other processes"
     ))
 }
 

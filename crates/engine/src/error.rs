@@ -26,7 +26,7 @@ pub enum RunError {
     #[error("`ss` looks for the steady state of one job, but `numjobs` is {numjobs}")]
     SteadyTogether { numjobs: u64 },
     #[error(
-        "buffers for this workload take {}, more than half of the memory of {}",
+        "buffers for this workload need {}, more than half of the {} of memory",
         .needed.about(), .memory.about()
     )]
     Memory { needed: Bytes, memory: Bytes },
@@ -50,10 +50,10 @@ impl RunError {
             }
             Self::SteadyTogether { .. } => Some("raise `iodepth` instead of `numjobs`".into()),
             Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => Some(
-                "lower `size`, or remove the file: then it is laid out as large as that".into(),
+                "lower `size`, or remove the file: it is then laid out at that size".into(),
             ),
             Self::Verify(StateError::Foreign { .. } | StateError::OtherVersion { .. }) => {
-                Some("give another place with `--verify-state`".into())
+                Some("name another file with `--verify-state`".into())
             }
             Self::Verify(_) | Self::Load(_) | Self::Numjobs { .. } => None,
         }

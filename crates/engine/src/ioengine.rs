@@ -15,9 +15,9 @@ pub enum IoEngineError {
         #[source]
         source: io::Error,
     },
-    #[error("io_uring of this kernel discards no blocks of a device")]
+    #[error("io_uring of this kernel cannot discard blocks of a device")]
     NoDiscards { iodepth: u32 },
-    #[error("`{0}` has nothing to poll: `hipri` and `sqthread_poll` are about io_uring")]
+    #[error("`{0}` cannot poll: `hipri` and `sqthread_poll` need io_uring")]
     NothingToPoll(IoEngine),
     #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
     OneAtATime {

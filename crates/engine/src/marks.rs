@@ -52,7 +52,7 @@ pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> 
 }
 
 pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
-    let modelled = "a model in virtual time: no real device was touched";
+    let modelled = "a model in virtual time: no real device was involved";
     let said =
         [(MarkId::Modelled, Some(modelled.into())), (MarkId::DriveCache, drive_cache(facts.total))];
     marks_of(said).chain(of_facts(facts)).collect()
@@ -79,23 +79,23 @@ pub(crate) fn marks_of<const N: usize>(
 fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<String> {
     let FileSystem { name, in_memory } = target.file_system;
     if in_memory {
-        return Some(format!("{name} keeps its files in memory: no disk took part"));
+        return Some(format!("{name} keeps files in memory: no disk was involved"));
     }
     if let Some(what) = target.stand_in {
-        return Some(format!("this is {what}, not a disk of its own"));
+        return Some(format!("this is {what}, not a disk"));
     }
     if facts.workload.rw.reads() && target.holes.get() > 0 {
         let (holes, all) = (target.holes.about(), target.capacity.about());
         return Some(format!(
-            "{holes} of the file's {all} were never written: reading them reaches no disk"
+            "{holes} of the file's {all} were never written: reads of holes reach no disk"
         ));
     }
     let typical = facts.total.service().quantile(Ratio::percent(50))?;
     let memory = target.direct && !facts.workload.rw.trims() && typical < QUICKEST_DISK;
     memory.then(|| {
         format!(
-            "half of the requests took less than {typical}, which no disk does: a memory behind \
-             the device answered"
+            "half of the requests took less than {typical}, faster than any disk: memory behind the \
+         device answered"
         )
     })
 }
@@ -106,15 +106,15 @@ fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
         None
     } else if workload.rw.reads() && target.laid_out {
         let held =
-            "buffered reads of a file that was written a moment ago: the page cache holds it";
+            "buffered reads of a file that was just written: it is in the page cache";
         Some(held.into())
     } else if workload.rw.reads() && target.capacity <= memory {
-        Some(format!("buffered reads of a file that fits the memory of {}", memory.about()))
+        Some(format!("buffered reads of a file that fits into the {} of memory", memory.about()))
     } else if workload.rw.sends() && !waits_for_disk(workload) {
-        let done = "buffered writes are done when the page cache has them, not when the disk has";
+        let done = "buffered writes complete in the page cache, before the disk has them";
         Some(done.into())
     } else {
-        let answered = "buffered reads: the page cache and its read-ahead answered part of them";
+        let answered = "buffered reads: the page cache and read-ahead answered some of them";
         workload.rw.reads().then(|| answered.into())
     }
 }
@@ -128,8 +128,8 @@ fn waits_for_disk(workload: &Workload) -> bool {
 fn write_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
     let cached = workload.rw.sends() && !waits_for_disk(workload);
     (cached && target.direct && target.write_back).then(|| {
-        "the drive's write cache is on: writes are done when it has them, and a power cut may take \
-         them (`--fsync=1` or `--sync` waits for the medium)"
+        "the drive's write cache is on: writes complete in the cache, and a power cut \
+                   may lose them (`--fsync=1` or `--sync` waits for the medium)"
             .into()
     })
 }
@@ -149,7 +149,7 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     let share = (u128::from(used.ns()) * 100).checked_div(u128::from(had.ns()))?;
     (used.ns() / 9 >= had.ns() / 10).then(|| {
         format!(
-            "the processor was busy or not to be had {share} % of the time and may be the limit"
+            "the CPU was busy or unavailable {share} % of the time and may be the bottleneck"
         )
     })
 }
@@ -162,7 +162,7 @@ fn interrupted(facts: RunFacts<'_>) -> Option<String> {
 fn unsteady(facts: RunFacts<'_>) -> Option<String> {
     let Steady { criterion, window, .. } = facts.workload.steady?;
     let never = facts.total.steady.is_none();
-    never.then(|| format!("`{criterion}` never held for {window} seconds"))
+    never.then(|| format!("the run never met `{criterion}` for {window} seconds"))
 }
 
 fn unanswered(total: &Tally) -> Option<String> {
@@ -174,7 +174,8 @@ fn unanswered(total: &Tally) -> Option<String> {
             format!("{sent} requests never completed, and {due} that were due were never issued")
         }
     };
-    Some(format!("{what}: each counts with the time that it had waited, and took longer"))
+    Some(format!("{what}: each counts with the time it had waited, so the true latency is \
+                           higher"))
 }
 
 fn errors(total: &Tally) -> Option<String> {
@@ -192,13 +193,13 @@ fn late(facts: RunFacts<'_>) -> Option<String> {
     let asked = asked / 1_000_000_000;
     // Poisson counts scatter by their square root; four of them are left alone.
     if u128::from(sent) * 100 < asked * 99 && u128::from(sent) + 4 * asked.isqrt() < asked {
-        return Some(format!("only {sent} of the {asked} requests asked for could be sent"));
+        return Some(format!("only {sent} of the {asked} scheduled requests were issued"));
     }
     let lateness = total.late.quantile(Ratio::percent(99)).filter(|lateness| *lateness > LATE)?;
     // As exact as people read it.
     let digit = 10_u64.pow(lateness.ns().ilog10().saturating_sub(2));
     let lateness = Span::from_ns(lateness.ns() / digit * digit);
-    Some(format!("one request in a hundred was sent {lateness} or more too late"))
+    Some(format!("one request in a hundred was issued at least {lateness} late"))
 }
 
 /// What is said of a run whose tail rests on few requests.

@@ -21,7 +21,7 @@ pub struct RunPlan {
     pub numjobs: u32,
     /// How they begin, share the target, and end.
     pub conduct: JobSchedule,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// How I/O is done; the best there is where absent.
     pub ioengine: Option<IoEngine>,

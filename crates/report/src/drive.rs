@@ -148,14 +148,13 @@ pub fn fitted(figures: &[Fitted], not_identified: &[String], path: &str, look: L
 
 fn explained(Spread { fit_sigma, gain_sigma }: Spread) -> String {
     let queue = match gain_sigma {
-        0.0 => "there is no queue whose gain could be uncertain".to_owned(),
+        0.0 => "no queue, so no uncertain gain".to_owned(),
         sigma => format!(
-            "what firmware makes of a queue is a prior, log-normal: sigma {sigma} of the gain at \
-             depth 32"
+            "the gain from queuing is a prior, log-normal with sigma {sigma} at depth 32"
         ),
     };
     let level = match fit_sigma {
-        0.0 => "depth 1 is taken as it stands in the profile".to_owned(),
+        0.0 => "depth 1 is taken from the profile without error".to_owned(),
         sigma => format!("sigma {sigma} at depth 1 from the fit"),
     };
     format!("95 % within: {queue}; {level}")

@@ -26,8 +26,8 @@ pub fn text(found: &Verification, look: Look) -> String {
     }
     // A drive that lost everything looks so too, but is rarer.
     if *promised > 1 && found.faults.get(&Damage::Lost) == Some(promised) {
-        let body = "no block holds a write of this run: was the target written since, or is this \
-                    the account of another run?";
+        let body = "no block contains a write of this run: the target was written since, or the \
+                    state file belongs to another run";
         text += &format!("{}\n", look.wrap(body, 2));
     }
     for (fault, count) in &found.faults {
@@ -47,12 +47,12 @@ const EXAMPLES_SHOWN: usize = 5;
 /// What a kind of damage is called, and what such blocks do.
 fn words(damage: Damage) -> [&'static str; 2] {
     match damage {
-        Damage::Lost => ["lost", "never got the acknowledged write"],
-        Damage::Stale => ["stale", "hold an older write than was acknowledged"],
-        Damage::Torn => ["torn", "hold parts of two writes"],
-        Damage::Misdirected => ["misdirected", "hold what was written for another place"],
-        Damage::Corrupt => ["corrupt", "hold bits that nobody wrote"],
-        Damage::Truncated => ["truncated", "lie beyond the end of the target"],
+        Damage::Lost => ["lost", "lack the acknowledged write"],
+        Damage::Stale => ["stale", "contain an older write than acknowledged"],
+        Damage::Torn => ["torn", "contain parts of two writes"],
+        Damage::Misdirected => ["misdirected", "contain data written for another address"],
+        Damage::Corrupt => ["corrupt", "contain bits that were never written"],
+        Damage::Truncated => ["truncated", "are past the end of the target"],
     }
 }
 

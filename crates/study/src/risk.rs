@@ -21,8 +21,8 @@ pub fn modelled(names: &[&str], caches: &[WriteCache]) -> Risk {
         .map(|(name, _)| *name)
         .collect();
     let Some(size) = caches.iter().filter_map(|cache| cache.size).max() else {
-        let sentence = "no arm's drive acknowledges a write before it is on the medium: a power \
-                        cut loses nothing that was acknowledged.";
+        let sentence = "in no arm does the drive acknowledge a write before it is on the medium: a power cut \
+             loses no acknowledged write.";
         return Risk { sentence: sentence.into(), differs: false };
     };
     let mib = size.get() >> 20;
@@ -33,9 +33,9 @@ pub fn modelled(names: &[&str], caches: &[WriteCache]) -> Risk {
     );
     let differs = with.len() < names.len();
     let who = if differs {
-        format!("This is so in {}, not in the others.", with.join(", "))
+        format!("This applies to {} only.", with.join(", "))
     } else {
-        "This is so in every arm: choosing between them changes nothing about it.".into()
+        "This applies to every arm and does not depend on the choice.".into()
     };
     Risk { sentence: format!("{loss} {who}"), differs }
 }
@@ -48,18 +48,17 @@ pub fn seen(states: &BTreeSet<String>) -> Risk {
     let differs = !caching.is_empty() && caching.len() < states.len();
     let when = if differs { " in some of the runs" } else { "" };
     let sentence = if states.is_empty() {
-        "not known here: whether the drive acknowledges writes before they are on the medium (its \
-         write cache) could not be seen."
+        "unknown: drivelab could not find out whether the drive acknowledges writes before \
+                they are on the medium (write cache)."
             .into()
     } else if caching.is_empty() {
-        "the drive says that it acknowledges no write before it is on the medium: a power cut \
-         loses nothing that was acknowledged, if that is so."
+        "the drive reports its write cache as off: if that is true, a power cut loses no \
+                acknowledged write."
             .into()
     } else {
         format!(
-            "the drive's write cache is on{when}: what was not flushed can be lost, in any order, \
-             when power fails. What a program flushed (fsync) is safe, if the drive keeps its \
-             promise."
+            "the drive's write cache is on{when}: a power failure can lose unflushed writes, in any \
+         order. Data that a program flushed (fsync) is safe if the drive honours flushes."
         )
     };
     Risk { sentence, differs }

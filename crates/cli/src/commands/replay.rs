@@ -169,8 +169,8 @@ fn no_request(trace: &Path) -> Failure {
 
 fn scores(compared: &[Compared]) -> Result<Scores, Failure> {
     if compared.is_empty() {
-        return Err(Failure::bad_words("this trace holds no measured times to score against")
-            .hint("leave --score out, or replay a validation trace of DiskSim"));
+        return Err(Failure::bad_words("this trace contains no measured times to score against")
+            .hint("omit --score, or replay a DiskSim validation trace"));
     }
     Ok(Scores::of(compared))
 }

@@ -85,7 +85,7 @@ pub struct RunConfig {
     /// How they began, shared the target and ended, where that was asked for.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub conduct: JobSchedule,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// What each job of a load did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

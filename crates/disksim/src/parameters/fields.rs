@@ -30,7 +30,7 @@ impl Fields {
     pub(super) fn value(&mut self, key: &'static str) -> DiskSimResult<Value> {
         self.optional(key).ok_or_else(|| {
             let Block { at, what, .. } = &self.block;
-            at.error(format!("`{what}` has no `{key}`; add `{key} = ...`"))
+            at.error(format!("`{what}` lacks `{key}`; add `{key} = ...`"))
         })
     }
 

@@ -66,7 +66,7 @@ fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<
             let name = value.words("Full seek curve")?;
             let Some(found) = include(&value.at.file, name, resolve) else {
                 return Err(value.at.error(format!(
-                    "there is no file `{name}` with the seek curve; put it beside this one"
+                    "there is no seek curve file `{name}`; put it next to this file"
                 )));
             };
             extracted(&found)

@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
 
     fn file(&mut self, at: &At, name: &str) -> DiskSimResult<Vec<Item>> {
         let Some(found) = include(&at.file, name, self.resolve) else {
-            return Err(at.error(format!("there is no file `{name}`; put it beside this one")));
+            return Err(at.error(format!("there is no file `{name}`; put it next to this file")));
         };
         self.depth += 1;
         if self.depth > MAX_DEPTH {

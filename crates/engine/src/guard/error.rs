@@ -19,29 +19,29 @@ pub enum GuardError {
         what: Option<String>,
         named: Vec<PathBuf>,
     },
-    #[error("{} is not written: {device} is read-only", .path.display())]
+    #[error("refusing to write {}: {device} is read-only", .path.display())]
     ReadOnly {
         path: PathBuf,
         /// The target, or the disk that it is on.
         device: String,
     },
-    #[error("{} is not written: {device} {by}", .path.display())]
+    #[error("refusing to write {}: {device} {by}", .path.display())]
     InUse {
         path: PathBuf,
         /// What of it is in use: the target itself, a partition, the disk it lies on.
         device: String,
         by: Use,
     },
-    #[error("{} is not written: cannot find out whether it is in use", .path.display())]
+    #[error("refusing to write {}: cannot find out whether it is in use", .path.display())]
     Unknown {
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    #[error("{} is not written: {} has it locked", .path.display(),
+    #[error("refusing to write {}: {} has it locked", .path.display(),
         .by.as_ref().map_or_else(|| "another process".into(), ToString::to_string))]
     Locked { path: PathBuf, by: Option<Process> },
-    #[error("{} holds data that drivelab did not write, and this workload would destroy it",
+    #[error("{} contains data that drivelab did not write, and this workload would destroy it",
         .path.display())]
     SomebodysData { path: PathBuf },
 }

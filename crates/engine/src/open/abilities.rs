@@ -18,18 +18,17 @@ pub(super) fn check_polling(
     is_polled: Option<bool>,
 ) -> Result<(), OpenError> {
     let (why, instead) = if !direct {
-        ("the page cache raises no completions to look for", "leave `--direct=0` out")
+        ("the page cache has no completions to poll", "omit `--direct=0`")
     } else if workload.fsync > 0 || workload.rw.trims() {
-        ("a polled ring takes reads and writes only", "leave `--hipri` out")
+        ("a polled ring supports reads and writes only", "omit `--hipri`")
     } else {
         match is_polled {
             Some(true) => return Ok(()),
             Some(false) => (
-                "the device's driver has set no queues aside for polling",
-                "boot with `nvme.poll_queues=2` or `virtio_blk.poll_queues=1`, or leave `--hipri` \
-                 out",
+                "the device's driver has no poll queues",
+                "boot with `nvme.poll_queues=2` or `virtio_blk.poll_queues=1`, or omit `--hipri`",
             ),
-            None => ("no block device lies directly under it", "leave `--hipri` out"),
+            None => ("it is not directly on a block device", "omit `--hipri`"),
         }
     };
     Err(OpenError::NoPolling { path: path.into(), why, instead })
@@ -60,7 +59,7 @@ mod tests {
         };
         assert_eq!(refused(Some(true)), None);
         assert!(refused(Some(false)).unwrap().contains("poll_queues"));
-        assert!(refused(None).unwrap().contains("no block device"));
+        assert!(refused(None).unwrap().contains("not directly on a block device"));
     }
 
     #[test]
@@ -74,6 +73,6 @@ mod tests {
         check(Rw::RandRead, None, false, "page cache");
         check(Rw::RandWrite, Some(1), true, "reads and writes only");
         check(Rw::Trim, None, true, "reads and writes only");
-        check(Rw::RandRead, None, true, "no block device");
+        check(Rw::RandRead, None, true, "not directly on a block device");
     }
 }

@@ -16,14 +16,14 @@ pub enum OpenError {
     Missing { path: PathBuf },
     #[error("{} is a {kind}, which has no blocks to read or write", .path.display())]
     NoBlocks { path: PathBuf, kind: &'static str },
-    #[error("{} is empty: there is nothing to read in it", .path.display())]
+    #[error("{} is empty: there is nothing to read", .path.display())]
     Empty { path: PathBuf },
     #[error("{} holds {held}, and `--size` asks for {size}", .path.display())]
     TooSmall { path: PathBuf, size: Bytes, held: Bytes },
-    #[error("{} lies on {file_system}, in memory: there is no disk to reach past the page cache",
+    #[error("{} is on {file_system}, in memory: O_DIRECT has no disk to reach",
         .path.display())]
     InMemory { path: PathBuf, file_system: &'static str },
-    #[error("{file_system} does not let {} be read or written past the page cache (O_DIRECT)",
+    #[error("{file_system} does not support O_DIRECT on {}",
         .path.display())]
     NoDirect { path: PathBuf, file_system: &'static str },
     #[error("`{option}` is {value}, but direct I/O on {} goes in multiples of {align} bytes",
@@ -75,8 +75,7 @@ impl OpenError {
             }
             Self::NoPolling { instead, .. } => (*instead).into(),
             Self::NoDiscard { .. } => {
-                "`queue/discard_max_bytes` of the device below /sys/block says how much it \
-                 discards at once; 0 is never"
+                "`queue/discard_max_bytes` of the device in /sys/block must be above 0"
                     .into()
             }
             Self::Guard(error) => error.hint(),

@@ -32,7 +32,7 @@ const NAME_MAX: usize = 255;
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    #[error("no space for a file of {size} at {} (it took {written} of it)", .path.display())]
+    #[error("no space for a file of {size} at {} ({written} were written)", .path.display())]
     Full {
         path: PathBuf,
         size: Bytes,
@@ -40,9 +40,9 @@ pub enum LayoutError {
         #[source]
         source: io::Error,
     },
-    #[error("laying out {} was stopped; the unfinished file is removed", .path.display())]
+    #[error("laying out {} was interrupted; the unfinished file was removed", .path.display())]
     Stopped { path: PathBuf },
-    #[error("{} holds data that drivelab did not write, and would be laid out under that name",
+    #[error("{} contains data that drivelab did not write and would be overwritten by the layout",
         .path.display())]
     SomebodysData { path: PathBuf },
     #[error("cannot write {}", .path.display())]

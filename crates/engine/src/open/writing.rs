@@ -68,7 +68,7 @@ fn open_target(
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(system("open"))?;
     let again = file.metadata().map_err(system("stat"))?;
     if (again.dev(), again.ino()) != (meta.dev(), meta.ino()) {
-        let source = io::Error::other("another file took its place while it was opened");
+        let source = io::Error::other("the file was replaced while it was being opened");
         return Err(system("open")(source));
     }
     Ok(WritableTarget { file, usage })

@@ -60,13 +60,13 @@ impl Header {
         let Self { offset_bytes, block_bytes, blocks, jobs, .. } = *self;
         let end = blocks.checked_mul(block_bytes).and_then(|size| size.checked_add(offset_bytes));
         let wrong = if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
-            format!("its blocks of {block_bytes} bytes are no whole sectors")
+            format!("its block size of {block_bytes} bytes is not a multiple of a sector")
         } else if block_bytes > BLOCK_MAX {
-            format!("its blocks of {block_bytes} bytes are larger than any request")
+            format!("its block size of {block_bytes} bytes exceeds any request")
         } else if end.is_none_or(|end| end > END_MAX) {
-            format!("its {blocks} blocks of {block_bytes} bytes end behind any file")
+            format!("its {blocks} blocks of {block_bytes} bytes exceed any file")
         } else if jobs == 0 || jobs > VERIFIED_JOBS_MAX {
-            format!("it tells of {jobs} jobs")
+            format!("it lists {jobs} jobs")
         } else {
             return None;
         };
@@ -94,17 +94,17 @@ fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
 #[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    #[error("{} is no state file of a verified run, or its beginning is damaged", .path.display())]
+    #[error("{} is not a verify state file, or its header is damaged", .path.display())]
     Foreign { path: PathBuf },
-    #[error("the state file {} is damaged: {what}; it tells nothing of the target",
+    #[error("the state file {} is damaged: {what}; this says nothing about the target",
         .path.display())]
     Damaged { path: PathBuf, what: String },
     #[error("{} is an account in version {version} of its format, and this drivelab reads \
         {SCHEMA} only", .path.display())]
     OtherVersion { path: PathBuf, version: String },
-    #[error("{} tells of {about}, not of {target}", .path.display())]
+    #[error("{} belongs to {about}, not to {target}", .path.display())]
     OtherTarget { path: PathBuf, about: String, target: String },
-    #[error("{} is still being written: {} keeps account of it", .target.display(),
+    #[error("{} is still being written: {} is its state file", .target.display(),
         .by.as_deref().unwrap_or("another process"))]
     BeingWritten { target: PathBuf, by: Option<String> },
     #[error("a verified run has at most {VERIFIED_JOBS_MAX} jobs, not {numjobs}")]

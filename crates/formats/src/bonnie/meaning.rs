@@ -95,7 +95,7 @@ impl Run {
     }
 
     fn of_work(&self, work: Work, measured: Measured) -> Meaning {
-        let load = measured.cpu.map_or(String::new(), |cpu| format!(" ({cpu} % processor load)"));
+        let load = measured.cpu.map_or(String::new(), |cpu| format!(" ({cpu} % CPU)"));
         let is = |nature, remarks| Meaning { nature, remarks };
         let not_disk = |why: &str| Remark::new(Label::NotDisk, why);
         let of = |nature, why: &str| Remark::new(Label::Nature(nature), why);
@@ -105,9 +105,9 @@ impl Run {
                 vec![
                     of(
                         Nature::Cpu,
-                        &format!("one system call a byte{load}: it counts system calls"),
+                        &format!("one system call per byte{load}: it counts system calls"),
                     ),
-                    not_disk("no disk is this slow: the processor was measured"),
+                    not_disk("no disk is this slow: it measured the CPU"),
                 ],
             ),
             Work::Names => {
@@ -116,14 +116,14 @@ impl Run {
                 is(Nature::JournalSync, vec![of(Nature::JournalSync, why)])
             }
             Work::Stats if !self.filled => {
-                let why = "the files were made a moment before and are looked up in memory";
+                let why = "the files were just created and are looked up in memory";
                 let cpu = format!("empty files are looked up in memory{load}");
                 let not_disk = not_disk("looking up names in memory involves no disk");
                 let remarks = vec![of(Nature::PageCache, why), of(Nature::Cpu, &cpu), not_disk];
                 is(Nature::PageCache, remarks)
             }
             Work::Stats => {
-                let why = "the files were written a moment before and are read back from memory";
+                let why = "the files were just written and are read back from memory";
                 is(Nature::PageCache, vec![of(Nature::PageCache, why)])
             }
             Work::Chunks if measured.rate.is_some_and(|rate| rate > DEVICE_MAX) => {
@@ -132,7 +132,7 @@ impl Run {
                 is(Nature::PageCache, vec![of(Nature::PageCache, why), not_disk])
             }
             Work::Chunks | Work::Seeks if measured.cpu.is_some_and(|cpu| cpu >= CPU_BOUND) => {
-                let why = format!("the processor was the limit{load}");
+                let why = format!("the CPU was the bottleneck{load}");
                 is(Nature::Cpu, vec![of(Nature::Cpu, &why)])
             }
             Work::Chunks | Work::Seeks => is(Nature::Disk, Vec::new()),

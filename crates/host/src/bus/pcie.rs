@@ -85,7 +85,7 @@ pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
     let bridges = functions.iter().skip(1).rev();
     let hop = |node: &Node<'_>| {
         if !node.is_awake() {
-            let about = "PCI bridge, asleep: not asked for its link".to_owned();
+            let about = "PCI bridge, asleep: its link was not read".to_owned();
             return Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about };
         }
         let link = (speed(node, "current_link_speed"), width(node, "current_link_width"));

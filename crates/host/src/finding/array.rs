@@ -23,19 +23,19 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                 format!("disks in it: {}", context.device.slaves.join(", ")),
             ])
             .fix(format!(
-                "see what is missing with `mdadm --detail /dev/{name}`, replace it, and add it \
-                 with `mdadm --add`; do not measure meanwhile"
+                "find the missing disk with `mdadm --detail /dev/{name}`, replace it, and add \
+                     it with `mdadm --add`; measure after the rebuild"
             ));
     }
     if let Some(action) = array.busy_with() {
         let done = array.sync_completed.as_deref();
         findings
             .add(FindingId::MdResyncing, Severity::Warn)
-            .says(format!("the array is busy with {action}: it reads and writes all its disks"))
+            .says(format!("the array is busy ({action}) and reads and writes all its disks"))
             .seen(vec![
                 format!("/sys/block/{name}/md/sync_action: {action}"),
                 done.map(|done| format!("done: {done}")).unwrap_or_default(),
             ])
-            .fix("wait until /proc/mdstat shows it done, then measure");
+            .fix("wait until /proc/mdstat shows no more progress line, then measure");
     }
 }

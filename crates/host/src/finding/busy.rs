@@ -10,10 +10,10 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let (reads, writes) = (flight.reads.unwrap_or(0), flight.writes.unwrap_or(0));
     findings
         .add(FindingId::DeviceBusy, Severity::Warn)
-        .says(format!("others use the disk: {reads} reads and {writes} writes under way"))
+        .says(format!("in use by other processes: {reads} reads and {writes} writes in flight"))
         .seen(vec![attribute(context, "inflight", &format!("{reads} {writes}"))])
         .fix(
-            "find who it is (`drivelab inspect --watch`, iotop, fuser) and wait or stop it; what \
-             is measured meanwhile is shared",
+            "find the process (`drivelab inspect --watch`, iotop, fuser), and wait for it or stop \
+              it",
         );
 }

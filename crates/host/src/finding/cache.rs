@@ -63,10 +63,10 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
         (Some(false), Some(true)) => {
             findings
                 .add(FindingId::WriteCacheViewDiffers, Severity::Warn)
-                .says("the kernel flushes a cache that the device says it does not use")
+                .says("the kernel flushes a cache that the device reports as off")
                 .seen(vec![said, kernel])
                 .fix(format!(
-                    "nothing is lost but time; to make both agree, write the device's own state to \
+                    "harmless but slow; to make both agree, write the device's state to \
                      /sys/block/{}/queue/write_cache, or rescan the device",
                     device.name
                 ));
@@ -80,13 +80,13 @@ fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
     findings
         .add(FindingId::WriteCacheViewDiffers, Severity::Error)
         .says(
-            "the device caches writes and the kernel sends it no flushes: what fsync promised \
-             is lost when power fails",
+            "the device caches writes, but the kernel sends it no flushes: a power failure \
+                  loses data that fsync had returned for",
         )
         .seen(evidence)
         .fix(
-            "write `write back` to queue/write_cache and find what set it otherwise (udev rules, \
-             tuned, a boot script); measurements of fsync made like this are of another machine",
+            "write `write back` to queue/write_cache and find what changed it (udev rules, tuned, \
+              a boot script); fsync measurements made in this state are invalid",
         );
 }
 
@@ -100,13 +100,13 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
     findings
         .add(FindingId::WriteCacheViewDiffers, Severity::Warn)
         .says(
-            "the bridge does not tell whether the drive caches writes; the kernel assumes \
-             not, and sends no flushes",
+            "the bridge does not report whether the drive caches writes; the kernel assumes \
+                  it does not, and sends no flushes",
         )
         .seen(vec![format!("log: {}", log.assumed_write_through.evidence()), kernel])
         .fix(
-            "ask the drive itself (hdparm -W, smartctl -g wcache) where the bridge lets you; if \
-             it caches, write `temporary write back` to its scsi_disk/cache_type",
+            "ask the drive itself (hdparm -W, smartctl -g wcache) if the bridge passes commands \
+              on; if it caches, write `temporary write back` to its scsi_disk/cache_type",
         );
 }
 
@@ -159,14 +159,13 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
                  comparison. For every write to be safe:";
     let (severity, message, fix) = if physical {
         let off = if nvme { "nvme set-feature -f 6 -v 0" } else { "hdparm -W0" };
-        let lost = "the write cache is on, with no known protection: what was not flushed is lost \
-                    when power fails";
+        let lost = "the write cache is on, without known power-loss protection: a power failure loses \
+                 unflushed writes";
         (Severity::Warn, lost, format!("{alike} {off}, or a drive with capacitors"))
     } else {
-        let message = "the host caches writes: what survives a loss of its power is the host's \
-                       affair";
-        let fix = "ask the host's administrator what the disk is and how it is cached; it decides \
-                   every figure measured here";
+        let message = "the host caches writes: what survives a power failure depends on the host";
+        let fix = "ask the host's administrator what the disk is and how it is cached: every figure \
+                 measured here depends on it";
         (Severity::Info, message, fix.to_owned())
     };
     findings
@@ -190,17 +189,18 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
     findings
         .add(FindingId::WriteCacheOff, Severity::Warn)
         .says(if device.hidden_behind_raid() {
-            "the controller says that writes are not cached: safe, if so, and small writes are slow"
+            "the controller reports that writes are not cached: safe if true, and small writes are \
+             slow"
         } else {
             "the drive's write cache is off: safe, and each small write waits for the medium"
         })
         .seen(vec![format!(
-            "the device says: {}",
+            "the device reports: {}",
             device.write_cache.device.as_deref().unwrap_or("")
         )])
         .fix(
-            "if that is not wanted, turn it on (hdparm -W1, or write `write back` to the disk's \
-             scsi_disk/cache_type); in a comparison, have it alike in all arms",
+            "to turn it on: hdparm -W1, or write `write back` to the disk's scsi_disk/cache_type; \
+              in a comparison, keep it the same in all arms",
         );
 }
 
@@ -215,8 +215,8 @@ fn barriers(context: &Context<'_>, findings: &mut Findings) {
             ))
             .seen(vec![format!("options of {}: {}", mount.point, mount.options.join(","))])
             .fix(
-                "take the option out of /etc/fstab and mount again, unless the cache is protected \
-                 against loss of power (then flushes cost nothing anyway)",
+                "remove the option from /etc/fstab and remount; with power-loss protection, \
+                  flushes cost next to nothing anyway",
             );
     }
 }

@@ -52,9 +52,9 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
     let mut evidence = controller_evidence(&device.controller);
     evidence.extend(sata);
     findings.add(FindingId::IdeEmulation, severity).says(message).seen(evidence).fix(
-        "set the SATA mode to AHCI in the firmware set-up. Before: make sure the initial RAM \
-         disk has the ahci driver, and mount by UUID, since names can change; a Windows on \
-         the same machine needs its AHCI driver switched on first, or it will not boot",
+        "set the SATA mode to AHCI in the firmware setup. Before that, make sure that the \
+              initramfs contains the ahci driver, and mount by UUID because names can change; \
+              Windows on the same machine needs its AHCI driver enabled first, or it will not boot",
     );
 }
 
@@ -160,8 +160,8 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     evidence.extend(remapped.map(|log| format!("log: {}", log.remapped_nvme.evidence())));
     findings.add(FindingId::RaidMode, severity).says(message).seen(evidence).fix(
         "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
-         firmware set-up (back up first: an array on it is lost); else measure the volume as \
-         what it is, and ask the controller's own tool about its drives and caches",
+              firmware setup (back up first: an array on it is lost); otherwise measure the volume \
+              as such, and query its drives and caches with the controller's tool",
     );
 }
 
@@ -214,9 +214,9 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
                  drive by SATA; a bridge without UAS cannot queue"
             }
             _ => {
-                "the kernel was told to pass over UAS for this bridge: take the `:u` entry out of \
-                 usb-storage.quirks if there is one, and watch the log for resets; else use \
-                 another bridge"
+                "the kernel is configured not to use UAS with this bridge: remove the `:u` entry \
+                  from usb-storage.quirks if there is one, and watch the log for resets; otherwise \
+                  use another bridge"
             }
         });
 }

@@ -19,11 +19,13 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
     findings
         .add(FindingId::KernelForced, Severity::Warn)
-        .says(format!("the kernel was told how to drive this disk: {what}"))
+        .says(format!("a boot or module option overrides how the kernel drives this disk: \
+                              {what}"))
         .seen(evidence)
         .fix(
-            "if nobody remembers why, take the option out of the boot line or of /etc/modprobe.d, \
-             reboot, and watch the log; have it alike in all arms of a comparison",
+            "if there is no known reason for it, remove the option from the kernel command \
+                  line or /etc/modprobe.d, reboot, and watch the log; keep it the same in all arms \
+                  of a comparison",
         );
 }
 

@@ -73,15 +73,16 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
     let severity = if usb.is_some() { Severity::Warn } else { severity };
     findings
         .add(FindingId::LinkBelowCapability, severity)
-        .says(format!("the link runs at {speed} Gb/s where {expected} Gb/s are possible{unsure}"))
+        .says(format!("the link runs at {speed} Gb/s, but {expected} Gb/s is possible{unsure}"))
         .seen(evidence)
         .fix(match (usb, is_forced(context)) {
             (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
-            (None, true) => "take the limit out of the boot line (libata.force), and reboot",
+            (None, true) => "remove the limit (libata.force) from the kernel command line, and \
+                                 reboot",
             (None, false) => {
                 "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
-                 Gb/s), use the fastest port of the board, and look for a limit in the firmware \
-                 set-up"
+                     Gb/s), use the fastest port of the board, and check the firmware setup for a \
+                     limit"
             }
         });
 }
@@ -111,9 +112,9 @@ fn downshift(context: &Context<'_>, findings: &mut Findings) {
         .says("the kernel slowed the link down after errors")
         .seen(evidence)
         .fix(
-            "replace the cable, and seat it away from power lines; if errors stay, try another \
-             port and another drive to tell which end is at fault. A reboot brings the speed back \
-             until errors return",
+            "replace the cable, and route it away from power cables; if errors persist, try \
+                 another port and another drive to find the faulty end. A reboot restores the \
+                 speed until errors return",
         );
 }
 
@@ -158,11 +159,11 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
     };
     findings.add(FindingId::LinkErrors, Severity::Error).says(message).seen(evidence).fix(
         if only_medium {
-            "save the data now, look at the drive's SMART values, and replace it"
+            "save the data now, check the drive's SMART values, and replace it"
         } else {
-            "check cable, connectors and power; look at the drive's SMART values (interface CRC \
-             errors point to the cable); measure again when the log stays quiet, since a command \
-             that is repeated counts as a slow one"
+            "check cable, connectors and power; check the drive's SMART values (interface CRC \
+             errors point to the cable); measure again when the log shows no new errors, because a \
+             retried command counts as a slow one"
         },
     );
 }

@@ -36,12 +36,12 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     findings
         .add(FindingId::PcieDowngraded, severity)
-        .says(format!("the PCIe link is below what the controller has: {}", reasons.join("; ")))
+        .says(format!("the PCIe link is slower than the controller supports: {}", reasons.join("; ")))
         .seen(evidence)
         .fix(
-            "move the drive or card to a slot with as many lanes directly from the processor, \
-             clean and reseat it, and look in the firmware set-up for lane sharing (bifurcation) \
-             and for a limit of the PCIe generation",
+            "move the drive or card to a slot with enough lanes from the CPU, clean and reseat \
+                 it, and check the firmware setup for lane sharing (bifurcation) and a limit on \
+                 the PCIe generation",
         );
 }
 

@@ -25,7 +25,7 @@ fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
     let (why, fix) = words(cause);
     findings
         .add(FindingId::NcqOff, Severity::Error)
-        .says(format!("native command queuing is off although the drive has it: {why}"))
+        .says(format!("native command queuing is off although the drive supports it: {why}"))
         .seen(evidence(context, cause))
         .fix(fix);
 }
@@ -109,7 +109,7 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     if let Some(requests) = few.filter(|_| sorts && device.is_known_to_rotate()) {
         findings
             .add(FindingId::QueueShallow, Severity::Warn)
-            .says(format!("the scheduler holds {requests} requests: it has nothing to sort"))
+            .says(format!("the scheduler holds {requests} requests: too few to sort"))
             .seen(vec![attribute(context, "queue/nr_requests", &requests.to_string())])
             .fix(write(context, "queue/nr_requests", "64"));
     }

@@ -38,7 +38,7 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
         .seen(vec![
             attribute(context, "queue/scheduler", scheduler),
             match device.rpm {
-                Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
+                Some(rpm) if rpm > 0 => format!("the drive rotates at {rpm} rpm"),
                 Some(_) => "the drive has no platters".into(),
                 None => String::new(),
             },
@@ -59,13 +59,13 @@ fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
     let (is, taken) = if rpm > 0 { ("spins", "flash") } else { ("is flash", "a spinning disk") };
     findings
         .add(FindingId::SchedulerUnfit, Severity::Warn)
-        .says(format!("the drive {is}, and the kernel takes it for {taken}"))
+        .says(format!("the drive {is}, but the kernel treats it as {taken}"))
         .seen(vec![
             attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
-            format!("the drive says: {rpm} turns a minute"),
+            format!("the drive reports: {rpm} rpm"),
         ])
         .fix(format!(
-            "{}; file systems look at it when they mount",
+            "{}; file systems read it at mount time",
             write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
         ));
 }
@@ -95,7 +95,7 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
         .says(message)
         .seen(vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())])
         .fix(format!(
-            "{} (the default), or measure with O_DIRECT, which it does not touch",
+            "{} (the default), or measure with O_DIRECT, which does not use it",
             write(context, "queue/read_ahead_kb", "128")
         ));
 }
@@ -131,7 +131,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
         findings
             .add(FindingId::Misaligned, severity)
             .says(format!(
-                "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
+                "{} starts {misses} bytes into a {unit}-byte {}: most writes span two",
                 part.name,
                 if physical == unit { "sector" } else { "flash page" }
             ))
@@ -141,8 +141,8 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
                 shift.clone(),
             ])
             .fix(
-                "save the data and make the partition anew at a multiple of 1 MiB, as \
-                 partitioning programs do since about 2010",
+                "save the data and recreate the partition at a multiple of 1 MiB, the default \
+                      of partitioning tools since about 2010",
             );
     }
 }

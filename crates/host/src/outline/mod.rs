@@ -24,8 +24,8 @@ pub fn outline(inspection: &Inspection) -> Vec<Line> {
     }
     lines.push(summary(inspection));
     if !inspection.environment.kernel_log {
-        let missing = "no kernel log was read, so link errors, downshifts and NCQ quirks may be \
-                       missing: give one with --dmesg FILE";
+        let missing = "no kernel log was read, so link errors, downshifts and NCQ quirks may be missing: add \
+             --dmesg FILE";
         lines.push(Line::new(missing, 0));
     }
     lines.extend(problems(inspection));
@@ -44,12 +44,12 @@ fn summary(inspection: &Inspection) -> Line {
         return line.part(Tone::Wrong(worst), counts);
     }
     if inspection.environment.block_devices {
-        return Line::default().part(Tone::Good, "nothing wrong was found");
+        return Line::default().part(Tone::Good, "no problems found");
     }
     let nothing = if inspection.devices.is_empty() {
-        "no disk could be looked at: sys/block is missing"
+        "no disk could be inspected: sys/block is missing"
     } else {
-        "nothing wrong was found in the kernel log; sys/block is missing"
+        "no problems found in the kernel log; sys/block is missing"
     };
     Line::new(nothing, 0)
 }

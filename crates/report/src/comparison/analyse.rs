@@ -234,15 +234,15 @@ fn primary(input: &Input, columns: &[Column], options: &CompareOptions) -> Resul
         .or_else(|| columns.iter().position(usable))
         .ok_or_else(|| {
             Refusal::request(
-                "no block holds a usable value of the same metric for every arm: give each block \
-                 one value above zero of each arm",
+                "no block has a usable value of one metric for every arm: give each block one value above \
+         zero per arm",
             )
         })
 }
 
 fn no_primary(metrics: &[&str]) -> Refusal {
     Refusal::request(format!(
-        "which metric decides is not said, and which line came first may be chance: add --primary \
+        "no primary metric is named, and the order of the lines does not decide it: add --primary \
          and one of {}",
         metrics.join(", ")
     ))

@@ -74,10 +74,10 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
 fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),
-        (Label::Nature(Nature::Cpu), "A test of the processor:"),
+        (Label::Nature(Nature::Cpu), "A test of the CPU:"),
         (Label::Nature(Nature::PageCache), "Answered from memory:"),
         (Label::Nature(Nature::JournalSync), "A test of journal and sync():"),
-        (Label::ToolDefect, "Wrong in the tool itself:"),
+        (Label::ToolDefect, "Wrong because of the tool itself:"),
     ];
     labels.into_iter().filter_map(|(label, lead)| nature(result, label, lead)).collect()
 }

@@ -15,7 +15,7 @@ pub(super) fn section(difference: &Difference, names: &[&str]) -> String {
         if items.is_empty() { items } else { format!("<ul class=\"{class}\">{items}</ul>\n") }
     };
     let faults: Vec<String> =
-        difference.faults.iter().map(|fault| format!("An inspection finds {fault}")).collect();
+        difference.faults.iter().map(|fault| format!("Inspection: {fault}")).collect();
     let body = list("warnings", &difference.warnings)
         + &list("warnings", &faults)
         + &table(difference, names);

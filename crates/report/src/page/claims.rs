@@ -24,7 +24,7 @@ pub(super) fn findings(result: &StudyResult) -> String {
         )
     };
     let items = each("<li>", result.findings.iter().map(item), "</li>\n");
-    section("What was stated", "", &format!("<ul class=\"findings\">\n{items}</ul>\n"))
+    section("Claims checked", "", &format!("<ul class=\"findings\">\n{items}</ul>\n"))
 }
 
 /// What two factors do alone and together, metric by metric.
@@ -95,7 +95,7 @@ pub(super) fn prices(result: &StudyResult) -> String {
         "The ratio is against <code>{}</code>, and each interval its own.",
         escape(&result.experiment.arms[0].name)
     );
-    section("For the money", &about, &scroll("What a dollar buys", &table(&heads, rows)))
+    section("Value for money", &about, &scroll("What a dollar buys", &table(&heads, rows)))
 }
 
 fn price_row(result: &StudyResult, price: &Price, arm: &ArmPrice) -> Vec<String> {

@@ -60,7 +60,7 @@ fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
         return Err(ParseError::new(line, format!("this is {several}, not one run"), hint));
     }
     let wrong = |why: String| {
-        let hint = "give what `drivelab run --json` prints, unchanged";
+        let hint = "give the unchanged output of `drivelab run --json`";
         ParseError::new(line, format!("this is no stored run ({why})"), hint)
     };
     let record: RunRecord =

@@ -244,7 +244,7 @@ fn conditions(record: &RunRecord) -> String {
         None => String::new(),
     };
     let stamps = match record.total.as_ref().map(|total| total.stamp) {
-        Some(Stamp::Batch) => ", time stamps a batch",
+        Some(Stamp::Batch) => ", one timestamp per batch",
         Some(Stamp::Io) | None => "",
     };
     format!(

@@ -87,8 +87,8 @@ fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusa
     }
     if blocks.used.is_empty() {
         return Err(Refusal::request(format!(
-            "no block is complete: in each, every arm must run every workload; go on with \
-             `--resume`, or start again and let at least {BLOCKS_MIN} blocks finish"
+            "no block is complete: every arm must run every workload in each; continue with \
+         `--resume`, or start again and let at least {BLOCKS_MIN} blocks finish"
         )));
     }
     Ok(())
@@ -189,7 +189,7 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     };
     if used < planned {
         let is_finished = blocks.finished.len() >= planned as usize;
-        let rest = if is_finished { "" } else { ": `--resume` finishes the rest" };
+        let rest = if is_finished { "" } else { "; `--resume` finishes the rest" };
         notes.push(format!("{used} of {planned} blocks are complete; only these count{rest}."));
     }
     notes.extend(lost::notes(experiment, blocks));

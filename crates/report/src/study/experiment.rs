@@ -18,7 +18,7 @@ pub struct Experiment {
     pub title: String,
     /// Where it ran: `simulate`, `hardware`, ...
     pub stage: String,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Blocks asked for.
     pub blocks: u32,

@@ -151,8 +151,8 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     let doubts = result.experiment.cells.iter().flat_map(|cells| &cells.doubts);
     text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(
-        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, stage \
-         {}, seed {}; {} is what matters{}; {}.",
+        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, \
+         stage {}, seed {}; margin {}{}; {}.",
         result.experiment.arms[0].name,
         result.used.len(),
         result.experiment.stage,

@@ -208,7 +208,7 @@ pub(super) fn may_be_replaced(file: &File) -> io::Result<()> {
         Some(head) => head.is_ok_and(|head| Ledger::from_head(&head).is_some()),
         None => file.metadata()?.len() == 0,
     };
-    if is_ledger { Ok(()) } else { Err(invalid(format!("{NO_LEDGER}, and would be written over"))) }
+    if is_ledger { Ok(()) } else { Err(invalid(format!("{NO_LEDGER}, and would be overwritten"))) }
 }
 
 const NO_LEDGER: &str = "this is not a ledger of `durability`, or its first line is damaged";

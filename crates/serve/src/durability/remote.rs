@@ -50,7 +50,7 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
     let head = lines.next(stop).unwrap_or_default();
     let ledger = Ledger::from_head(&head)
         .filter(Ledger::fits_a_file)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no writer of pages"))?;
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the client is not `durability`"))?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
     while let Some(note) = lines.next(stop).and_then(|line| ledger.note_of(&line)) {

@@ -71,13 +71,14 @@ impl Mounted {
 
 fn cannot_mount(path: &Path, error: io::Error) -> Refusal {
     let hint = match error.kind() {
-        io::ErrorKind::ResourceBusy => "end the server that has it, or name another place",
+        io::ErrorKind::ResourceBusy => "end the server that uses it, or name another path",
         io::ErrorKind::NotConnected => {
             "`umount` it, or without root `fusermount3 -u` it, and try again"
         }
-        io::ErrorKind::InvalidInput => "name a regular file, or a path where there is none",
+        io::ErrorKind::InvalidInput => "name a regular file, or a new path",
         _ => {
-            "it needs /dev/fuse, and without root fusermount3 (package fuse3); --nbd needs neither"
+            "install fuse3 (fusermount3) or run as root, with /dev/fuse present; or use --nbd, \
+                 which needs neither"
         }
     };
     let what = format!("cannot mount the drive on {}", path.display());

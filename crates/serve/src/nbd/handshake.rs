@@ -102,7 +102,7 @@ impl Handshake {
             return Ok(Step::NeedsInput);
         };
         if header.magic != IHAVEOPT {
-            return Err(Ended::Broken("an option does not begin as one"));
+            return Err(Ended::Broken("an option has the wrong magic number"));
         }
         let length = header.length.get();
         if length > LONGEST_OPTION {

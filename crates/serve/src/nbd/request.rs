@@ -69,7 +69,7 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
     let (kind, length) = (header.kind.get(), header.length.get());
     let (flags, cookie) = (header.flags.get(), header.cookie.get());
     if header.magic != REQUEST {
-        return Err(Ended::Broken("a request does not begin as one"));
+        return Err(Ended::Broken("a request has the wrong magic number"));
     }
     if kind == command::DISC {
         return Err(Ended::Disconnected);

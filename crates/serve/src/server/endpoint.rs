@@ -69,10 +69,10 @@ impl Listener {
         bound.map_err(|error| {
             let hint = match error.kind() {
                 io::ErrorKind::AddrInUse => {
-                    "another server listens there: end it, or name another place"
+                    "another server listens there: end it, or name another endpoint"
                 }
                 io::ErrorKind::AlreadyExists => {
-                    "remove it if nobody needs it, or name another path"
+                    "remove it if it is not needed, or name another path"
                 }
                 _ => "the folder of the socket must exist and be writable",
             };
@@ -104,7 +104,7 @@ fn bind_unix(path: &Path) -> io::Result<Listener> {
     let found = path.metadata();
     let is_socket = found.as_ref().is_ok_and(|meta| meta.file_type().is_socket());
     if found.is_ok() && !is_socket {
-        let what = "what lies there is not a socket";
+        let what = "it is not a socket";
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
     }
     // A socket that nobody answers on was left behind.

@@ -20,15 +20,15 @@ pub struct TakenAway {
 impl fmt::Display for TakenAway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.written_back {
-            "the kernel had written back what it kept when the end was asked for"
+            "the kernel had already written back its dirty pages"
         } else {
-            "what the kernel had not written back yet may be lost"
+            "dirty pages of the kernel may be lost"
         };
         let (from, release) = (self.from.join(", "), &self.release);
         write!(
             f,
-            "the drive was taken away from {from}; {what}. Next time, before Ctrl-C: {release} (or \
-             give it longer: --grace)"
+            "the drive went away while {from} had it open; {what}. Before Ctrl-C, run: {release} (or \
+         allow more time with --grace)"
         )
     }
 }

@@ -136,7 +136,7 @@ struct Cutting {
 }
 
 fn cannot_begin(error: io::Error) -> Refusal {
-    Refusal::machine("cannot begin to serve").because(error)
+    Refusal::machine("cannot start serving").because(error)
 }
 
 impl<B: Backend> Server<B> {
@@ -177,7 +177,7 @@ impl<B: Backend> Server<B> {
         if server.nbd.is_some() || server.control.is_some() {
             // A server without a descriptor for a client would turn away everybody, unheard.
             rustix::io::dup(&server.poll).map_err(|error| {
-                Refusal::machine("no file descriptor is left for a client")
+                Refusal::machine("out of file descriptors for clients")
                     .because(error)
                     .hint("raise the limit: ulimit -n 1024")
             })?;

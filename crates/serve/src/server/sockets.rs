@@ -202,7 +202,7 @@ fn carry_out(drive: &mut ServedDrive, now: Time, action: Action) -> Result<Respo
         Action::PowerCut(cut) => return Err(cut),
         Action::ListFaults => Response::ok(&serde_json::json!({ "faults": drive.list_faults() })),
         Action::AddFault(_) if drive.faults().count() >= FAULTS_MAX => {
-            Response::error(409, "there are too many faults: remove some first")
+            Response::error(409, "too many faults: remove some first")
         }
         Action::AddFault(fault) => id(drive.add_fault(now, fault)),
         Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),

@@ -39,7 +39,7 @@ pub struct StudyFile {
     pub margin: Ratio,
     /// How often each arm is measured.
     pub blocks: u32,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Where it runs.
     pub stage: StageName,
@@ -79,7 +79,7 @@ pub struct Choices<'a> {
     pub stage: Option<StageName>,
     /// How often each arm is measured.
     pub blocks: Option<u32>,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: Option<u64>,
     /// The only workloads; all where empty.
     pub only: &'a [String],

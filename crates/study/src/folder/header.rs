@@ -21,7 +21,7 @@ pub struct Header {
     pub target: String,
     /// Where it is measured.
     pub stage: String,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// In which order.
     pub plan: Plan,

@@ -126,14 +126,14 @@ impl WorkloadOptions {
             _ => Err(conflict(
                 "fsync",
                 "fdatasync",
-                "each says after how many writes there is a flush, and of what",
+                "both set after how many writes to flush",
             )),
         }
     }
 
     fn blocks(&self) -> Result<BlockSizes, WorkloadError> {
         match (self.bs, &self.bssplit) {
-            (Some(_), Some(_)) => Err(conflict("bs", "bssplit", "each says how large blocks are")),
+            (Some(_), Some(_)) => Err(conflict("bs", "bssplit", "both set the block size")),
             (None, Some(split)) => Ok(split.clone()),
             (bs, None) => {
                 let size = bs.unwrap_or(Bytes::kib(4));
@@ -148,7 +148,7 @@ impl WorkloadOptions {
             return Err(value("percentage_random", format!("{percent} is more than 100 %")));
         }
         if !self.rw.is_none_or(Rw::is_random) {
-            return Err(conflict("percentage_random", "rw", "sequential I/O draws no addresses"));
+            return Err(conflict("percentage_random", "rw", "sequential I/O has no random addresses"));
         }
         Ok(Ratio::percent(u64::from(percent)))
     }
@@ -194,7 +194,7 @@ impl WorkloadOptions {
     fn checked_backwards(&self) -> Result<bool, WorkloadError> {
         let backwards = self.backwards.unwrap_or(false);
         if backwards && self.rw.is_none_or(Rw::is_random) {
-            return Err(conflict("backwards", "rw", "random addresses have no direction"));
+            return Err(conflict("backwards", "rw", "random I/O has no direction"));
         }
         Ok(backwards)
     }
@@ -202,7 +202,7 @@ impl WorkloadOptions {
     fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
         let Some(stride) = self.stride else { return Ok(None) };
         if self.rw.is_none_or(Rw::is_random) {
-            return Err(conflict("stride", "rw", "random addresses have no stride"));
+            return Err(conflict("stride", "rw", "random I/O has no stride"));
         }
         if stride < blocks.largest() || !stride.get().is_multiple_of(SECTOR_BYTES) {
             let wrong = format!("{stride} must be a multiple of 512 and at least one block");
@@ -214,7 +214,7 @@ impl WorkloadOptions {
     fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
         let per_s = match (self.rate, self.rate_iops) {
             (Some(_), Some(_)) => {
-                return Err(conflict("rate", "rate_iops", "each says how fast requests are sent"));
+                return Err(conflict("rate", "rate_iops", "both set the request rate"));
             }
             (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
             (None, per_s) => per_s,

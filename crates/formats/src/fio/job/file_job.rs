@@ -29,7 +29,7 @@ pub struct FileJob {
     pub numjobs: u32,
     /// How they begin, share the target, and end.
     pub conduct: JobSchedule,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Accepted options that change nothing here, each with the reason.
     pub notes: Vec<String>,

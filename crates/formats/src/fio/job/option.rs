@@ -91,8 +91,8 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["wait_for"], |job, _, value| put(&mut job.wait_for, value.to_owned())),
     (&["filename"], |job, _, value| {
         if value.contains(':') && !value.starts_with(DRIVE) {
-            let hint = "give each of them a section of its own: they start together";
-            return Err(Refusal::request(format!("`{value}` are several files")).hint(hint));
+            let hint = "give each a separate section: they start together";
+            return Err(Refusal::request(format!("`{value}` names several files")).hint(hint));
         }
         put(&mut job.filename, value.to_owned())
     }),

@@ -103,8 +103,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     }
     imported.tool_version = versions.join(", ");
     if imported.runs.is_empty() {
-        let hint = "run fio with `--output-format=json`, and give all of its output";
-        return Err(ParseError::new(0, "there are no requests of fio in it", hint));
+        let hint = "run fio with `--output-format=json`, and give its complete output";
+        return Err(ParseError::new(0, "it contains no results of fio", hint));
     }
     Ok(imported)
 }

@@ -75,8 +75,8 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, Refusal
              --baseline {one} or --baseline {other}"
         ))),
         _ => Err(Refusal::request(format!(
-            "there are {} arms, and the order of the lines may be chance: name them, the baseline \
-             first and the one that decides last, for example: {}",
+            "there are {} arms, and the order of the lines does not rank them: name them, the baseline \
+         first and the candidate last, for example: {}",
             known.len(),
             known.join(" ")
         ))),

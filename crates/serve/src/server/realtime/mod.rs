@@ -40,7 +40,7 @@ impl Timing {
         let scheduling = if real_time {
             Scheduling::ask_for_fifo()
         } else {
-            Scheduling::Normal("real-time scheduling was not asked for".to_owned())
+            Scheduling::Normal("real-time scheduling was not requested".to_owned())
         };
         Self {
             spin: SpinPolicy::new(spin),

@@ -43,8 +43,8 @@ impl fmt::Display for Summary {
         let (late, bound) = (served.late, Span::from_ns(served.lateness_bound_ns));
         let whence = match stats.lateness_bound_from {
             "drive" => "a twentieth of the drive's typical read",
-            "option" => "the bound that was given",
-            _ => "what an idle host keeps",
+            "option" => "set by --lateness-bound",
+            _ => "the minimum for an idle host",
         };
         writeln!(
             f,
@@ -52,8 +52,8 @@ impl fmt::Display for Summary {
         )?;
         if !served.valid && served.ios > 0 {
             f.write_str(
-                "VOID: more than one answer in a hundred was later; this measured the host, not \
-                 the drive\n",
+                "VOID: more than 1 % of the completions were later; this measured the host, not the \
+             drive\n",
             )?;
         }
         for fault in self.faults.iter().filter(|fault| fault.strikes > 0) {
