@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::JobSchedule;
-use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord};
+use drivelab_core::record::{Attached, JobRecord, RUN_SCHEMA, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
 use drivelab_engine::{Control, Progress, Simulation};
@@ -93,8 +93,18 @@ pub(crate) fn simulate(
     let control = Control { stop: interrupt::flag(), progress };
     let Simulation { tally, marks, .. } =
         drivelab_engine::simulate(drive, workload, seed, &control).map_err(Failure::bad_request)?;
-    let total = tally.record();
-    Ok(RunRecord {
+    Ok(RunRecord { marks, ..record(spec, attached, workload, seed, tally.record()) })
+}
+
+/// The record of a run in virtual time.
+pub(crate) fn record(
+    spec: &DriveSpec,
+    attached: Attached,
+    workload: &Workload,
+    seed: u64,
+    total: JobRecord,
+) -> RunRecord {
+    RunRecord {
         schema: RUN_SCHEMA.into(),
         target: spec.to_string(),
         label: None,
@@ -110,12 +120,12 @@ pub(crate) fn simulate(
         },
         jobs: vec![total.clone().without_series()],
         total,
-        marks,
+        marks: Vec::new(),
         host: None,
         attached: Some(attached),
         served: None,
         verification: None,
-    })
+    }
 }
 
 /// Everything that is set about a drive, as names and values for people.

@@ -49,7 +49,7 @@ struct StudyJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     matrix: Option<&'a Matrix>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cursors: Option<&'a [String]>,
+    cursors: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Vec<Value>>,
 }
@@ -123,7 +123,9 @@ pub fn json(result: &StudyResult) -> String {
         reproduce: &result.reproduce,
         drivelab: crate::VERSION,
         matrix: result.cells.as_ref().map(|cells| &cells.matrix),
-        cursors: result.cells.as_ref().map(|cells| cells.cursors.as_slice()),
+        cursors: result.cells.as_ref().map(|cells| {
+            cells.matrix.cursors.iter().map(ToString::to_string).collect()
+        }),
         cells: result.cells.as_ref().map(|cells| cells.json(&names)),
     })
 }

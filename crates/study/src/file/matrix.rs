@@ -1,52 +1,68 @@
-//! `[matrix]`: cells that every arm goes through, instead of workloads.
+//! `[matrix]`: cells that every arm goes through, instead of workloads; and matrix files.
 
 use drivelab_core::config::{ConfigError, Section};
-use drivelab_core::matrix::{Cursor, Group, Matrix, Named};
+use drivelab_core::matrix::{Cursor, Matrix, Named};
+use drivelab_core::units::Ratio;
 
-use super::vocabulary::Settings;
+use super::{Arm, Settings, StudyFile};
+use crate::stage::StageName;
 
-/// A matrix of cells that every arm goes through.
-#[derive(Debug, Clone)]
-pub struct MatrixFile {
-    /// What is varied.
-    pub matrix: Matrix,
-    /// Where sequential threads go on; figures show the first.
-    pub cursors: Vec<Cursor>,
+/// Takes `[matrix]`, or `None` where the study has no matrix; `named` lacks targets and cursors.
+pub(super) fn matrix(
+    top: &mut Section,
+    named: Named,
+    base: &Settings,
+) -> Result<Option<Matrix>, ConfigError> {
+    let Some(mut section) = top.section("matrix")? else { return Ok(None) };
+    let cursors = section.list("cursor")?.unwrap_or_else(|| vec![Cursor::Own]);
+    if cursors.is_empty() || cursors.len() > 2 || (cursors.len() == 2 && cursors[0] == cursors[1]) {
+        return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
+    }
+    let drives = base.iter().find(|(key, _)| *key == "drives");
+    let drives: u32 = drives.and_then(|(_, drives)| drives.parse().ok()).unwrap_or(1);
+    let targets = (1..=drives).map(|number| format!("drive {number}")).collect();
+    let matrix = Matrix::read(&mut section, Named { targets, cursors, ..named })?;
+    if !matrix.has_all() {
+        return Err(section.error(
+            "a matrix in a study compares drives alone with all at once: `drives` in `[base]` \
+             must be 2 or more, and `together` stay on",
+        ));
+    }
+    section.finish()?;
+    Ok(Some(matrix))
 }
 
-impl MatrixFile {
-    /// The names of the groups of cells that `primary` may name.
-    pub(super) fn groups(&self) -> Vec<String> {
-        Group::all(&self.matrix).iter().map(Group::name).collect()
+impl StudyFile {
+    /// The study of a matrix file: real targets and a single arm, so that there is no verdict.
+    pub fn of_matrix(matrix: Matrix) -> Self {
+        Self {
+            title: matrix.title.clone(),
+            primary: String::new(),
+            candidate: 0,
+            margin: Ratio::ZERO,
+            blocks: matrix.blocks,
+            seed: matrix.seed,
+            stage: StageName::Hardware,
+            is_stage_named: true,
+            drive: None,
+            base: Settings::new(),
+            arms: vec![Arm::default()],
+            workloads: Vec::new(),
+            contrasts: Vec::new(),
+            interactions: Vec::new(),
+            findings: Vec::new(),
+            asks_gain: false,
+            notes: Vec::new(),
+            curve: None,
+            factors: Vec::new(),
+            cells: matrix.cells(),
+            matrix: Some(matrix),
+            overrides: Vec::new(),
+        }
     }
 
-    /// Takes `[matrix]`, or `None` where the study has no matrix.
-    pub(super) fn read(
-        top: &mut Section,
-        title: &str,
-        (blocks, seed): (u32, u64),
-        base: &Settings,
-    ) -> Result<Option<Self>, ConfigError> {
-        let Some(mut section) = top.section("matrix")? else { return Ok(None) };
-        let cursors = section.list("cursor")?.unwrap_or_else(|| vec![Cursor::Own]);
-        if cursors.is_empty()
-            || (cursors.len() == 2 && cursors[0] == cursors[1])
-            || cursors.len() > 2
-        {
-            return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
-        }
-        let drives = base.iter().find(|(key, _)| *key == "drives");
-        let drives: u32 = drives.and_then(|(_, drives)| drives.parse().ok()).unwrap_or(1);
-        let targets = (1..=drives).map(|number| format!("drive {number}")).collect();
-        let named = Named { title: title.to_owned(), targets, blocks, seed };
-        let matrix = Matrix::read(&mut section, named)?;
-        if matrix.targets.len() < 2 || !matrix.together {
-            return Err(section.error(
-                "a matrix in a study compares drives alone with all at once: `drives` in `[base]` \
-                 must be 2 or more, and `together` stay on",
-            ));
-        }
-        section.finish()?;
-        Ok(Some(Self { matrix, cursors }))
+    /// Whether it is [that of a matrix file](Self::of_matrix).
+    pub fn is_matrix_alone(&self) -> bool {
+        self.arms.len() == 1
     }
 }

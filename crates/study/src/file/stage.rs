@@ -57,6 +57,10 @@ impl Override {
         }
         study.blocks = self.blocks.unwrap_or(study.blocks);
         study.curve = study.curve.take().filter(|_| self.curve);
+        if let Some(matrix) = &mut study.matrix {
+            matrix.runtime = self.times.runtime.unwrap_or(matrix.runtime);
+            matrix.ramp_time = self.times.ramp_time.unwrap_or(matrix.ramp_time);
+        }
         let retimed: Result<(), WorkloadError> = (|| {
             for workload in &mut study.workloads {
                 workload.retime(self.times)?;

@@ -8,7 +8,7 @@ mod server;
 use drivelab_core::record::{Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Entered, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
 use tempfile::TempDir;
 
 use super::Simulator;
@@ -61,7 +61,8 @@ impl Stage for Emulator {
     }
 
     /// Serves a drive that no run has used, as simulate does, and measures it.
-    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        let Request { arm, task, seed } = request;
         let spec = self.drives.spec(arm, task);
         let drive = self.serve(&spec, seed)?;
         let measured = measure::file(

@@ -1,7 +1,14 @@
-//! Stage simulate: a modelled drive in virtual time.
+//! Stage simulate: a modelled drive in virtual time, several runs at once.
+
+mod cells;
+mod parallel;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 use drivelab_core::Device as _;
-use drivelab_core::record::{Attached, RunRecord};
+use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::record::{Attached, RunConfig, RunRecord};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_model::Drive;
@@ -9,12 +16,17 @@ use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task};
 
 use super::options;
 use crate::attached;
 use crate::failure::Failure;
 use crate::target;
+use cells::{CellFigures, CellRun};
+
+/// Runs that each thread makes between two looks at the journal: enough that none waits long for
+/// the others, and few that a kill costs.
+const RUNS_A_THREAD: usize = 32;
 
 /// The arms of a study as modelled drives.
 #[derive(Debug)]
@@ -22,6 +34,10 @@ pub(crate) struct Simulator {
     arms: Vec<ModelledArm>,
     workloads: Vec<(Workload, Options)>,
     curve: Vec<Workload>,
+    matrix: Option<(Matrix, Vec<Cell>)>,
+    /// Cells that were made, by all that their figures depend on.
+    made: BTreeMap<String, CellFigures>,
+    threads: NonZeroUsize,
     /// How much every arm has, where some have more.
     shared: Option<Bytes>,
 }
@@ -86,6 +102,10 @@ impl Simulator {
     pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
         let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
         let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
+        if study.matrix.is_some() && study.arms.iter().any(|arm| arm.drive.is_some()) {
+            let message = "the arms of a matrix have one drive, that of `[base]`";
+            return Err(Failure::bad_words(message));
+        }
         let least = arms.iter().map(|arm| arm.capacity).min();
         let shared = least.filter(|least| arms.iter().any(|arm| arm.capacity > *least));
         // Every arm is asked for the same addresses.
@@ -99,17 +119,90 @@ impl Simulator {
         Ok(Self {
             workloads: study.workloads.iter().map(workload).collect(),
             curve: depths.map(|(_, workload)| limited(workload)).collect(),
+            matrix: study.matrix.clone().map(|matrix| (matrix, study.cells.clone())),
+            made: BTreeMap::new(),
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             arms,
             shared,
         })
     }
 
-    /// The profile and the settings of each arm.
-    pub(crate) fn drives(&self) -> Vec<(&Profile, Options)> {
-        self.arms.iter().map(|arm| (&arm.profile, arm.options)).collect()
+    /// The run of a cell; `None` for any other.
+    fn cell(&self, request: Request) -> Result<Option<CellRun>, Failure> {
+        let (Task::Cell(place), Some((matrix, cells))) = (request.task, &self.matrix) else {
+            return Ok(None);
+        };
+        let ModelledArm { profile, options, .. } = &self.arms[request.arm];
+        CellRun::new(matrix, cells[place], profile, options, request.seed).map(Some)
     }
 
-    /// The workload of a task and the drive settings that it runs under.
+    /// Makes the cells whose figures are not known yet, each once.
+    fn make_cells(&mut self, requests: &[Request]) -> Result<(), Failure> {
+        let mut missing = BTreeMap::new();
+        for request in requests {
+            if let Some(run) = self.cell(*request)?
+                && !self.made.contains_key(&run.key())
+            {
+                missing.insert(run.key(), run);
+            }
+        }
+        let mut missing: Vec<(String, CellRun)> = missing.into_iter().collect();
+        // The longest first, so that no processor is left with one at the end: small sequential
+        // blocks are the most requests.
+        missing.sort_by_key(|(_, run)| (run.workload.rw.is_random(), run.workload.blocks.largest()));
+        let profile = &self.arms[0].profile;
+        let made = parallel::map(self.threads, &missing, |(_, run)| run.make(profile));
+        for ((key, _), made) in missing.into_iter().zip(made) {
+            self.made.insert(key, made?);
+        }
+        Ok(())
+    }
+
+    /// The record of a run; what it takes of cells is there.
+    fn make(&self, request: Request) -> Result<RunRecord, Failure> {
+        let Request { arm, task, seed } = request;
+        let ModelledArm { profile_ref, profile, options, .. } = &self.arms[arm];
+        if let Some(run) = self.cell(request)? {
+            let CellFigures { jobs, total } = self.made[&run.key()].clone();
+            let options = run.with_drives(options);
+            let drive = target::build(profile, &options, 0)?;
+            let attached = attached::to_model(&profile_ref.to_string(), drive.about());
+            let spec = DriveSpec { profile: profile_ref.clone(), options };
+            let record = target::record(&spec, attached, &run.workload, seed, total);
+            let config = RunConfig { numjobs: run.threads(), ..record.config };
+            return Ok(RunRecord { config, jobs, ..record });
+        }
+        let (workload, options) = self.plan(arm, task);
+        let spec = DriveSpec { profile: profile_ref.clone(), options };
+        let record = target::simulate(&spec, profile, workload, seed, &|_| ())?;
+        // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
+        Ok(RunRecord { total: record.total.without_series(), ..record })
+    }
+
+    /// How many runs the cells of a matrix rest on.
+    fn rests_on(&self, runs: &[StoredRun]) -> Option<String> {
+        let (matrix, _) = self.matrix.as_ref()?;
+        let request = |run: &StoredRun| Request {
+            arm: run.step.arm,
+            task: run.task,
+            seed: run.record.config.seed,
+        };
+        let cells = runs.iter().filter_map(|run| self.cell(request(run)).ok().flatten());
+        let (mut rows, mut made) = (0, BTreeSet::new());
+        for cell in cells {
+            rows += usize::from(cell.is_of_all());
+            made.insert(cell.key());
+        }
+        Some(format!(
+            "{rows} cells rest on {} runs of {} in virtual time. The drives are alike but for their \
+             seeds: what draws nothing is run once for all of them, and reads once for both states \
+             of the write cache.",
+            made.len(),
+            matrix.runtime
+        ))
+    }
+
+    /// The workload of a task that is no cell, and the drive settings that it runs under.
     fn plan(&self, arm: usize, task: Task) -> (&Workload, Options) {
         let options = &self.arms[arm].options;
         match task {
@@ -118,6 +211,7 @@ impl Simulator {
                 (workload, options.overlaid_with(own))
             }
             Task::Curve(place) => (&self.curve[place], *options),
+            Task::Cell(_) => unreachable!("cells are planned by themselves"),
         }
     }
 
@@ -173,13 +267,18 @@ impl Stage for Simulator {
         Ok(())
     }
 
-    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
-        let (workload, options) = self.plan(arm, task);
-        let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
-        let spec = DriveSpec { profile: profile_ref.clone(), options };
-        let record = target::simulate(&spec, profile, workload, seed, &|_| ())?;
-        // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
-        Ok(RunRecord { total: record.total.without_series(), ..record })
+    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        self.make_cells(&[request])?;
+        self.make(request)
+    }
+
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Failure> {
+        self.make_cells(requests)?;
+        parallel::map(self.threads, requests, |request| self.make(*request)).into_iter().collect()
+    }
+
+    fn at_once(&self) -> usize {
+        RUNS_A_THREAD * self.threads.get()
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {
@@ -197,7 +296,7 @@ impl Stage for Simulator {
         risk::sentences(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())
     }
 
-    fn notes(&self, _runs: &[StoredRun]) -> Vec<String> {
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
         let models = self.models();
         let mut profiles = self.each(|arm| arm.profile_ref.to_string());
         profiles.sort_unstable();
@@ -217,6 +316,7 @@ impl Stage for Simulator {
                  smallest has."
             )
         }));
+        notes.extend(self.rests_on(runs));
         notes
     }
 }
