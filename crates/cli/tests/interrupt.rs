@@ -145,7 +145,7 @@ fn runs() -> Vec<Row> {
             arguments: "run --matrix long.toml --out kept --json",
             files: &[("long.toml", MATRIX)],
             ready: laid_out,
-            check: |folder, _| whole_lines(&folder.join("kept/cells.jsonl")),
+            check: |folder, _| whole_lines(&folder.join("kept/runs.jsonl")),
         },
     ]
 }

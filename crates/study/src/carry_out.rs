@@ -60,8 +60,7 @@ pub fn carry_out<S: Stage + ?Sized>(
         }
         for runs in missing.chunks(stage.at_once().max(1)) {
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
-            let request =
-                |task| Request { arm: step.arm, task, seed: seed(study, step, task) };
+            let request = |task| Request { arm: step.arm, task, seed: seed(study, step, task) };
             let requests: Vec<Request> = runs.iter().map(|(_, task)| request(*task)).collect();
             let made = stage.run_all(&requests);
             // A run that was cut short is no run: it is made again at the next --resume.
@@ -139,9 +138,10 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
             let depth = study.curve.as_ref().map_or(0, |curve| curve.depths[place].0);
             format!("depth {depth}")
         }
-        Task::Cell(place) => {
-            study.matrix.as_ref().map_or_else(String::new, |matrix| study.cells[place].words(matrix))
-        }
+        Task::Cell(place) => study
+            .matrix
+            .as_ref()
+            .map_or_else(String::new, |matrix| study.cells[place].words(matrix)),
     };
     if study.is_matrix_alone() {
         return format!("block {block}: {what}");

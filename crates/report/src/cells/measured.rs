@@ -15,7 +15,9 @@ pub fn json(matrix: &Matrix, runs: &[CellRun<'_>]) -> String {
     let cells = matrix.cells();
     let cell = |run: &CellRun<'_>| {
         let cell = &cells[run.place];
-        let figures = figures(matrix, cell, run.record);
+        let figures: Vec<Value> = figures(matrix, cell, run.record)
+            .map(|(target, job)| figure(target, job, run.record))
+            .collect();
         json!({
             "cell": {
                 "block": run.block,
@@ -25,7 +27,7 @@ pub fn json(matrix: &Matrix, runs: &[CellRun<'_>]) -> String {
                 "threads": cell.group.threads,
                 "bs": matrix.bs[cell.size],
             },
-            "figures": figures.map(|(target, job)| figure(target, job, run.record)).collect::<Vec<_>>(),
+            "figures": figures,
         })
     };
     let cells: Vec<Value> = runs.iter().map(cell).collect();
@@ -90,7 +92,8 @@ pub fn text(matrix: &Matrix, runs: &[CellRun<'_>], look: Look) -> String {
         if cell.target.is_some() {
             return line;
         }
-        let each = each.iter().map(|(name, job)| format!("{name} {}", bytes_per_s(job.bytes_per_s)));
+        let each =
+            each.iter().map(|(name, job)| format!("{name} {}", bytes_per_s(job.bytes_per_s)));
         format!("{line} ({})", each.collect::<Vec<_>>().join(", "))
     };
     let lines = runs.iter().map(line).chain(super::row::doubts(runs));

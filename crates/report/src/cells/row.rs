@@ -88,9 +88,8 @@ pub(super) fn doubts(runs: &[CellRun<'_>]) -> Vec<String> {
         *cells.entry(mark.id).or_default() += 1;
     }
     let all = runs.len();
-    let line = |(mark, count): (MarkId, usize)| {
-        format!("{count} of {all} cells: {}", mark.meaning())
-    };
+    let line =
+        |(mark, count): (MarkId, usize)| format!("{count} of {all} cells: {}", mark.meaning());
     cells.into_iter().map(line).collect()
 }
 

@@ -123,9 +123,10 @@ pub fn json(result: &StudyResult) -> String {
         reproduce: &result.reproduce,
         drivelab: crate::VERSION,
         matrix: result.cells.as_ref().map(|cells| &cells.matrix),
-        cursors: result.cells.as_ref().map(|cells| {
-            cells.matrix.cursors.iter().map(ToString::to_string).collect()
-        }),
+        cursors: result
+            .cells
+            .as_ref()
+            .map(|cells| cells.matrix.cursors.iter().map(ToString::to_string).collect()),
         cells: result.cells.as_ref().map(|cells| cells.json(&names)),
     })
 }

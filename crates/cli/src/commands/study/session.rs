@@ -105,7 +105,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, show: Show, ui: Ui) -> Outcome {
+    pub(super) fn go_on(
+        mut self,
+        stage: &mut dyn Stage<Error = Failure>,
+        show: Show,
+        ui: Ui,
+    ) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));

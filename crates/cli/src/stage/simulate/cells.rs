@@ -1,12 +1,12 @@
 //! Cells of a matrix in virtual time.
 
 use drivelab_core::Device as _;
+use drivelab_core::Op;
 use drivelab_core::matrix::{Cell, Cursor, Matrix};
 use drivelab_core::record::{JobRecord, Tally};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
-use drivelab_core::Op;
 use drivelab_engine::{Control, Threads, simulate_threads};
 use drivelab_model::options::{Options, Switch};
 use drivelab_model::profile::Profile;
@@ -18,7 +18,7 @@ use crate::target;
 /// What the run of a cell does: all that its figures depend on.
 #[derive(Debug, Clone)]
 pub(super) struct CellRun {
-    options: Options,
+    pub(super) options: Options,
     pub(super) workload: Workload,
     cell: Cell,
     cursor: Cursor,
@@ -51,12 +51,12 @@ impl CellRun {
         seed: u64,
     ) -> Result<Self, Failure> {
         let mut options = *options;
-        options.shelf.drives = Some(u32::try_from(matrix.targets(&cell).len()).expect("few drives"));
+        options.shelf.drives =
+            Some(u32::try_from(matrix.targets(&cell).len()).expect("few drives"));
         if cell.group.read == 100 {
             options.write_cache = Some(Switch::Off);
         }
-        let draws =
-            cell.group.random > 0 || !matches!(cell.group.read, 0 | 100) || profile.draws();
+        let draws = cell.group.random > 0 || !matches!(cell.group.read, 0 | 100) || profile.draws();
         let of_drive = |drive: usize| Rng::for_part(seed, drive as u64).bits();
         let (seed, seeds) = match cell.target {
             Some(drive) => {
@@ -66,7 +66,15 @@ impl CellRun {
             None => (seed, (0..matrix.targets.len()).map(of_drive).collect()),
         };
         let workload = cell.workload(matrix).map_err(Failure::bad_request)?;
-        Ok(Self { options, workload, cell, cursor: matrix.cursors[cell.cursor], draws, seed, seeds })
+        Ok(Self {
+            options,
+            workload,
+            cell,
+            cursor: matrix.cursors[cell.cursor],
+            draws,
+            seed,
+            seeds,
+        })
     }
 
     /// A name that is equal exactly where the figures must be.
@@ -122,4 +130,3 @@ impl CellRun {
         Ok(CellFigures { jobs: moved.iter().map(|one| job((one.ios, one.bytes))).collect(), total })
     }
 }
-
