@@ -198,14 +198,6 @@ mod tests {
             "machine".into()
         }
 
-        fn enter(&mut self, _arm: usize) -> Result<Entered, Refusal> {
-            Ok(Entered::Ready)
-        }
-
-        fn leave(&mut self, _arm: usize) -> Result<(), Refusal> {
-            Ok(())
-        }
-
         fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
             let Request { task, seed, .. } = request;
             self.seeds.push(seed);

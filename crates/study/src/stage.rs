@@ -10,9 +10,10 @@ use drivelab_core::{Refusal, choice_as_text};
 use serde::{Deserialize, Serialize};
 
 /// Where a study runs, as files and commands spell it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StageName {
     /// Virtual time over a modelled drive.
+    #[default]
     Simulate,
     /// A modelled drive served in real time to this kernel.
     Emulate,
@@ -42,10 +43,14 @@ pub trait Stage {
 
     /// Puts the arm in place anew, whatever was in place before; where that fails nothing of it
     /// stays.
-    fn enter(&mut self, arm: usize) -> Result<Entered, Self::Error>;
+    fn enter(&mut self, _arm: usize) -> Result<Entered, Self::Error> {
+        Ok(Entered::Ready)
+    }
 
     /// Undoes what [`Stage::enter`] did.
-    fn leave(&mut self, arm: usize) -> Result<(), Self::Error>;
+    fn leave(&mut self, _arm: usize) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Makes one run of the arm in place.
     fn run(&mut self, request: Request) -> Result<RunRecord, Self::Error>;

@@ -125,10 +125,6 @@ impl Stage for RealCells {
         Ok(Entered::Ready)
     }
 
-    fn leave(&mut self, _arm: usize) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
         let Task::Cell(place) = request.task else { unreachable!("a matrix has cells alone") };
         let made = measure::together(&self.plans(place, request.seed), &|_| ())?;

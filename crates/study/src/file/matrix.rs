@@ -2,7 +2,6 @@
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cursor, Matrix, Named};
-use drivelab_core::units::Ratio;
 
 use super::{Arm, Settings, StudyFile};
 use crate::stage::StageName;
@@ -37,27 +36,14 @@ impl StudyFile {
     pub fn of_matrix(matrix: Matrix) -> Self {
         Self {
             title: matrix.title.clone(),
-            primary: String::new(),
-            candidate: 0,
-            margin: Ratio::ZERO,
             blocks: matrix.blocks,
             seed: matrix.seed,
             stage: StageName::Hardware,
             is_stage_named: true,
-            drive: None,
-            base: Settings::new(),
             arms: vec![Arm::default()],
-            workloads: Vec::new(),
-            contrasts: Vec::new(),
-            interactions: Vec::new(),
-            findings: Vec::new(),
-            asks_gain: false,
-            notes: Vec::new(),
-            curve: None,
-            factors: Vec::new(),
             cells: matrix.cells(),
             matrix: Some(matrix),
-            overrides: Vec::new(),
+            ..Self::default()
         }
     }
 

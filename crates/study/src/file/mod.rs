@@ -26,7 +26,7 @@ use question::Names;
 use stage::{Override, Stages};
 
 /// A study as its file says it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct StudyFile {
     /// The question.
     pub title: String,

@@ -8,7 +8,7 @@ mod server;
 use drivelab_core::record::{Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Entered, Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task};
 use tempfile::TempDir;
 
 use super::Simulator;
@@ -50,14 +50,6 @@ impl Stage for Emulator {
 
     fn target(&self) -> String {
         self.drives.target()
-    }
-
-    fn enter(&mut self, arm: usize) -> Result<Entered, Failure> {
-        self.drives.enter(arm)
-    }
-
-    fn leave(&mut self, arm: usize) -> Result<(), Failure> {
-        self.drives.leave(arm)
     }
 
     /// Serves a drive that no run has used, as simulate does, and measures it.

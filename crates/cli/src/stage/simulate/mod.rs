@@ -16,7 +16,7 @@ use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
 use drivelab_study::file::NamedWorkload;
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task};
 
 use super::options;
 use crate::attached;
@@ -258,14 +258,6 @@ impl Stage for Simulator {
 
     fn target(&self) -> String {
         self.each(ModelledArm::target).join(", ")
-    }
-
-    fn enter(&mut self, _arm: usize) -> Result<Entered, Failure> {
-        Ok(Entered::Ready)
-    }
-
-    fn leave(&mut self, _arm: usize) -> Result<(), Failure> {
-        Ok(())
     }
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
