@@ -281,7 +281,9 @@ mod tests {
             let both = of(&wide(&[one.clone(), two].concat()));
             assert_eq!(merged, both);
             let mut grown = Histogram::empty();
-            wide(&one).iter().for_each(|ns| grown.record(Span::from_ns(*ns)));
+            for ns in wide(&one) {
+                grown.record(Span::from_ns(ns));
+            }
             assert_eq!(grown, of(&wide(&one)));
         }
 
