@@ -260,9 +260,7 @@ mod tests {
         check(RunError::Verify(state(denied)), Exit::CannotHere);
         check(RunError::Verify(state(system(2))), Exit::BadRequest);
         check(RunError::Verify(StateError::Foreign { path: path() }), Exit::BadRequest);
-        let (why, instead) = ("no discard".into(), "none".into());
-        let no_discard = OpenError::NoDiscard { path: path(), why, instead };
-        check(RunError::Open(no_discard), Exit::CannotHere);
+        check(RunError::Open(OpenError::NoDiscard { path: path() }), Exit::CannotHere);
         check(RunError::Numjobs { numjobs: 2000 }, Exit::BadRequest);
     }
 }

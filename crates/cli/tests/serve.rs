@@ -17,7 +17,7 @@ fn a_drive_faster_than_this_host_wakes_up_is_refused_with_the_floor() {
         .failed(3, &["this host cannot be", "within 1us", "floor", "drivelab run"]);
     // Not sleeping at all helps, but sending an answer takes its time too.
     drivelab(folder.path(), &["serve", "fast.toml", "--nbd", "unix:sock", "--spin", "1s"])
-        .failed(3, &["floor here", "15us"]);
+        .failed(3, &["too slow to be", "15us"]);
     assert!(!folder.path().join("sock").exists());
 }
 

@@ -276,3 +276,12 @@ fn a_full_disk_is_an_error_with_a_remedy() {
     let to_full = crate::common::said(to_full);
     to_full.failed(3, &["No space left"]);
 }
+
+#[test]
+fn what_is_not_modelled_is_said() {
+    let folder = folder();
+    let arguments = ["study", "ahci-or-ide", "--blocks", "1", "--only", "random-read-32", "--json"];
+    let json = drivelab(folder.path(), &arguments).json();
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("Not modelled: thermal recalibration"), "{notes}");
+}

@@ -7,13 +7,12 @@ use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_model::options::{Options, Switch};
 use drivelab_model::profile::{BaseText, Blueprint, Profile};
-use drivelab_model::{Attached, BuildError, Controller, Drive, SCSI_NR_REQUESTS, Scheduler};
+use drivelab_model::{Attachment, BuildError, Controller, Drive, SCSI_NR_REQUESTS, Scheduler};
 
 use crate::disk::Disk;
 use crate::disk::params::Params;
-use crate::parameters::{self, Described, DiskSimError};
+use crate::parameters::{self, Description, DiskSimError};
 
-/// What such a drive is, in messages.
 const NATURE: &str = "takes one command at a time over a parallel SCSI bus";
 
 /// What a drive that was read from a parameter file does not show.
@@ -35,7 +34,7 @@ pub fn profile(
     text: &str,
     resolve: &dyn Fn(&str) -> Option<BaseText>,
 ) -> Result<Profile, DiskSimError> {
-    let Described { model, params } = parameters::read(file, text, resolve)?;
+    let Description { model, params } = parameters::read(file, text, resolve)?;
     let source = format!("{file}, a parameter file of DiskSim 4.0");
     Ok(Profile::of_blueprint(model, source, LEFT_OUT.to_owned(), Arc::new(ScsiDisk(params))))
 }
@@ -67,7 +66,7 @@ impl Blueprint for ScsiDisk {
         }
         let segment = params.buffer.segment_size * SECTOR_BYTES;
         let sector_ns = params.bus.read_sector.ns();
-        let attached = Attached {
+        let attached = Attachment {
             controller: Controller::Scsi,
             dispatch: Dispatch::Single,
             tags: 1,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::device::{Device, Mounts};
-use crate::inspection::block_devices;
 use crate::root::{Root, Unanswered};
 
 /// Devices that a message names.
@@ -78,7 +77,7 @@ pub(crate) fn chosen(
     mounts: &Mounts,
     wanted: &[Wanted],
 ) -> Result<Vec<Device>, InspectError> {
-    if all.is_empty() && block_devices(root).is_none() {
+    if all.is_empty() && root.block_devices().is_none() {
         return Err(InspectError::NoTree { base: root.base().to_owned() });
     }
     let mut chosen = Vec::new();

@@ -14,14 +14,14 @@ pub struct About {
     /// Addressable bytes.
     pub capacity_bytes: u64,
     /// How it is attached; `None` for a drive that is nothing but a service time.
-    pub attached: Option<Attached>,
+    pub attached: Option<Attachment>,
     /// How several of it are put together; `None` for one of its own.
     pub arrangement: Option<Arrangement>,
 }
 
 /// How a drive is attached and set, as it came out of profile, options and negotiation.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Attached {
+pub struct Attachment {
     /// The controller.
     pub controller: Controller,
     /// How tags are given out.

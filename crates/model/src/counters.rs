@@ -44,7 +44,6 @@ impl Counters {
         } += 1;
     }
 
-    /// Both drives together: sums, and the greater of each maximum.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             reads: self.reads + other.reads,

@@ -64,13 +64,11 @@ impl<E> EventQueue<E> {
         debug_assert!(self.events.iter().is_sorted_by_key(|(time, _)| *time), "out of order");
     }
 
-    /// When the next event is due.
     #[inline]
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.events.front().map(|(time, _)| *time)
     }
 
-    /// Takes the next event that is due at or before `now`.
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Time, E)> {
         let (time, _) = self.events.front()?;

@@ -27,7 +27,7 @@ mod spindle;
 pub mod stack;
 mod watch;
 
-pub use about::{About, Arrangement, Attached};
+pub use about::{About, Arrangement, Attachment};
 pub use assembly::{BuildError, SCSI_NR_REQUESTS, build};
 pub use controller::Controller;
 pub use counters::Counters;

@@ -16,7 +16,7 @@ pub enum Loop {
 
 /// What the device made of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct ReplayAnswer {
     /// The recorded request.
     pub entry: Entry,
     /// From the moment it came until it was done.
@@ -39,7 +39,6 @@ pub struct Replay<D> {
     next: Time,
     /// Requests in order with the time they came, answered ones in front of unanswered ones too.
     waiting: VecDeque<(Entry, Time, Option<Completion>)>,
-    /// The id of the first in `waiting`.
     first: u64,
     completed: Vec<Completion>,
 }
@@ -63,9 +62,9 @@ impl<D: Device> Replay<D> {
         self.now
     }
 
-    /// Hands `entry` to the device when its time has come, and tells `told` of everything that is
+    /// Hands `entry` to the device when its time has come, and calls `each` for everything that is
     /// answered up to then.
-    pub fn push(&mut self, entry: Entry, told: &mut impl FnMut(Answer)) {
+    pub fn push(&mut self, entry: Entry, each: &mut impl FnMut(ReplayAnswer)) {
         let due = match self.how {
             Loop::Closed => self.next,
             Loop::Open => entry.at.unwrap_or(self.now).max(self.now),
@@ -85,15 +84,15 @@ impl<D: Device> Replay<D> {
             }
             self.next = self.now + entry.think.unwrap_or(Span::ZERO);
         }
-        self.tell(told);
+        self.tell(each);
     }
 
     /// Waits for everything that is still unanswered.
-    pub fn finish(&mut self, told: &mut impl FnMut(Answer)) {
+    pub fn finish(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
         while self.waiting.iter().any(|(_, _, done)| done.is_none()) {
             self.step();
         }
-        self.tell(told);
+        self.tell(each);
     }
 
     fn run_until(&mut self, due: Time) {
@@ -103,7 +102,6 @@ impl<D: Device> Replay<D> {
         self.now = self.now.max(due);
     }
 
-    /// Goes on to the next event of the device.
     fn step(&mut self) {
         self.now = self.device.next_event().expect("a device answers every request it took");
         self.device.advance(self.now, &mut self.completed);
@@ -113,11 +111,11 @@ impl<D: Device> Replay<D> {
         }
     }
 
-    fn tell(&mut self, told: &mut impl FnMut(Answer)) {
+    fn tell(&mut self, each: &mut impl FnMut(ReplayAnswer)) {
         while let Some((entry, came, Some(done))) = self.waiting.front().copied() {
             self.waiting.pop_front();
             self.first += 1;
-            told(Answer {
+            each(ReplayAnswer {
                 entry,
                 latency: done.at.since(came),
                 result: done.result,
@@ -143,15 +141,15 @@ mod tests {
         let drive = crate::build(&profile, &Options::default(), 1).unwrap();
         let mut replay = Replay::new(drive, how);
         let mut found = Vec::new();
-        let mut told = |answer: Answer| {
+        let mut each = |answer: ReplayAnswer| {
             assert_eq!(answer.entry.request.id.0, found.len() as u64);
             found.push(answer.latency.ns() / 1_000_000);
         };
         for (id, entry) in (0..).zip(trace) {
             let request = Request { id: RequestId(id), ..entry.request };
-            replay.push(Entry { request, ..*entry }, &mut told);
+            replay.push(Entry { request, ..*entry }, &mut each);
         }
-        replay.finish(&mut told);
+        replay.finish(&mut each);
         found
     }
 

@@ -95,7 +95,6 @@ fn rate(pace: &Pace) -> String {
     format!("{} pages promised, {a_second:.0} a second", pace.promised)
 }
 
-/// What became of the pages.
 fn of_pages(pages: &Judgement) -> String {
     let Judgement { promised, survived, lost, torn, misdirected, unknown, oldest_loss_ns } = *pages;
     let mut text = format!(

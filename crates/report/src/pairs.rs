@@ -172,7 +172,6 @@ fn better(text: &str) -> Result<Option<Better>, (String, &'static str)> {
     }
 }
 
-/// A measured value, or what is wrong with it and a hint.
 fn value(text: &str) -> Result<f64, (String, &'static str)> {
     let Ok(value) = text.parse::<f64>() else {
         let what = if text.is_empty() {

@@ -31,7 +31,8 @@ pub fn text(found: &Verification, look: Look) -> String {
         text += &format!("{}\n", look.wrap(body, 2));
     }
     for (fault, count) in &found.faults {
-        text += &look.led(&format!("{}:", name(*fault)), BOLD, &meaning(*fault, *count), 2);
+        let [name, what] = words(*fault);
+        text += &look.led(&format!("{name}:"), BOLD, &format!("{count} blocks {what}"), 2);
         text.push('\n');
         for example in found.examples.iter().filter(|it| it.fault == *fault).take(EXAMPLES_SHOWN) {
             text += &format!("  {}\n", look.wrap(&line(example), 4));
@@ -43,27 +44,16 @@ pub fn text(found: &Verification, look: Look) -> String {
 /// Examples of one kind on a terminal; all that were kept stand in the JSON.
 const EXAMPLES_SHOWN: usize = 5;
 
-fn name(fault: Fault) -> &'static str {
+/// What a kind of fault is called, and what such blocks do.
+fn words(fault: Fault) -> [&'static str; 2] {
     match fault {
-        Fault::Lost => "lost",
-        Fault::Stale => "stale",
-        Fault::Torn => "torn",
-        Fault::Misdirected => "misdirected",
-        Fault::Corrupt => "corrupt",
-        Fault::Truncated => "truncated",
+        Fault::Lost => ["lost", "never got the acknowledged write"],
+        Fault::Stale => ["stale", "hold an older write than was acknowledged"],
+        Fault::Torn => ["torn", "hold parts of two writes"],
+        Fault::Misdirected => ["misdirected", "hold what was written for another place"],
+        Fault::Corrupt => ["corrupt", "hold bits that nobody wrote"],
+        Fault::Truncated => ["truncated", "lie beyond the end of the target"],
     }
-}
-
-fn meaning(fault: Fault, count: u64) -> String {
-    let what = match fault {
-        Fault::Lost => "never got the acknowledged write",
-        Fault::Stale => "hold an older write than was acknowledged",
-        Fault::Torn => "hold parts of two writes",
-        Fault::Misdirected => "hold what was written for another place",
-        Fault::Corrupt => "hold bits that nobody wrote",
-        Fault::Truncated => "lie beyond the end of the target",
-    };
-    format!("{count} blocks {what}")
 }
 
 fn line(example: &FaultExample) -> String {

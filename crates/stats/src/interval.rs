@@ -35,38 +35,41 @@ pub(crate) fn ratio(log: f64) -> f64 {
     libm::exp(log).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
+/// A count of blocks, batches or flips as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub(crate) fn float(count: usize) -> f64 {
+    count as f64
+}
+
 /// Returns the arithmetic mean; zero for nothing.
-#[expect(clippy::cast_precision_loss, reason = "counts of blocks and batches are far below 2^52")]
 pub(crate) fn mean(values: &[f64]) -> f64 {
     match values {
         [] => 0.0,
         // The mean of equal values must be that value to the last bit: no variation is then zero.
         [first, rest @ ..] if rest.iter().all(|v| v.total_cmp(first).is_eq()) => *first,
-        _ => values.iter().sum::<f64>() / values.len() as f64,
+        _ => values.iter().sum::<f64>() / float(values.len()),
     }
 }
 
 /// Returns the standard deviation with n - 1; zero for fewer than two values.
-#[expect(clippy::cast_precision_loss, reason = "counts of blocks and batches are far below 2^52")]
 pub(crate) fn standard_deviation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
     let centre = mean(values);
     let squares: f64 = values.iter().map(|v| (v - centre) * (v - centre)).sum();
-    (squares / (values.len() - 1) as f64).sqrt()
+    (squares / float(values.len() - 1)).sqrt()
 }
 
 /// Returns Student's interval of the mean of `d`, or `None` for fewer than two values.
 ///
 /// Assumes independent blocks and a mean that is about normal. With few blocks it is the safest in
 /// level: with heavy tails it gets too wide, not too narrow.
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
 pub fn student_interval(d: &[f64], confidence: f64) -> Option<Interval> {
     if d.len() < 2 {
         return None;
     }
-    let n = d.len() as f64;
+    let n = float(d.len());
     let t = student::quantile(0.5 + 0.5 * confidence, n - 1.0);
     let half = t * standard_deviation(d) / n.sqrt();
     let centre = mean(d);

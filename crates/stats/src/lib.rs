@@ -43,13 +43,13 @@ pub use compare::{
 pub use criteria::{ALPHA_DEFAULT, Better, Criteria, CriteriaError, Provenance};
 pub use effects::{Contrast, Effect, Factorial, FactorialError, Interacts, effects, interacts};
 pub use family::{
-    Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, benjamini_hochberg,
-    compare_family, holm, max_t, simultaneous,
+    Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, compare_family, holm, max_t,
+    simultaneous,
 };
 pub use modelled::{Prediction, Score, Spread, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
-pub use power::{POWER, Pilot, PilotError, RUNS_MAX, pilot, runs_needed};
+pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use warning::{NotAWarning, Warning, WarningId};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::{CompareError, Comparison, Verdict, compare};
 use crate::criteria::Criteria;
 use crate::distribution::student;
-use crate::interval::ratio;
+use crate::interval::{float, ratio};
 use crate::pair::Pair;
 
 /// What an A/A experiment found.
@@ -67,9 +67,8 @@ pub fn noise_floor(aa: &[Pair], criteria: &Criteria) -> Result<NoiseFloor, Noise
 }
 
 /// Returns the farther limit, as a ratio, of the 95 % prediction interval for one more pair.
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
 fn one_more_pair(result: &Comparison) -> f64 {
-    let n = result.n as f64;
+    let n = float(result.n);
     let half = student::quantile(0.975, n - 1.0) * result.sd_log.unwrap_or(0.0);
     ratio(libm::log(result.ratio).abs() + half * (1.0 + 1.0 / n).sqrt())
 }

@@ -1,11 +1,7 @@
 //! How many blocks an experiment needs.
 
-use serde::{Deserialize, Serialize};
-
 use crate::criteria::Criteria;
 use crate::distribution::{normal, student};
-use crate::interval::standard_deviation;
-use crate::pair::{self, NotPositive, Pair};
 
 /// Probability of a verdict if the planning assumptions hold.
 pub const POWER: f64 = 0.8;
@@ -129,50 +125,4 @@ fn runs_for(gap: f64, sd: f64, tails: Tails) -> Option<u32> {
 )]
 fn whole(runs: f64, floor: u32) -> Option<u32> {
     (runs <= f64::from(RUNS_MAX)).then(|| (runs as u32).max(floor))
-}
-
-/// A plan from a few blocks run beforehand, which then stay out of the test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pilot {
-    /// Estimated standard deviation of the log ratios.
-    pub sd_log: f64,
-    /// Blocks needed for 80 % power; `None` above [`RUNS_MAX`].
-    pub runs_needed: Option<u32>,
-    /// Blocks to run: the number needed, or what the budget allows.
-    pub runs_planned: u32,
-}
-
-/// A pilot that cannot be used.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PilotError {
-    /// Fewer than two blocks.
-    #[error("a pilot of {0} blocks says nothing about variation: run 3")]
-    TooFew(usize),
-    /// A value has no logarithm.
-    #[error(transparent)]
-    NotPositive(#[from] NotPositive),
-}
-
-/// Plans an experiment from pilot blocks, of which three are usual.
-///
-/// `runs_max` is what the time allows; the floor of 6 holds regardless, because fewer blocks
-/// cannot give a verdict.
-pub fn pilot(pairs: &[Pair], criteria: &Criteria, runs_max: u32) -> Result<Pilot, PilotError> {
-    if pairs.len() < 2 {
-        return Err(PilotError::TooFew(pairs.len()));
-    }
-    pair::check(pairs)?;
-    let d: Vec<f64> = pairs.iter().map(|p| p.log_ratio(criteria.better)).collect();
-    let sd_log = standard_deviation(&d) / shrinkage(d.len());
-    let runs_needed = runs_needed(sd_log, criteria);
-    let runs_planned = runs_needed.unwrap_or(RUNS_MAX).min(runs_max).max(criteria.blocks_min());
-    Ok(Pilot { sd_log, runs_needed, runs_planned })
-}
-
-/// Returns by how much the standard deviation of `n` normal values is too small on average
-/// (the constant c4 of quality control: 0.886 for three).
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
-fn shrinkage(n: usize) -> f64 {
-    let n = n as f64;
-    (2.0 / (n - 1.0)).sqrt() * libm::exp(libm::lgamma(0.5 * n) - libm::lgamma(0.5 * (n - 1.0)))
 }

@@ -230,7 +230,7 @@ mod tests {
             Vec::new()
         }
 
-        fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
+        fn risks(&self, _runs: &[StoredRun]) -> Vec<drivelab_core::outline::Risk> {
             Vec::new()
         }
 

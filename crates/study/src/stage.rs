@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use drivelab_core::config::Choice;
+use drivelab_core::outline::Risk;
 use drivelab_core::plan::Step;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
@@ -70,7 +71,7 @@ pub trait Stage {
     fn settings(&self) -> Vec<Vec<(String, String)>>;
 
     /// What the settings risk when power fails, by what is known here and what `runs` saw.
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk>;
 
     /// What the reader must know about this place and where `runs` were made.
     fn notes(&self, runs: &[StoredRun]) -> Vec<String>;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::Refusal;
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_formats::{fio, results};
-use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input, InputError};
+use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input};
 use drivelab_report::pairs;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
@@ -177,7 +178,7 @@ fn wrong(path: &Path, error: &ParseError) -> Failure {
         .hint(error.hint.clone())
 }
 
-fn refused(error: InputError, path: &Path) -> Failure {
+fn refused(error: Refusal, path: &Path) -> Failure {
     Failure::bad_request(error).hint(format!("read from `{}`", path.display()))
 }
 

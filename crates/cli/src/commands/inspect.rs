@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use drivelab_core::units::Span;
 use drivelab_host::capture::Capture;
-use drivelab_host::view::{self, Paint};
 use drivelab_host::watch::{self, Sample};
 use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
+use drivelab_report::text::outline;
 
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         let json = serde_json::to_value(&found).map_err(Failure::bad_request)?;
         ui.result(&super::json_text(&json))?;
     } else {
-        ui.result(&view::text(&found, paint(ui)))?;
+        ui.result(&outline(&drivelab_host::outline(&found), ui.look()))?;
     }
     if !found.environment.block_devices && found.devices.is_empty() {
         return Err(refused(InspectError::NoTree { base: reader.base().to_owned() }));
@@ -96,11 +96,6 @@ fn refused(error: InspectError) -> Failure {
             Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
         }
     }
-}
-
-fn paint(ui: Ui) -> Paint {
-    let look = ui.look();
-    Paint { colour: look.colour, width: look.width }
 }
 
 fn base(arguments: &InspectArgs) -> Result<PathBuf, Failure> {
@@ -177,7 +172,7 @@ fn watch_disks(reader: &mut Reader, found: &Inspection, seconds: u64, ui: Ui) ->
             let moment = serde_json::json!({ "schema": watch::SCHEMA, "devices": rates });
             ui.result(&moment.to_string())?;
         } else {
-            ui.result(&view::watch(&rates, paint(ui)))?;
+            ui.result(&outline(&drivelab_host::watched(&rates), ui.look()))?;
         }
         before = now;
         shown += 1;

@@ -10,7 +10,7 @@ use drivelab_core::Op;
 use drivelab_core::record::Latency;
 use drivelab_core::trace::Entry;
 use drivelab_formats::trace::{Entries, Format, Parser};
-use drivelab_model::replay::{Answer, Loop, Replay};
+use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -77,7 +77,7 @@ struct Sink {
 }
 
 impl Sink {
-    fn take(&mut self, answer: &Answer) {
+    fn take(&mut self, answer: &ReplayAnswer) {
         self.requests += 1;
         self.errors += u64::from(answer.result.is_err());
         self.latencies.record(answer.latency);
@@ -200,7 +200,7 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
             result.errors, result.requests
         ));
     }
-    let text = if ui.json { replay::json(result) } else { replay::text(result) };
+    let text = if ui.json { replay::json(result) } else { replay::text(result, ui.look()) };
     ui.result(&text)?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Mark, RunRecord};
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
@@ -135,7 +136,7 @@ impl Stage for RealCells {
         Vec::new()
     }
 
-    fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
+    fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
         Vec::new()
     }
 

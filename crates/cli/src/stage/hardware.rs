@@ -6,6 +6,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
@@ -292,7 +293,7 @@ impl Stage for Hardware {
         self.study.arms.iter().zip(&self.paths).map(of_arm).collect()
     }
 
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
         let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");
         vec![risk::seen(&runs.iter().filter_map(state).collect())]
     }

@@ -51,7 +51,7 @@ impl Kind {
     }
 
     /// Builds it, with its data in memory.
-    pub(crate) fn build(&self, seed: u64) -> ServedDrive<Box<dyn Device>> {
+    pub(crate) fn build(&self, seed: u64) -> ServedDrive {
         let device = self.device(seed);
         let medium = Memory::new(device.capacity(), Bytes::mib(64));
         ServedDrive::new(device, Store::new(Box::new(medium), Sectors::new(1)), seed)
@@ -140,7 +140,7 @@ fn over_nbd() {
         let served = Served::start(kind, 1, None);
         conforms(&mut Client::connect(served.nbd()), least);
         let stats = served.stop().stats;
-        assert!(stats.ios > 200 && stats.in_flight_max >= 2, "{stats:?}");
+        assert!(stats.served.ios > 200 && stats.in_flight_max >= 2, "{stats:?}");
     });
 }
 

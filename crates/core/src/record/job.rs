@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tally::per_second;
 use super::{Latency, Stamp};
 use crate::histogram::{Histogram, Series};
 use crate::units::Span;
@@ -153,6 +152,11 @@ impl Plateau {
             lat_mean_ns: sum(|second| second.lat_sum_ns).checked_div(ios).unwrap_or(0),
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
+pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
+    if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]

@@ -4,6 +4,7 @@ use drivelab_core::{Span, Time};
 use drivelab_model::mechanics::{Angle, Spindle};
 
 use super::params::{Residual, later};
+use super::pass::Split;
 
 /// Sectors that come off the medium one after another.
 #[derive(Debug, Clone, Copy)]
@@ -47,11 +48,11 @@ impl Arrivals {
         self.total = buffered;
     }
 
-    /// `count` sectors follow that begin to pass at `begin`, then `at_once` that are there as soon
-    /// as these are.
-    pub(super) fn push(&mut self, begin: Time, sector: Angle, (count, at_once): (u64, u64)) {
-        self.runs.push(Run { before: self.total, count, begin, sector });
-        self.total += count + at_once;
+    /// Sectors follow that begin to pass at `begin`.
+    pub(super) fn push(&mut self, begin: Time, sector: Angle, parts: Split) {
+        let Split { in_order, at_once } = parts;
+        self.runs.push(Run { before: self.total, count: in_order, begin, sector });
+        self.total += in_order + at_once;
     }
 
     /// When the first `count` sectors are there; `None` if they were from the beginning.

@@ -26,6 +26,13 @@ pub(super) struct Pass {
     on_arrival: bool,
 }
 
+/// How many sectors pass in order, and how many are there as soon as these are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Split {
+    pub(super) in_order: u64,
+    pub(super) at_once: u64,
+}
+
 /// How a head comes to a track.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
@@ -88,7 +95,6 @@ impl Mechanics {
         }
     }
 
-    /// The time for `sectors` of `pass` to go by.
     pub(super) fn passing(&self, pass: &Pass, sectors: u64) -> Span {
         self.spindle.time_for(u128::from(sectors) * u128::from(pass.sector))
     }
@@ -133,10 +139,9 @@ impl Pass {
         }
     }
 
-    /// How many sectors up to `end` come in order, and how many are then there at once.
-    pub(super) fn split(&self, end: u64) -> (u64, u64) {
+    pub(super) fn split(&self, end: u64) -> Split {
         let last = self.in_order(end);
-        (last - self.lba, end - last)
+        Split { in_order: last - self.lba, at_once: end - last }
     }
 
     /// The first address that the head passes on its way to the first wanted sector.
@@ -155,7 +160,6 @@ impl Pass {
         self
     }
 
-    /// The width of a sector.
     pub(super) fn sector(&self) -> Angle {
         self.sector
     }

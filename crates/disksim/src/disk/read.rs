@@ -1,16 +1,17 @@
 //! The life of a read.
 
+use std::ops::Range;
+
 use drivelab_core::{ServedBy, Time};
 
 use super::Disk;
 use super::background::Background;
 use super::delivery::Protocol;
 use super::params::{ReadOn, later, until};
-use super::pass::Pass;
-use super::segments::{Activity, Found, HitRules};
+use super::pass::{Pass, Split};
+use super::segments::{Activity, HitRules, Lookup};
 
 impl Disk {
-    /// Serves a read of `count` sectors from `lba` that came at `now`.
     pub(super) fn read(&mut self, now: Time, lba: u64, count: u64) -> (Time, ServedBy) {
         let end = lba + count;
         let overheads = &self.params.overheads;
@@ -23,7 +24,7 @@ impl Disk {
         let mut medium = now;
         let waits_for_write = match self.background {
             Background::Destaging(destage) => {
-                let passes = self.params.buffer.full_hits_pass_writes && found == Found::Whole;
+                let passes = self.params.buffer.full_hits_pass_writes && found == Lookup::Whole;
                 (!passes).then_some(destage.until)
             }
             _ => None,
@@ -35,14 +36,14 @@ impl Disk {
         }
         let at_once = waits_for_write.is_none() && self.answers_at_once(found, index, lba, count);
         let connected = at_once || self.params.bus.never_disconnects;
-        let served_by = if found == Found::Whole { self.hit(index) } else { ServedBy::Medium };
-        self.gather(medium, understood, index, found, (lba, end));
+        let served_by = if found == Lookup::Whole { self.hit(index) } else { ServedBy::Medium };
+        self.gather(medium, understood, index, found, lba..end);
 
         let overheads = &self.params.overheads;
         let spindle = &self.params.mechanics.spindle;
         let mark = self.mark(count);
         let ready = if connected {
-            let command = if found == Found::Nothing { miss } else { hit };
+            let command = if found == Lookup::Nothing { miss } else { hit };
             later(medium.max(later(now, command)), overheads.data_preparation)
         } else {
             let disconnected = later(understood, disconnect).max(medium);
@@ -69,7 +70,7 @@ impl Disk {
         (later(delivered, self.params.overheads.read_completion), served_by)
     }
 
-    fn find(&self, lba: u64, end: u64) -> (usize, Found) {
+    fn find(&self, lba: u64, end: u64) -> (usize, Lookup) {
         let buffer = &self.params.buffer;
         let rules =
             HitRules { on_written: buffer.hits_on_written, on_arriving: buffer.hits_on_arriving };
@@ -86,11 +87,11 @@ impl Disk {
     }
 
     /// Whether data moves without a disconnect.
-    fn answers_at_once(&self, found: Found, index: usize, lba: u64, count: u64) -> bool {
+    fn answers_at_once(&self, found: Lookup, index: usize, lba: u64, count: u64) -> bool {
         match found {
-            Found::Whole => true,
-            Found::Nothing => false,
-            Found::Partial => {
+            Lookup::Whole => true,
+            Lookup::Nothing => false,
+            Lookup::Partial => {
                 let there = self.segments.get(index).end - lba;
                 let enough = self.mark(count).min(count);
                 self.params.buffer.partial_hits_at_once || (there > 0 && there >= enough)
@@ -122,10 +123,11 @@ impl Disk {
         medium: Time,
         understood: Time,
         index: usize,
-        found: Found,
-        (lba, end): (u64, u64),
+        found: Lookup,
+        wanted: Range<u64>,
     ) {
-        let takes_over = found != Found::Nothing
+        let Range { start: lba, end } = wanted;
+        let takes_over = found != Lookup::Nothing
             && self.segments.is_last(index)
             && self.activity() == Activity::Reading;
         // Passing a write that is under way touches nothing but the buffer.
@@ -138,8 +140,8 @@ impl Disk {
         let start = medium + until(medium, understood) + until(medium, free);
         let segment = self.segments.use_now(index);
         segment.in_use = true;
-        segment.written = segment.written && found != Found::Nothing;
-        if found == Found::Nothing {
+        segment.written = segment.written && found != Lookup::Nothing;
+        if found == Lookup::Nothing {
             (segment.start, segment.end, segment.limit) = (lba, lba, 0);
         }
         let (from, have) = (segment.start, segment.end);
@@ -165,9 +167,9 @@ impl Disk {
         self.stream(first, have, end);
     }
 
-    fn first_pass(&mut self, start: Time, have: u64, found: Found) -> Pass {
+    fn first_pass(&mut self, start: Time, have: u64, found: Lookup) -> Pass {
         let mut way = self.reading_way();
-        let keeps = self.params.buffer.keeps_what_passes && found == Found::Nothing;
+        let keeps = self.params.buffer.keeps_what_passes && found == Lookup::Nothing;
         way.on_arrival |= self.params.buffer.keeps_what_passes;
         let pass = self.params.mechanics.go(start, self.arm, have, way);
         if keeps {
@@ -182,12 +184,13 @@ impl Disk {
     fn stream(&mut self, mut pass: Pass, mut have: u64, end: u64) {
         loop {
             let on_track = end.min(pass.track_end);
-            let (in_order, _) = pass.split(on_track);
+            let in_order = pass.split(on_track).in_order;
             let passed = have - pass.lba;
             let begin = pass.begin + self.params.mechanics.passing(&pass, passed);
             let left = on_track - have;
             let ordered = in_order.saturating_sub(passed).clamp(1, left);
-            self.arrivals.push(begin, pass.sector(), (ordered, left - ordered));
+            let parts = Split { in_order: ordered, at_once: left - ordered };
+            self.arrivals.push(begin, pass.sector(), parts);
             let done = self.params.mechanics.read_up_to(&pass, on_track);
             if on_track == end {
                 self.counters.medium_busy += done.since(pass.begin);

@@ -10,13 +10,11 @@ pub(super) struct Segment {
     pub(super) written: bool,
     /// How far its stream may be read ahead.
     pub(super) limit: u64,
-    /// Kept for writes.
     for_writes: bool,
 }
 
-/// What a read found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Lookup {
     Whole,
     Partial,
     Nothing,
@@ -30,7 +28,6 @@ pub(super) enum Activity {
     Writing,
 }
 
-/// What may count as a hit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HitRules {
     pub(super) on_written: bool,
@@ -70,8 +67,8 @@ impl Segments {
         end: u64,
         activity: Activity,
         rules: HitRules,
-    ) -> (usize, Found) {
-        let mut best = (0, self.list.len() - 1, Found::Nothing);
+    ) -> (usize, Lookup) {
+        let mut best = (0, self.list.len() - 1, Lookup::Nothing);
         for (index, segment) in self.list.iter().enumerate() {
             if segment.for_writes {
                 continue;
@@ -80,21 +77,25 @@ impl Segments {
             let holds = segment.in_use && segment.start <= start && start < segment.end;
             let arriving = active == Activity::Reading && rules.on_arriving && start == segment.end;
             let (value, found) = if !segment.in_use {
-                (3, Found::Nothing)
+                (3, Lookup::Nothing)
             } else if holds && (rules.on_written || !segment.written) {
                 let value = match active {
                     Activity::Writing => 10,
                     Activity::Reading => 9,
                     Activity::None => 8,
                 };
-                if end <= segment.end { (value, Found::Whole) } else { (value - 4, Found::Partial) }
+                if end <= segment.end {
+                    (value, Lookup::Whole)
+                } else {
+                    (value - 4, Lookup::Partial)
+                }
             } else if arriving {
-                (5, Found::Partial)
+                (5, Lookup::Partial)
             } else {
                 match active {
-                    Activity::Writing => (0, Found::Nothing),
-                    Activity::Reading => (1, Found::Nothing),
-                    Activity::None => (if holds { 0 } else { 2 }, Found::Nothing),
+                    Activity::Writing => (0, Lookup::Nothing),
+                    Activity::Reading => (1, Lookup::Nothing),
+                    Activity::None => (if holds { 0 } else { 2 }, Lookup::Nothing),
                 }
             };
             if value > best.0 {
@@ -131,7 +132,6 @@ impl Segments {
         best.1
     }
 
-    /// Whether the segment at `index` was the last one used.
     pub(super) fn is_last(&self, index: usize) -> bool {
         index + 1 == self.list.len()
     }

@@ -6,9 +6,8 @@ use drivelab_model::mechanics::Arm;
 use super::Disk;
 use super::background::{Background, Destage};
 use super::params::{ExtraDisconnect, later, until};
-use super::pass::{Pass, Way};
+use super::pass::{Pass, Split, Way};
 
-/// Data on its way from the host into the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Inflow {
     first: u64,
@@ -23,7 +22,9 @@ struct Inflow {
 /// Drives that disconnect an extra time let the bus get ahead of the medium: a write begins once
 /// ten of its sectors are buffered, or fifteen where it has 45 or more. The measured HP 97556 and
 /// C2247A do so (`DiskSim` 4.0 carries the same constants).
-const HEAD_START: (u64, u64, u64) = (10, 45, 15);
+const HEAD_START: u64 = 10;
+const LONG_WRITE: u64 = 45;
+const LONG_HEAD_START: u64 = 15;
 
 impl Inflow {
     fn ends(&self) -> Time {
@@ -38,7 +39,6 @@ impl Inflow {
 }
 
 impl Disk {
-    /// Serves a write of `count` sectors to `lba` that came at `now`.
     pub(super) fn write(
         &mut self,
         now: Time,
@@ -103,11 +103,10 @@ impl Disk {
     }
 
     fn inflow(&self, first: u64, count: u64, begins: Time) -> Inflow {
-        let (few, many, more) = HEAD_START;
         let head_start = match self.params.overheads.extra_disconnect {
             None => 1,
-            Some(_) if count < many => few.min(count),
-            Some(_) => more,
+            Some(_) if count < LONG_WRITE => HEAD_START.min(count),
+            Some(_) => LONG_HEAD_START,
         };
         Inflow { first, count, begins, sector: self.params.bus.write_sector, head_start }
     }
@@ -186,12 +185,12 @@ impl Disk {
     fn written_on_track(&self, pass: &Pass, end: u64, inflow: Inflow) -> Time {
         let mechanics = &self.params.mechanics;
         let period = mechanics.spindle.period();
-        let (in_order, before) = pass.split(end);
-        if before > 0 {
+        let Split { in_order, at_once } = pass.split(end);
+        if at_once > 0 {
             // The head came down among the sectors: the later ones pass first.
             let lba = pass.lba + in_order;
             let begins = pass.begin + mechanics.passing(pass, in_order) - period;
-            let last = begins + mechanics.passing(pass, before - 1);
+            let last = begins + mechanics.passing(pass, at_once - 1);
             if inflow.there(lba) <= begins && inflow.there(end - 1) <= last {
                 return mechanics.read_up_to(pass, end);
             }

@@ -1,30 +1,26 @@
 //! The block `disksim_disk`: buffer, bus behaviour and overheads.
 
 use drivelab_core::Span;
-use drivelab_model::profile::BaseText;
 
-use super::error::DiskSimError;
+use super::error::DiskSimResult;
 use super::fields::Fields;
+use super::include::Resolve;
 use super::tree::Block;
 use super::{layout, mechanics};
 use crate::disk::params::{
-    Buffer, Bus, ByPrevious, ExtraDisconnect, Overheads, Params, ReadOn, Stop, Writes,
+    Buffer, Bus, ByPrevious, ExtraDisconnect, Overheads, Params, ReadOn, Residual, Stop, Writes,
 };
 
-pub(super) fn read(
-    block: Block,
-    wire: Bus,
-    resolve: &dyn Fn(&str) -> Option<BaseText>,
-) -> Result<Params, DiskSimError> {
+pub(super) fn read(block: Block, bus: Bus, resolve: Resolve) -> DiskSimResult<Params> {
     let mut fields = Fields::of(block);
     let mut model = fields.block("Model", "dm_disk")?;
-    let bus = bus(&mut fields, wire)?;
+    let bus = bus_of(&mut fields, bus)?;
     queue(&mut fields)?;
     let buffer = buffer(&mut fields)?;
     let writes = Writes {
-        immediate_report: fields.whole("Fast write level", 0..=2)? > 0,
+        immediate_report: fields.number("Fast write level", 0..=2)? > 0,
         joins_sequential: fields.switch("Combine seq writes")?,
-        on_arrival: fields.whole("Immediate buffer write", 0..=2)? > 0,
+        on_arrival: fields.number("Immediate buffer write", 0..=2)? > 0,
     };
     let overheads = overheads(&mut fields)?;
     let shortest_write_seek = Span::from_ns(fields.time("Minimum seek delay")?);
@@ -40,33 +36,30 @@ pub(super) fn read(
 
     // The layout says how many sectors there are, as in DiskSim; some files give another figure
     // here.
-    model.whole("Block count", 0..=1 << 40)?;
-    let heads = model.whole("Number of data surfaces", 1..=256)?;
-    let cylinders = model.whole("Number of cylinders", 1..=1 << 22)?;
-    let heads = narrow(heads);
+    model.number("Block count", 0..=1_u64 << 40)?;
+    let heads = model.number("Number of data surfaces", 1..=256)?;
+    let cylinders = model.number("Number of cylinders", 1..=1_u32 << 22)?;
     let layout = layout::read(model.block("Layout Model", "dm_layout_g1")?, heads)?;
-    let cylinders = narrow(cylinders).max(layout.cylinders());
+    let cylinders = cylinders.max(layout.cylinders());
     let mechanical = model.block("Mechanical Model", "dm_mech_g1")?;
     let mechanics = mechanics::read(mechanical, layout, cylinders, shortest_write_seek, resolve)?;
     model.finish()?;
     Ok(Params { mechanics, overheads, bus, buffer, writes })
 }
 
-fn bus(fields: &mut Fields, wire: Bus) -> Result<Bus, DiskSimError> {
+fn bus_of(fields: &mut Fields, mut bus: Bus) -> DiskSimResult<Bus> {
     let own = Span::from_ns(fields.time("Bulk sector transfer time")?);
+    bus.slow_down(own, own);
     fields.ignore(&["Hold bus entire write xfer"]);
-    Ok(Bus {
-        read_sector: wire.read_sector.max(own),
-        write_sector: wire.write_sector.max(own),
-        held_in_reads: fields.switch("Hold bus entire read xfer")?,
-        never_disconnects: fields.switch("Never disconnect")?,
-    })
+    bus.held_in_reads = fields.switch("Hold bus entire read xfer")?;
+    bus.never_disconnects = fields.switch("Never disconnect")?;
+    Ok(bus)
 }
 
 /// What would matter only with several commands in the drive is accepted while it holds one.
-fn queue(fields: &mut Fields) -> Result<(), DiskSimError> {
+fn queue(fields: &mut Fields) -> DiskSimResult<()> {
     let length = fields.value("Max queue length")?;
-    if length.whole("Max queue length", 0..=1000)? > 1 {
+    if length.number("Max queue length", 0..=1000)? > 1 {
         return Err(length.at.error(
             "`Max queue length` above 1 is not modelled: drives of these files take one command",
         ));
@@ -85,38 +78,36 @@ fn queue(fields: &mut Fields) -> Result<(), DiskSimError> {
     Ok(())
 }
 
-fn buffer(fields: &mut Fields) -> Result<Buffer, DiskSimError> {
-    let segments = fields.whole("Number of buffer segments", 1..=1024)?;
-    let write_segments = fields.value("Maximum number of write segments")?;
-    write_segments.whole("Maximum number of write segments", 1..=segments)?;
-    let separate = fields.value("Use separate write segment")?;
-    let separate_write_segment = separate.whole("Use separate write segment", 0..=1)? == 1;
+fn buffer(fields: &mut Fields) -> DiskSimResult<Buffer> {
+    let segments = fields.number("Number of buffer segments", 1..=1024)?;
+    fields.number("Maximum number of write segments", 1..=segments)?;
+    let separate_write_segment = fields.switch("Use separate write segment")?;
     if separate_write_segment && segments == 1 {
-        return Err(separate.at.error("a separate write segment needs at least two segments"));
+        return Err(fields.block.at.error("a separate write segment needs at least two segments"));
     }
     let keeps = fields.number("Read-ahead over requested", -1.0..=1.0)?;
     Ok(Buffer {
-        segments: usize::try_from(segments).expect("at most 1024"),
-        segment_size: fields.whole("Segment size (in blks)", 1..=1 << 24)?,
+        segments,
+        segment_size: fields.number("Segment size (in blks)", 1..=1_u64 << 24)?,
         separate_write_segment,
-        caches: fields.whole("Enable caching in buffer", 0..=2)? > 0,
+        caches: fields.number("Enable caching in buffer", 0..=2)? > 0,
         hits_on_written: fields.switch("Allow read hits on write data")?,
         hits_on_arriving: fields.switch("Allow almost read hits")?,
         full_hits_pass_writes: fields.switch("Allow sneaky full read hits")?,
         partial_hits_at_once: fields.switch("Immed transfer partial hit")?,
-        read_on: match fields.whole("Buffer continuous read", 0..=4)? {
+        read_on: match fields.number("Buffer continuous read", 0..=4)? {
             0 => ReadOn::Not,
             1 => ReadOn::ToTrackEnd,
             2 => ReadOn::ToCylinderEnd,
             3 => ReadOn::ToSegmentEnd,
             _ => ReadOn::OneTrackAhead,
         },
-        longest_read_ahead: fields.whole("Maximum read-ahead (blks)", 0..=1 << 24)?,
+        longest_read_ahead: fields.number("Maximum read-ahead (blks)", 0..=1_u64 << 24)?,
         keeps_request: keeps > 0.0,
         drops_taken: keeps < 0.0,
         reads_on_after_hits: fields.switch("Read-ahead on idle hit")?,
         keeps_what_passes: fields.switch("Read any free blocks")?,
-        reads_on_arrival: fields.whole("Immediate buffer read", 0..=2)? > 0,
+        reads_on_arrival: fields.number("Immediate buffer read", 0..=2)? > 0,
         stop: if fields.switch("Stop prefetch in sector")? {
             Stop::WithinSector
         } else {
@@ -127,72 +118,52 @@ fn buffer(fields: &mut Fields) -> Result<Buffer, DiskSimError> {
     })
 }
 
-fn overheads(fields: &mut Fields) -> Result<Overheads, DiskSimError> {
+fn overheads(fields: &mut Fields) -> DiskSimResult<Overheads> {
     let scale = fields.number("Time scale for overheads", 0.0..=1000.0)?;
-    let mut scaled = |key| Ok::<_, DiskSimError>(times(fields.residual(key)?, scale));
-    let read_hit = ByPrevious {
-        after_read: scaled("Read hit over. after read")?,
-        after_write: scaled("Read hit over. after write")?,
-    };
-    let read_miss = ByPrevious {
-        after_read: scaled("Read miss over. after read")?,
-        after_write: scaled("Read miss over. after write")?,
-    };
-    let write_hit = ByPrevious {
-        after_read: scaled("Write hit over. after read")?,
-        after_write: scaled("Write hit over. after write")?,
-    };
-    let write_miss = ByPrevious {
-        after_read: scaled("Write miss over. after read")?,
-        after_write: scaled("Write miss over. after write")?,
-    };
-    let read_disconnect = ByPrevious {
-        after_read: scaled("Read disconnect afterread")?,
-        after_write: scaled("Read disconnect afterwrite")?,
-    };
+    let mut scaled = OverheadReader { fields, scale };
     let extra = ExtraDisconnect {
-        command: scaled("Extradisc command overhead")?,
-        seek: scaled("Extradisc seek delta")?,
-        disconnect: scaled("Extradisc disconnect overhead")?,
-        second_disconnect: scaled("Extradisc 2nd disconnect overhead")?,
+        command: scaled.time("Extradisc command overhead")?,
+        seek: scaled.time("Extradisc seek delta")?,
+        disconnect: scaled.time("Extradisc disconnect overhead")?,
+        second_disconnect: scaled.time("Extradisc 2nd disconnect overhead")?,
         // A pause is no overhead: it is not scaled.
-        pause: 0,
+        pause: scaled.fields.residual("Extradisc inter-disconnect delay")?,
     };
-    let per_request = scaled("Per-request overhead time")?;
-    let write_disconnect = scaled("Write disconnect overhead")?;
-    let first_reselect = scaled("First reselect overhead")?;
-    let other_reselect = scaled("Other reselect overhead")?;
-    let data_preparation = scaled("Data preparation overhead")?;
-    let read_completion = scaled("Read completion overhead")?;
-    let write_completion = scaled("Write completion overhead")?;
-    let pause = fields.residual("Extradisc inter-disconnect delay")?;
-    let extra_disconnect = fields.switch("Extra write disconnect")?;
+    let extra_disconnect = scaled.fields.switch("Extra write disconnect")?.then_some(extra);
     Ok(Overheads {
-        per_request,
-        read_hit,
-        read_miss,
-        write_hit,
-        write_miss,
-        read_disconnect,
-        write_disconnect,
-        first_reselect,
-        other_reselect,
-        data_preparation,
-        read_completion,
-        write_completion,
-        extra_disconnect: extra_disconnect.then_some(ExtraDisconnect { pause, ..extra }),
+        per_request: scaled.time("Per-request overhead time")?,
+        read_hit: scaled.pair("Read hit over. after read", "Read hit over. after write")?,
+        read_miss: scaled.pair("Read miss over. after read", "Read miss over. after write")?,
+        write_hit: scaled.pair("Write hit over. after read", "Write hit over. after write")?,
+        write_miss: scaled.pair("Write miss over. after read", "Write miss over. after write")?,
+        read_disconnect: scaled.pair("Read disconnect afterread", "Read disconnect afterwrite")?,
+        write_disconnect: scaled.time("Write disconnect overhead")?,
+        first_reselect: scaled.time("First reselect overhead")?,
+        other_reselect: scaled.time("Other reselect overhead")?,
+        data_preparation: scaled.time("Data preparation overhead")?,
+        read_completion: scaled.time("Read completion overhead")?,
+        write_completion: scaled.time("Write completion overhead")?,
+        extra_disconnect,
     })
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "at most 1000 s in nanoseconds"
-)]
-fn times(overhead: i64, scale: f64) -> i64 {
-    (overhead as f64 * scale) as i64
+/// Overheads, each times the scale that the file gives for all.
+struct OverheadReader<'a> {
+    fields: &'a mut Fields,
+    scale: f64,
 }
 
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).expect("the limits are far below 2^32")
+impl OverheadReader<'_> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "at most 1000 s in nanoseconds"
+    )]
+    fn time(&mut self, key: &'static str) -> DiskSimResult<Residual> {
+        Ok((self.fields.residual(key)? as f64 * self.scale) as i64)
+    }
+
+    fn pair(&mut self, read: &'static str, write: &'static str) -> DiskSimResult<ByPrevious> {
+        Ok(ByPrevious { after_read: self.time(read)?, after_write: self.time(write)? })
+    }
 }

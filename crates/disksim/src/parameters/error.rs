@@ -1,9 +1,7 @@
 //! Why a parameter file cannot be used.
 
-use std::fmt;
 use std::rc::Rc;
 
-/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct At {
     pub(super) file: Rc<str>,
@@ -18,6 +16,7 @@ impl At {
 
 /// What is wrong with a parameter file, where, and what was expected there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
 pub struct DiskSimError {
     /// The file.
     pub file: String,
@@ -27,8 +26,4 @@ pub struct DiskSimError {
     pub message: String,
 }
 
-impl fmt::Display for DiskSimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
+pub(super) type DiskSimResult<T> = Result<T, DiskSimError>;

@@ -1,72 +1,64 @@
 //! Typed access to the entries of a block, with errors that say where and what was expected.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use drivelab_core::config::nearest;
 
-use super::error::{At, DiskSimError};
+use super::error::DiskSimResult;
 use super::tree::{Block, Kind, Value};
 
 /// A block whose entries are taken out one by one; what is left at the end is unknown.
 pub(super) struct Fields {
-    pub(super) at: At,
-    what: String,
-    entries: Vec<(String, Value)>,
+    pub(super) block: Block,
     /// Every key that was asked for.
     asked: Vec<&'static str>,
 }
 
 impl Fields {
     pub(super) fn of(block: Block) -> Self {
-        Self { at: block.at, what: block.what, entries: block.entries, asked: Vec::new() }
+        Self { block, asked: Vec::new() }
     }
 
     pub(super) fn optional(&mut self, key: &'static str) -> Option<Value> {
         self.asked.push(key);
-        let index = self.entries.iter().position(|(known, _)| known == key)?;
-        Some(self.entries.remove(index).1)
+        let index = self.block.entries.iter().position(|(known, _)| known == key)?;
+        Some(self.block.entries.remove(index).1)
     }
 
-    pub(super) fn value(&mut self, key: &'static str) -> Result<Value, DiskSimError> {
-        let (at, what) = (self.at.clone(), self.what.clone());
-        self.optional(key)
-            .ok_or_else(|| at.error(format!("`{what}` has no `{key}`; add `{key} = ...`")))
+    pub(super) fn value(&mut self, key: &'static str) -> DiskSimResult<Value> {
+        self.optional(key).ok_or_else(|| {
+            let Block { at, what, .. } = &self.block;
+            at.error(format!("`{what}` has no `{key}`; add `{key} = ...`"))
+        })
     }
 
-    pub(super) fn block(&mut self, key: &'static str, what: &str) -> Result<Self, DiskSimError> {
-        let value = self.value(key)?;
-        value.block(key, what).map(Self::of)
-    }
-
-    /// A whole number within `limits`.
-    pub(super) fn whole(
-        &mut self,
-        key: &'static str,
-        limits: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, DiskSimError> {
-        self.value(key)?.whole(key, limits)
+    pub(super) fn block(&mut self, key: &'static str, what: &str) -> DiskSimResult<Self> {
+        self.value(key)?.block(key, what).map(Self::of)
     }
 
     /// A switch, written as 0 or 1.
-    pub(super) fn switch(&mut self, key: &'static str) -> Result<bool, DiskSimError> {
-        Ok(self.whole(key, 0..=1)? == 1)
+    pub(super) fn switch(&mut self, key: &'static str) -> DiskSimResult<bool> {
+        Ok(self.number(key, 0..=1)? == 1)
     }
 
     /// A number within `limits`.
-    pub(super) fn number(
+    pub(super) fn number<T: Number>(
         &mut self,
         key: &'static str,
-        limits: std::ops::RangeInclusive<f64>,
-    ) -> Result<f64, DiskSimError> {
+        limits: RangeInclusive<T>,
+    ) -> DiskSimResult<T> {
         self.value(key)?.number(key, limits)
     }
 
     /// A time in milliseconds, here in nanoseconds; negative values are fitted residuals.
-    pub(super) fn residual(&mut self, key: &'static str) -> Result<i64, DiskSimError> {
-        let limit = 1000.0;
-        Ok(nanoseconds(self.number(key, -limit..=limit)?))
+    pub(super) fn residual(&mut self, key: &'static str) -> DiskSimResult<i64> {
+        Ok(nanoseconds(self.number(key, -1000.0..=1000.0)?))
     }
 
     /// A time in milliseconds that cannot be negative.
-    pub(super) fn time(&mut self, key: &'static str) -> Result<u64, DiskSimError> {
+    pub(super) fn time(&mut self, key: &'static str) -> DiskSimResult<u64> {
         Ok(nanoseconds(self.number(key, 0.0..=1000.0)?).unsigned_abs())
     }
 
@@ -78,7 +70,7 @@ impl Fields {
     }
 
     /// An entry of which only one value is modelled.
-    pub(super) fn only(&mut self, key: &'static str, accepted: f64) -> Result<(), DiskSimError> {
+    pub(super) fn only(&mut self, key: &'static str, accepted: f64) -> DiskSimResult<()> {
         let Some(value) = self.optional(key) else { return Ok(()) };
         let found = value.number(key, f64::MIN..=f64::MAX)?;
         if (found - accepted).abs() > 1e-9 {
@@ -90,35 +82,36 @@ impl Fields {
     }
 
     /// Whatever was not asked for is unknown.
-    pub(super) fn finish(self) -> Result<(), DiskSimError> {
-        let Some((key, value)) = self.entries.first() else { return Ok(()) };
+    pub(super) fn finish(self) -> DiskSimResult<()> {
+        let Some((key, value)) = self.block.entries.first() else { return Ok(()) };
         let hint = match nearest(key, self.asked.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "it would have to be modelled or known to change no response time".to_owned(),
         };
-        Err(value.at.error(format!("`{}` has an unknown parameter `{key}`; {hint}", self.what)))
+        Err(value
+            .at
+            .error(format!("`{}` has an unknown parameter `{key}`; {hint}", self.block.what)))
     }
 }
 
 impl Value {
-    pub(super) fn words(self, key: &str) -> Result<String, DiskSimError> {
-        match self.kind {
-            Kind::Words(words) => Ok(words),
-            Kind::List(_) => Err(self.at.error(format!("`{key}`: expected a word, found a list"))),
-            Kind::Block(_) => {
-                Err(self.at.error(format!("`{key}`: expected a word, found a block")))
-            }
-        }
+    pub(super) fn words(&self, key: &str) -> DiskSimResult<&str> {
+        let found = match &self.kind {
+            Kind::Words(words) => return Ok(words),
+            Kind::List(_) => "list",
+            Kind::Block(_) => "block",
+        };
+        Err(self.at.error(format!("`{key}`: expected a word, found a {found}")))
     }
 
-    pub(super) fn list(self, key: &str) -> Result<Vec<Self>, DiskSimError> {
+    pub(super) fn list(self, key: &str) -> DiskSimResult<Vec<Self>> {
         match self.kind {
             Kind::List(list) => Ok(list),
             _ => Err(self.at.error(format!("`{key}`: expected a list `[ ... ]`"))),
         }
     }
 
-    pub(super) fn block(self, key: &str, what: &str) -> Result<Block, DiskSimError> {
+    pub(super) fn block(self, key: &str, what: &str) -> DiskSimResult<Block> {
         match self.kind {
             Kind::Block(block) if block.what == what => Ok(block),
             Kind::Block(block) => Err(block
@@ -128,36 +121,33 @@ impl Value {
         }
     }
 
-    pub(super) fn whole(
+    pub(super) fn number<T: Number>(
         &self,
         key: &str,
-        limits: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, DiskSimError> {
-        let number = match &self.kind {
-            Kind::Words(words) => words.parse().ok(),
-            _ => None,
-        };
+        limits: RangeInclusive<T>,
+    ) -> DiskSimResult<T> {
+        let number = self.words(key).ok().and_then(|words| words.parse().ok());
         number.filter(|number| limits.contains(number)).ok_or_else(|| {
-            let (low, high) = (limits.start(), limits.end());
-            self.at.error(format!("`{key}`: expected a whole number from {low} to {high}"))
-        })
-    }
-
-    pub(super) fn number(
-        &self,
-        key: &str,
-        limits: std::ops::RangeInclusive<f64>,
-    ) -> Result<f64, DiskSimError> {
-        let number = match &self.kind {
-            Kind::Words(words) => words.parse::<f64>().ok(),
-            _ => None,
-        };
-        number.filter(|number| limits.contains(number)).ok_or_else(|| {
-            let (low, high) = (limits.start(), limits.end());
-            self.at.error(format!("`{key}`: expected a number from {low} to {high}"))
+            let (what, low, high) = (T::WHAT, limits.start(), limits.end());
+            self.at.error(format!("`{key}`: expected a {what} from {low} to {high}"))
         })
     }
 }
+
+/// What the files hold of numbers, and how messages call it.
+pub(super) trait Number: FromStr + PartialOrd + Display {
+    const WHAT: &'static str;
+}
+
+macro_rules! numbers {
+    ($what:literal: $($type:ty),+) => {
+        $(impl Number for $type {
+            const WHAT: &'static str = $what;
+        })+
+    };
+}
+numbers!("whole number": i32, u32, u64, usize);
+numbers!("number": f64);
 
 #[expect(clippy::cast_possible_truncation, reason = "the limits keep it below 2^40")]
 pub(super) fn nanoseconds(ms: f64) -> i64 {

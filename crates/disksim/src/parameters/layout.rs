@@ -2,21 +2,20 @@
 
 use drivelab_model::mechanics::Angle;
 
-use super::error::DiskSimError;
+use super::error::DiskSimResult;
 use super::fields::Fields;
 use super::tree::Value;
 use crate::disk::{Heads, Layout, Sparing, Zone, ZoneShape};
 
-pub(super) fn read(mut fields: Fields, heads: u32) -> Result<Layout, DiskSimError> {
-    let order = match fields.whole("LBN-to-PBN mapping scheme", 0..=2)? {
+pub(super) fn read(mut fields: Fields, heads: u32) -> DiskSimResult<Layout> {
+    let order = match fields.number("LBN-to-PBN mapping scheme", 0..=2)? {
         0 => Heads::Rising,
         1 => Heads::SerpentineInZone,
         _ => Heads::SerpentineOverall,
     };
-    let scheme = fields.whole("Sparing scheme used", 0..=10)?;
-    let range = u32::try_from(fields.whole("Rangesize for sparing", 1..=1 << 22)?)
-        .expect("the limit is below 2^32");
-    let unit = fields.optional("Skew units").map(|unit| unit.words("Skew units")).transpose()?;
+    let scheme = fields.number("Sparing scheme used", 0..=10)?;
+    let range = fields.number("Rangesize for sparing", 1..=1 << 22)?;
+    let unit = skew_unit(&mut fields)?;
     let zones = fields.value("Zones")?;
     fields.finish()?;
     let rules = Rules { scheme, range, heads, unit };
@@ -44,23 +43,19 @@ struct Rules {
 }
 
 impl Rules {
-    fn zone(&self, value: Value, previous: Option<&Zone>) -> Result<Zone, DiskSimError> {
+    fn zone(&self, value: Value, previous: Option<&Zone>) -> DiskSimResult<Zone> {
         let mut fields = Fields::of(value.block("Zones", "dm_layout_g1_zone")?);
-        let at = fields.at.clone();
+        let at = fields.block.at.clone();
         // The number of cylinders in the file is no limit: some zones go beyond it.
         let limit = 1 << 22;
-        let first = fields.whole("First cylinder number", 0..=limit)?;
-        let last = fields.whole("Last cylinder number", first..=limit)?;
-        let (first, last) = (narrow(first), narrow(last));
+        let first = fields.number("First cylinder number", 0..=limit)?;
+        let last = fields.number("Last cylinder number", first..=limit)?;
         if previous.is_some_and(|zone| zone.last_cylinder() >= first) {
             return Err(at.error("this zone begins before the zone above it ends"));
         }
-        let per_track = narrow(fields.whole("Blocks per track", 1..=1 << 16)?);
-        let unit = match fields.optional("Skew units") {
-            Some(unit) => Some(unit.words("Skew units")?),
-            None => self.unit.clone(),
-        };
-        let angle = match unit.as_deref() {
+        let per_track = fields.number("Blocks per track", 1..=1 << 16)?;
+        let unit = skew_unit(&mut fields)?;
+        let angle = match unit.as_deref().or(self.unit.as_deref()) {
             None | Some("sectors") => |number: f64, per_track: u32| {
                 whole_sectors(number).wrapping_mul(u64::MAX / u64::from(per_track))
             },
@@ -80,7 +75,7 @@ impl Rules {
         if remapped.len() % 2 == 1 {
             return Err(at.error("`defects`: expected pairs of a bad place and its spare"));
         }
-        let mut spares = fields.whole("Number of spares", 0..=1 << 32)?;
+        let mut spares = fields.number("Number of spares", 0..=1 << 32)?;
         if self.scheme == 10 {
             spares += slips.len() as u64;
         }
@@ -91,7 +86,7 @@ impl Rules {
             origin: angle(origin, per_track),
             track_skew: angle(track, per_track),
             cylinder_skew: angle(cylinder, per_track),
-            reserved: fields.whole("Empty space at zone front", 0..=1 << 40)?,
+            reserved: fields.number("Empty space at zone front", 0..=1 << 40)?,
             spares,
             sparing: self.sparing(),
             slips,
@@ -120,8 +115,13 @@ impl Rules {
     }
 }
 
-fn places(fields: &mut Fields, key: &'static str) -> Result<Vec<u64>, DiskSimError> {
-    fields.value(key)?.list(key)?.iter().map(|place| place.whole(key, 0..=1 << 40)).collect()
+fn skew_unit(fields: &mut Fields) -> DiskSimResult<Option<String>> {
+    let Some(unit) = fields.optional("Skew units") else { return Ok(None) };
+    Ok(Some(unit.words("Skew units")?.to_owned()))
+}
+
+fn places(fields: &mut Fields, key: &'static str) -> DiskSimResult<Vec<u64>> {
+    fields.value(key)?.list(key)?.iter().map(|place| place.number(key, 0..=1 << 40)).collect()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "limited to 10^6 sectors")]
@@ -136,21 +136,5 @@ fn whole_sectors(number: f64) -> u64 {
     reason = "the fraction of a revolution in units of 2^-64"
 )]
 fn revolutions(number: f64) -> Angle {
-    let fraction = number - libm_floor(number);
-    (fraction * 18_446_744_073_709_551_616.0) as u64
-}
-
-/// The greatest whole number not above `number`, which is within 10^6.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "limited to 10^6 revolutions"
-)]
-fn libm_floor(number: f64) -> f64 {
-    let whole = number as i64 as f64;
-    if whole > number { whole - 1.0 } else { whole }
-}
-
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).expect("the limits are below 2^32")
+    ((number - number.floor()) * 18_446_744_073_709_551_616.0) as u64
 }

@@ -4,8 +4,9 @@ use drivelab_core::Span;
 use drivelab_model::mechanics::{SeekTable, Spindle};
 use drivelab_model::profile::BaseText;
 
-use super::error::{At, DiskSimError};
+use super::error::{At, DiskSimResult};
 use super::fields::{Fields, nanoseconds};
+use super::include::{Resolve, include};
 use crate::disk::Layout;
 use crate::disk::params::Mechanics;
 
@@ -14,14 +15,13 @@ pub(super) fn read(
     layout: Layout,
     cylinders: u32,
     shortest_write_seek: Span,
-    resolve: &dyn Fn(&str) -> Option<BaseText>,
-) -> Result<Mechanics, DiskSimError> {
+    resolve: Resolve,
+) -> DiskSimResult<Mechanics> {
     let access = fields.value("Access time type")?;
-    let access_at = access.at.clone();
-    let access = access.words("Access time type")?;
-    if access != "trackSwitchPlusRotation" {
-        return Err(access_at.error(format!(
-            "`Access time type = {access}` is not modelled; only `trackSwitchPlusRotation` is"
+    let kind = access.words("Access time type")?;
+    if kind != "trackSwitchPlusRotation" {
+        return Err(access.at.error(format!(
+            "`Access time type = {kind}` is not modelled; only `trackSwitchPlusRotation` is"
         )));
     }
     fields.only("Percent error in rpms", 0.0)?;
@@ -58,20 +58,14 @@ pub(super) fn read(
 
 type Points = Vec<(u32, Span)>;
 
-fn seek(
-    fields: &mut Fields,
-    cylinders: u32,
-    resolve: &dyn Fn(&str) -> Option<BaseText>,
-) -> Result<Points, DiskSimError> {
+fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<Points> {
     let kind = fields.value("Seek type")?;
-    let at = kind.at.clone();
-    match kind.words("Seek type")?.as_str() {
+    match kind.words("Seek type")? {
         "extracted" => {
             let value = fields.value("Full seek curve")?;
-            let at = value.at.clone();
             let name = value.words("Full seek curve")?;
-            let Some(found) = super::include(&at.file, &name, resolve) else {
-                return Err(at.error(format!(
+            let Some(found) = include(&value.at.file, name, resolve) else {
+                return Err(value.at.error(format!(
                     "there is no file `{name}` with the seek curve; put it beside this one"
                 )));
             };
@@ -99,7 +93,7 @@ fn seek(
             let time = Span::from_ns(fields.time(key)?);
             Ok(vec![(1, time), (2, time)])
         }
-        other => Err(at.error(format!(
+        other => Err(kind.at.error(format!(
             "`Seek type = {other}` is not modelled; there are `extracted`, `hpl`, `hplplus10`, \
              `linear`, `curve` and `constant`"
         ))),
@@ -114,8 +108,8 @@ struct ThreePoints {
 }
 
 impl ThreePoints {
-    fn read(fields: &mut Fields) -> Result<Self, DiskSimError> {
-        let at = fields.at.clone();
+    fn read(fields: &mut Fields) -> DiskSimResult<Self> {
+        let at = fields.block.at.clone();
         let single = fields.number("Single cylinder seek time", 0.0..=1000.0)?;
         let average = fields.number("Average seek time", 0.0..=1000.0)?;
         let full = fields.number("Full strobe seek time", 0.0..=1000.0)?;
@@ -165,7 +159,7 @@ struct Equation {
 }
 
 impl Equation {
-    fn read(fields: &mut Fields, ten_more: bool) -> Result<Self, DiskSimError> {
+    fn read(fields: &mut Fields, ten_more: bool) -> DiskSimResult<Self> {
         let key = "HPL seek equation values";
         let value = fields.value(key)?;
         let at = value.at.clone();
@@ -202,7 +196,7 @@ impl Equation {
 }
 
 /// A `.seek` file: a heading, then `distance, ms` with the distances rising.
-fn extracted(file: &BaseText) -> Result<Points, DiskSimError> {
+fn extracted(file: &BaseText) -> DiskSimResult<Points> {
     let mut points: Points = Vec::new();
     for (line, text) in (1..).zip(file.text.lines()) {
         let at = At { file: file.file.as_str().into(), line };

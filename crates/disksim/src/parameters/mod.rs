@@ -10,6 +10,7 @@
 mod disk;
 mod error;
 mod fields;
+mod include;
 mod layout;
 mod mechanics;
 mod system;
@@ -17,29 +18,16 @@ mod token;
 mod tree;
 
 pub use error::DiskSimError;
-pub(crate) use system::Described;
+pub(crate) use system::Description;
 
-use drivelab_model::profile::BaseText;
+use error::DiskSimResult;
+use include::Resolve;
 
 /// Reads the `.parv` file `file`, whose text is `text`; files that it names are asked of `resolve`,
 /// first beside `file`, then as they are named.
-pub(crate) fn read(
-    file: &str,
-    text: &str,
-    resolve: &dyn Fn(&str) -> Option<BaseText>,
-) -> Result<Described, DiskSimError> {
+pub(crate) fn read(file: &str, text: &str, resolve: Resolve) -> DiskSimResult<Description> {
     let items = tree::Reader::new(resolve).read(file, text)?;
-    system::read(items, resolve)
-}
-
-/// The text of the file that `named_in` calls `name`.
-fn include(
-    named_in: &str,
-    name: &str,
-    resolve: &dyn Fn(&str) -> Option<BaseText>,
-) -> Option<BaseText> {
-    let beside = named_in.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
-    beside.and_then(|path| resolve(&path)).or_else(|| resolve(name))
+    system::read(&error::At { file: file.into(), line: 1 }, items, resolve)
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
 //! From the blocks of a `.parv` file to its one disk with the bus in front of it.
 
 use drivelab_core::Span;
-use drivelab_model::profile::BaseText;
 
 use super::disk;
-use super::error::{At, DiskSimError};
+use super::error::{At, DiskSimResult};
 use super::fields::Fields;
+use super::include::Resolve;
 use super::tree::{Block, Item};
 use crate::disk::params::{Bus, Params};
 
-/// The disk that a parameter file describes.
 #[derive(Debug, Clone)]
-pub(crate) struct Described {
-    /// What the file calls the drive.
+pub(crate) struct Description {
     pub(crate) model: String,
     pub(crate) params: Params,
 }
@@ -24,34 +22,23 @@ struct System {
     /// Component name to block name.
     instances: Vec<(String, String)>,
     topology: Option<(At, Vec<(String, String)>)>,
-    start: Option<At>,
 }
 
 /// Blocks that describe output or a workload: no drive answers differently for them.
 const WITHOUT_EFFECT: &[&str] =
     &["disksim_global", "disksim_stats", "disksim_logorg", "disksim_pf", "disksim_synthio"];
 
-pub(super) fn read(
-    items: Vec<Item>,
-    resolve: &dyn Fn(&str) -> Option<BaseText>,
-) -> Result<Described, DiskSimError> {
+pub(super) fn read(file: &At, items: Vec<Item>, resolve: Resolve) -> DiskSimResult<Description> {
     let system = System::collect(items)?;
     let Some((at, components)) = &system.topology else {
-        let at = system.start.clone();
-        let nothing = || DiskSimError {
-            file: "parameter file".to_owned(),
-            line: 1,
-            message: "expected a `topology` with one disk".to_owned(),
-        };
-        return Err(at.map_or_else(nothing, |at| {
-            at.error("there is no `topology ...` that says how the disk is attached")
-        }));
+        let missing = "there is no `topology ...` that says how one disk is attached";
+        return Err(file.error(missing));
     };
     let disks = components.iter().filter(|(kind, _)| kind == "disksim_disk").count();
     if disks != 1 {
         return Err(at.error(format!("expected one disksim_disk in the topology, found {disks}")));
     }
-    let mut bus = Wire::default();
+    let mut bus = Bus::default();
     let mut disk = None;
     for (kind, name) in components {
         let block = system.block_of(at, name)?;
@@ -62,32 +49,23 @@ pub(super) fn read(
         let fields = Fields::of(block.clone());
         match kind.as_str() {
             "disksim_iodriver" => driver(fields)?,
-            "disksim_bus" => bus.carry(fields)?,
-            "disksim_ctlr" => bus.pass_controller(fields)?,
+            "disksim_bus" => wire(fields, &mut bus)?,
+            "disksim_ctlr" => controller(fields, &mut bus)?,
             "disksim_disk" => disk = Some(block.clone()),
             other => return Err(at.error(format!("a `{other}` is not modelled"))),
         }
     }
     let disk = disk.ok_or_else(|| at.error("expected a disksim_disk in the topology"))?;
-    let model = disk.name.clone();
-    let bus = Bus {
-        read_sector: Span::from_ns(bus.read),
-        write_sector: Span::from_ns(bus.write),
-        held_in_reads: false,
-        never_disconnects: false,
-    };
-    Ok(Described { model, params: disk::read(disk, bus, resolve)? })
+    Ok(Description { model: disk.name.clone(), params: disk::read(disk, bus, resolve)? })
 }
 
 impl System {
-    fn collect(items: Vec<Item>) -> Result<Self, DiskSimError> {
+    fn collect(items: Vec<Item>) -> DiskSimResult<Self> {
         let mut system = Self::default();
         for item in items {
             match item {
                 Item::Block(block) => {
-                    system.start.get_or_insert_with(|| block.at.clone());
-                    let known = WITHOUT_EFFECT.contains(&block.what.as_str());
-                    if !known {
+                    if !WITHOUT_EFFECT.contains(&block.what.as_str()) {
                         system.blocks.push(block);
                     }
                 }
@@ -110,7 +88,7 @@ impl System {
         Ok(system)
     }
 
-    fn block_of(&self, at: &At, component: &str) -> Result<&Block, DiskSimError> {
+    fn block_of(&self, at: &At, component: &str) -> DiskSimResult<&Block> {
         let instance = self.instances.iter().find(|(name, _)| name == component);
         let Some((_, of)) = instance else {
             return Err(at.error(format!(
@@ -124,7 +102,7 @@ impl System {
 }
 
 /// The host's driver: it has no time of its own, and hands on what comes in order.
-fn driver(mut fields: Fields) -> Result<(), DiskSimError> {
+fn driver(mut fields: Fields) -> DiskSimResult<()> {
     fields.only("type", 1.0)?;
     fields.only("Constant access time", 0.0)?;
     let mut scheduler = fields.block("Scheduler", "disksim_ioqueue")?;
@@ -133,30 +111,21 @@ fn driver(mut fields: Fields) -> Result<(), DiskSimError> {
     fields.finish()
 }
 
-/// What the way between host and disk costs, in nanoseconds per sector.
-#[derive(Default)]
-struct Wire {
-    read: u64,
-    write: u64,
+fn wire(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
+    fields.only("type", 1.0)?;
+    fields.only("Arbitration time", 0.0)?;
+    fields.ignore(&["Arbitration type", "Print stats"]);
+    let read_sector = Span::from_ns(fields.time("Read block transfer time")?);
+    let write_sector = Span::from_ns(fields.time("Write block transfer time")?);
+    bus.slow_down(read_sector, write_sector);
+    fields.finish()
 }
 
-impl Wire {
-    /// The slowest part of the way sets the pace.
-    fn carry(&mut self, mut fields: Fields) -> Result<(), DiskSimError> {
-        fields.only("type", 1.0)?;
-        fields.only("Arbitration time", 0.0)?;
-        fields.ignore(&["Arbitration type", "Print stats"]);
-        self.read = self.read.max(fields.time("Read block transfer time")?);
-        self.write = self.write.max(fields.time("Write block transfer time")?);
-        fields.finish()
-    }
-
-    fn pass_controller(&mut self, mut fields: Fields) -> Result<(), DiskSimError> {
-        fields.only("type", 1.0)?;
-        fields.only("Scale for delays", 0.0)?;
-        let sector = fields.time("Bulk sector transfer time")?;
-        (self.read, self.write) = (self.read.max(sector), self.write.max(sector));
-        fields.ignore(&["Maximum queue length", "Print stats", "Max per-disk pending count"]);
-        fields.finish()
-    }
+fn controller(mut fields: Fields, bus: &mut Bus) -> DiskSimResult<()> {
+    fields.only("type", 1.0)?;
+    fields.only("Scale for delays", 0.0)?;
+    let sector = Span::from_ns(fields.time("Bulk sector transfer time")?);
+    bus.slow_down(sector, sector);
+    fields.ignore(&["Maximum queue length", "Print stats", "Max per-disk pending count"]);
+    fields.finish()
 }

@@ -1,3 +1,5 @@
+use drivelab_model::profile::BaseText;
+
 use super::*;
 
 /// A small system of our own: one zone, two heads, with every parameter that a file must have.
@@ -7,7 +9,7 @@ const MODEL: &str = include_str!("tests/small.model");
 const SEEK: &str = "Seek distances measured: 3\n1, 1.0\n10, 2.0\n99, 5.0\n";
 
 /// Reads the small drive after `change` has been made to the file called `name`.
-fn read_changed(name: &str, change: (&str, &str)) -> Result<Described, DiskSimError> {
+fn read_changed(name: &str, change: (&str, &str)) -> Result<Description, DiskSimError> {
     let text = |file: &str, original: &str| {
         if file == name {
             assert!(original.contains(change.0), "`{}` is not in {name}", change.0);
@@ -25,7 +27,7 @@ fn read_changed(name: &str, change: (&str, &str)) -> Result<Described, DiskSimEr
     read("drives/small.parv", &text("small.parv", PARV), &resolve)
 }
 
-fn unchanged() -> Described {
+fn unchanged() -> Description {
     read_changed("", ("", "")).unwrap()
 }
 
@@ -128,7 +130,7 @@ fn seeks_of_data_sheets_meet_their_points() {
 
 #[test]
 fn the_layout_says_how_many_sectors_there_are() {
-    let capacity = |read: Described| read.params.mechanics.layout.capacity();
+    let capacity = |read: Description| read.params.mechanics.layout.capacity();
     let right = capacity(read_changed("small.model", ("= 7985", "= 7985")).unwrap());
     let other = capacity(read_changed("small.model", ("= 7985", "= 79")).unwrap());
     assert_eq!(right, other);

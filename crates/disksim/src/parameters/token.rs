@@ -8,6 +8,15 @@ pub(super) enum Token<'a> {
     Sign(char),
 }
 
+impl std::fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Word(word) => f.write_str(word),
+            Self::Sign(sign) => sign.fmt(f),
+        }
+    }
+}
+
 const SIGNS: &[char] = &['{', '}', '[', ']', '=', ','];
 
 /// The tokens of `text` with their lines, from 1; from `#` on a line is a comment.

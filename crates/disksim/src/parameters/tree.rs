@@ -4,12 +4,10 @@ use std::iter::Peekable;
 use std::rc::Rc;
 use std::vec::IntoIter;
 
-use drivelab_model::profile::BaseText;
-
-use super::error::{At, DiskSimError};
+use super::error::{At, DiskSimResult};
+use super::include::{Resolve, include};
 use super::token::{Token, tokens};
 
-/// A value and where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub(super) at: At,
@@ -30,7 +28,6 @@ pub(super) struct Block {
     pub(super) at: At,
     /// What it is: its first word.
     pub(super) what: String,
-    /// What it is called.
     pub(super) name: String,
     pub(super) entries: Vec<(String, Value)>,
 }
@@ -57,16 +54,14 @@ const MAX_DEPTH: usize = 8;
 /// All files together may have this many words; the largest known has a tenth of it.
 const MAX_WORDS: usize = 1 << 20;
 
-/// Reads files into items.
 pub(super) struct Reader<'a> {
-    resolve: &'a dyn Fn(&str) -> Option<BaseText>,
+    resolve: Resolve<'a>,
     depth: usize,
     words: usize,
 }
 
 type Tokens<'t> = Peekable<IntoIter<(usize, Token<'t>)>>;
 
-/// One file being read.
 struct Source<'t> {
     file: Rc<str>,
     line: usize,
@@ -96,13 +91,10 @@ impl<'t> Source<'t> {
         found
     }
 
-    fn expect(&mut self, sign: char, after: &str) -> Result<(), DiskSimError> {
+    fn expect(&mut self, sign: char, after: &str) -> DiskSimResult<()> {
         match self.next() {
             Some(Token::Sign(found)) if found == sign => Ok(()),
-            Some(Token::Sign(found)) => {
-                Err(self.at().error(format!("expected `{sign}` after {after}, found `{found}`")))
-            }
-            Some(Token::Word(found)) => {
+            Some(found) => {
                 Err(self.at().error(format!("expected `{sign}` after {after}, found `{found}`")))
             }
             None => {
@@ -113,25 +105,28 @@ impl<'t> Source<'t> {
 
     /// The words up to the next sign, joined by single spaces.
     fn words(&mut self) -> String {
-        let mut joined = String::new();
-        while let Some(Token::Word(word)) = self.peek() {
+        self.words_up_to(usize::MAX)
+    }
+
+    /// At most `limit` words, joined by single spaces.
+    fn words_up_to(&mut self, limit: usize) -> String {
+        let mut words = Vec::new();
+        while words.len() < limit {
+            let Some(Token::Word(word)) = self.peek() else { break };
             self.next();
-            if !joined.is_empty() {
-                joined.push(' ');
-            }
-            joined.push_str(word);
+            words.push(word);
         }
-        joined
+        words.join(" ")
     }
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(resolve: &'a dyn Fn(&str) -> Option<BaseText>) -> Self {
+    pub(super) fn new(resolve: Resolve<'a>) -> Self {
         Self { resolve, depth: 0, words: 0 }
     }
 
     /// Everything in `text` and in the files that it names.
-    pub(super) fn read(&mut self, file: &str, text: &str) -> Result<Vec<Item>, DiskSimError> {
+    pub(super) fn read(&mut self, file: &str, text: &str) -> DiskSimResult<Vec<Item>> {
         let list: Vec<_> = tokens(text).collect();
         let file: Rc<str> = file.into();
         let start = At { file: Rc::clone(&file), line: 1 };
@@ -163,15 +158,15 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    fn include(&mut self, source: &mut Source<'_>) -> Result<Vec<Item>, DiskSimError> {
+    fn include(&mut self, source: &mut Source<'_>) -> DiskSimResult<Vec<Item>> {
         let Some(Token::Word(name)) = source.next() else {
             return Err(source.at().error("expected the name of a file after `source`"));
         };
         self.file(&source.at(), name)
     }
 
-    fn file(&mut self, at: &At, name: &str) -> Result<Vec<Item>, DiskSimError> {
-        let Some(found) = super::include(&at.file, name, self.resolve) else {
+    fn file(&mut self, at: &At, name: &str) -> DiskSimResult<Vec<Item>> {
+        let Some(found) = include(&at.file, name, self.resolve) else {
             return Err(at.error(format!("there is no file `{name}`; put it beside this one")));
         };
         self.depth += 1;
@@ -191,7 +186,7 @@ impl<'a> Reader<'a> {
         source: &mut Source<'_>,
         what: String,
         name: String,
-    ) -> Result<Block, DiskSimError> {
+    ) -> DiskSimResult<Block> {
         let at = source.at();
         let mut entries: Vec<(String, Value)> = Vec::new();
         while !source.takes('}') {
@@ -200,8 +195,10 @@ impl<'a> Reader<'a> {
             if key.is_empty() {
                 let found = source.next();
                 let found = match found {
-                    Some(Token::Sign(sign)) => format!("found `{sign}`"),
-                    _ => format!("the file ends inside `{what}`, which begins on line {}", at.line),
+                    Some(found) => format!("found `{found}`"),
+                    None => {
+                        format!("the file ends inside `{what}`, which begins on line {}", at.line)
+                    }
                 };
                 return Err(source.at().error(format!("expected `key = value` or `}}`; {found}")));
             }
@@ -218,7 +215,7 @@ impl<'a> Reader<'a> {
         Ok(Block { at, what, name, entries })
     }
 
-    fn value(&mut self, source: &mut Source<'_>) -> Result<Value, DiskSimError> {
+    fn value(&mut self, source: &mut Source<'_>) -> DiskSimResult<Value> {
         self.depth += 1;
         if self.depth > 4 * MAX_DEPTH {
             return Err(source.at().error("values are nested too deeply"));
@@ -228,7 +225,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    fn value_within(&mut self, source: &mut Source<'_>) -> Result<Value, DiskSimError> {
+    fn value_within(&mut self, source: &mut Source<'_>) -> DiskSimResult<Value> {
         if source.takes('[') {
             let at = source.at();
             let mut list = Vec::new();
@@ -262,7 +259,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn instance(source: &mut Source<'_>) -> Result<Item, DiskSimError> {
+fn instance(source: &mut Source<'_>) -> DiskSimResult<Item> {
     let at = source.at();
     source.expect('[', "`instantiate`")?;
     let mut names = Vec::new();
@@ -282,20 +279,7 @@ fn instance(source: &mut Source<'_>) -> Result<Item, DiskSimError> {
     }
 }
 
-impl Source<'_> {
-    /// At most `limit` words, joined by single spaces.
-    fn words_up_to(&mut self, limit: usize) -> String {
-        let mut words = Vec::new();
-        while words.len() < limit {
-            let Some(Token::Word(word)) = self.peek() else { break };
-            self.next();
-            words.push(word);
-        }
-        words.join(" ")
-    }
-}
-
-fn topology(source: &mut Source<'_>) -> Result<Item, DiskSimError> {
+fn topology(source: &mut Source<'_>) -> DiskSimResult<Item> {
     let at = source.at();
     let (mut components, mut open) = (Vec::new(), 0_usize);
     loop {

@@ -8,75 +8,53 @@ use drivelab_core::usage::Process;
 use super::signature::Membership;
 
 /// Why a target is not written. It was not opened for writing.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// A block device whose name was not repeated.
     #[error("{} is a block device{}: writing it would destroy what it holds",
         .path.display(), .what.as_ref().map(|what| format!(" ({what})")).unwrap_or_default())]
     BlockDevice {
-        /// The device.
         path: PathBuf,
         /// What it is, where the name does not tell: `/dev/sda1, a partition of /dev/sda`.
         what: Option<String>,
-        /// The names that were repeated: of others.
         named: Vec<PathBuf>,
     },
-    /// The kernel lets nobody write it.
     #[error("{} is not written: {device} is read-only", .path.display())]
     ReadOnly {
-        /// The target.
         path: PathBuf,
         /// The target, or the disk that it is on.
         device: String,
     },
-    /// Somebody uses it, or a part of it.
     #[error("{} is not written: {device} {by}", .path.display())]
     InUse {
-        /// The target.
         path: PathBuf,
         /// What of it is in use: the target itself, a partition, the disk it lies on.
         device: String,
-        /// By whom.
         by: Use,
     },
-    /// What would use it cannot be found out.
     #[error("{} is not written: cannot find out whether it is in use", .path.display())]
     Unknown {
-        /// The target.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: std::io::Error,
     },
-    /// Another process keeps account of what is written to it, or we would and another writes it.
     #[error("{} is not written: {} has it locked", .path.display(),
         .by.as_ref().map_or_else(|| "another process".into(), ToString::to_string))]
-    Locked {
-        /// The file.
-        path: PathBuf,
-        /// Which process, where that can be seen.
-        by: Option<Process>,
-    },
-    /// A file with data that drivelab did not put there.
+    Locked { path: PathBuf, by: Option<Process> },
     #[error("{} holds data that drivelab did not write, and this workload would destroy it",
         .path.display())]
-    SomebodysData {
-        /// The file.
-        path: PathBuf,
-    },
+    SomebodysData { path: PathBuf },
 }
 
 /// Who uses a device or a file.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
-    /// A file system on it is mounted.
     Mounted {
-        /// Where.
         at: String,
         /// A process in whose mount namespace it is, where that is not ours.
         seen_by: Option<Process>,
     },
-    /// Memory is swapped to it.
     Swap,
     /// Another device is built on it.
     Holder {
@@ -85,17 +63,14 @@ pub enum Use {
     },
     /// A loop device reads and writes it.
     Loop {
-        /// Its name.
         name: String,
     },
     /// It carries the signature of a volume that spans devices.
     Member {
-        /// Of what.
         kind: Membership,
     },
     /// A process has it open, though not to itself.
     Open {
-        /// Which one.
         by: Process,
     },
     /// A process or the kernel has it to itself.

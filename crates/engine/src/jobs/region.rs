@@ -2,10 +2,7 @@
 
 use drivelab_core::Rng;
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
-use drivelab_core::workload::{Requests, Workload};
-
-use super::Jobs;
-use crate::load::LoadError;
+use drivelab_core::workload::Workload;
 
 /// The seed of copy `index` of a job: the first draws what a single one would, the others something
 /// else.
@@ -27,16 +24,11 @@ pub(crate) fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u
         .unwrap_or_else(|| Bytes::new(capacity.get().saturating_sub(workload.offset.get())));
     let block = workload.blocks.largest().get().max(SECTOR_BYTES);
     let part = whole.get() / u64::from(numjobs) / block * block;
+    debug_assert!(index < numjobs, "each part is one job's");
+    debug_assert!(part * u64::from(numjobs) <= whole.get(), "all parts lie within the region");
     own.offset = Bytes::new(workload.offset.get() + part * u64::from(index));
     own.size = Some(Bytes::new(part));
     own
-}
-
-/// Refuses a workload whose requests do not fit the open target, as each job would.
-pub(crate) fn requests_fit(jobs: &Jobs<'_>) -> Result<(), LoadError> {
-    let last = jobs.workload_of(jobs.numjobs - 1);
-    Requests::new(&last, jobs.opened.capacity, jobs.seed)?;
-    Ok(())
 }
 
 /// What job `index` does where each begins `step` behind the one before, overlapping or not; what

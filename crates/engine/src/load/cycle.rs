@@ -6,10 +6,10 @@ use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
 use drivelab_core::{Request, Target};
 
-use super::measure::{Meter, Undone};
+use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
-use super::slots::{Sent, Slots};
-use super::{End, Job, LoadError, Loaded, Phase, Progress, Source, Watch};
+use super::slots::{InFlight, Slots};
+use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Source, Watch};
 
 /// How often the watch is told how far the run is, in the target's time.
 const TICK: Span = Span::from_ms(100);
@@ -51,7 +51,6 @@ pub(super) struct Cycle<'a, T, P, S, W> {
     alarm: Time,
     phase: Phase,
     start: Time,
-    /// The figures hold still, as far as that was asked for.
     steady: bool,
 }
 
@@ -60,7 +59,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
     pub(super) fn new(
         target: &'a mut T,
         job: Job<'_>,
-        (pacer, start): (P, Time),
+        pacer: P,
+        start: Time,
         source: &'a mut S,
         watch: &'a mut W,
     ) -> Self {
@@ -85,8 +85,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         }
     }
 
-    /// Runs to the end and drains.
-    pub(super) fn run(mut self) -> Result<Loaded, LoadError> {
+    pub(super) fn run(mut self) -> Result<JobOutcome, LoadError> {
         self.watch.enter(Phase::Ramp);
         let end = self.send_until_end()?;
         if matches!(end, End::Stopped | End::Steady) {
@@ -102,7 +101,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         let mut tally = self.meter.finish(self.clock);
         tally.stamp = self.stamp;
         tally.unanswered = unanswered;
-        Ok(Loaded { tally, end })
+        Ok(JobOutcome { tally, end })
     }
 
     /// Sends what an open loop owes, and waits for what is outstanding, however long that takes; a
@@ -151,8 +150,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
     fn enter_undone(&mut self) {
         let now = self.clock;
         for sent in self.slots.outstanding() {
-            let Sent { op, intended, issued, .. } = *sent;
-            self.meter.enter_undone(Undone { op, intended, issued: Some(issued) }, now, 1);
+            let InFlight { op, intended, issued, .. } = *sent;
+            self.meter.enter_undone(UndoneRequest { op, intended, issued: Some(issued) }, now, 1);
         }
         let step = (self.owed / ENTRIES).max(1);
         while self.owes() {
@@ -163,7 +162,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
                 None => self.source.next(RequestId(0)).op,
             };
             let times = if flush { step } else { step.min(self.owed) };
-            self.meter.enter_undone(Undone { op, intended, issued: None }, now, times);
+            self.meter.enter_undone(UndoneRequest { op, intended, issued: None }, now, times);
             if flush {
                 self.pacer.sent(true);
             } else {
@@ -197,7 +196,6 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         }
     }
 
-    /// Whether the next request is a flush.
     #[inline]
     fn flush_next(&self) -> bool {
         match &self.held {
@@ -253,7 +251,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
                 }
             }
             let op = request.op;
-            self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
+            self.slots.take(InFlight { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent(flush);
             self.owed = self.owed.saturating_sub(u64::from(!flush));
         }

@@ -41,7 +41,7 @@ pub struct Job<'a> {
 
 /// What one job left.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct JobOutcome {
     /// Its counts.
     pub tally: Tally,
     /// Why it ended.
@@ -62,12 +62,11 @@ pub enum End {
 }
 
 /// Why a job could not be done.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The workload does not fit the target.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The target broke; nothing more would have completed.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
@@ -90,7 +89,7 @@ pub fn run<T: Target, W: Watch>(
     target: &mut T,
     job: Job<'_>,
     watch: &mut W,
-) -> Result<Loaded, LoadError> {
+) -> Result<JobOutcome, LoadError> {
     let mut requests = Requests::new(job.workload, target.capacity(), job.seed)?;
     run_from(target, job, &mut requests, watch)
 }
@@ -104,14 +103,14 @@ pub fn run_from<T: Target, S: Source, W: Watch>(
     job: Job<'_>,
     source: &mut S,
     watch: &mut W,
-) -> Result<Loaded, LoadError> {
+) -> Result<JobOutcome, LoadError> {
     let start = target.now();
     let pace = job.workload.pace;
     match Arrivals::new(pace, job.seed) {
         Some(arrivals) => {
-            Cycle::new(target, job, (Open::new(arrivals, start), start), source, watch).run()
+            Cycle::new(target, job, Open::new(arrivals, start), start, source, watch).run()
         }
-        None => Cycle::new(target, job, (Closed::new(pace, start), start), source, watch).run(),
+        None => Cycle::new(target, job, Closed::new(pace, start), start, source, watch).run(),
     }
 }
 

@@ -15,7 +15,7 @@ mod tests;
 pub use check::Promise;
 use check::check;
 pub(crate) use ledger::Ledger;
-pub use state::{JobAccount, State, StateError, StateHeader};
+pub use state::{JobAccount, State, StateError};
 
 use std::fs::File;
 use std::io;
@@ -24,7 +24,7 @@ use std::path::Path;
 use drivelab_core::record::Verification;
 use drivelab_core::usage::Census;
 
-use crate::guard::{self, Held};
+use crate::guard::{self, LockHolder};
 
 /// Checks what a verified run wrote to `target` against the account it kept in `state`.
 ///
@@ -41,7 +41,7 @@ pub fn verify(
         |operation| move |source| StateError::Target { operation, path: target.into(), source };
     let file = File::open(target).map_err(system("open"))?;
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    if let Err(Held { by }) = if regular { guard::share(&file, census) } else { Ok(()) } {
+    if let Err(LockHolder(by)) = if regular { guard::share(&file, census) } else { Ok(()) } {
         return Err(StateError::BeingWritten {
             target: target.into(),
             by: by.map(|by| by.to_string()),

@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use drivelab_core::Request;
@@ -12,6 +11,7 @@ use drivelab_core::workload::WorkloadOptions;
 
 use super::check::check;
 use super::{JobAccount, Ledger, Promise, State};
+use crate::plan::RunPlan;
 use crate::testing::Scratch;
 
 const BLOCK: usize = 4096;
@@ -51,10 +51,8 @@ impl Disk {
         let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
         let workload = WorkloadOptions::default().check().unwrap();
         let capacity = Bytes::new(BLOCKS * BLOCK as u64);
-        let of = (&workload, capacity);
-        let state = State::create(&scratch.path("state"), Path::new("disk"), of, (1, numjobs));
-        let state = state.unwrap();
-        let state = Arc::new(state);
+        let plan = RunPlan { numjobs, ..RunPlan::new("disk".into(), workload) };
+        let state = Arc::new(State::create(&scratch.path("state"), &plan, capacity).unwrap());
         let ledger = Ledger::new(JobAccount { state: state.clone(), job: 0 }, 8);
         Self { file, state, ledger, requests: 0, _scratch: scratch }
     }

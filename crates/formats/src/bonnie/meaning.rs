@@ -1,6 +1,6 @@
 //! What a number of bonnie++ may be taken for.
 
-use super::column::{Kind, Phase, Work};
+use super::column::{Kind, PHASES, Phase, Work};
 use super::layout::{Format, Layout};
 use super::value::{Value, read};
 use drivelab_core::csv::{Line, ParseError};
@@ -32,8 +32,8 @@ impl Run {
                 _ => None,
             }
         };
-        let measured = (0..super::PHASES.len())
-            .map(|phase| (number(phase, Kind::Rate), number(phase, Kind::Cpu)));
+        let measured =
+            (0..PHASES.len()).map(|phase| (number(phase, Kind::Rate), number(phase, Kind::Cpu)));
         let measured = measured.collect();
         let concurrency = match layout.format {
             Format::V103 => "1",

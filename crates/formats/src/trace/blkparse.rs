@@ -1,7 +1,7 @@
 //! What `blkparse` prints: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
 
-use super::fields::{time, transfer, whole};
-use super::{Entry, Parsed, is_device};
+use super::fields::{Parsed, is_device, time, transfer, whole};
+use drivelab_core::trace::Entry;
 use drivelab_core::{Op, Request};
 
 /// What was seen of the trace.

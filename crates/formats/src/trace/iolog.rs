@@ -1,7 +1,7 @@
 //! The I/O log of fio, versions 2 and 3 (man 1 fio, "TRACE FILE FORMAT").
 
-use super::fields::{time, transfer_of_bytes, whole};
-use super::{Entry, Parsed};
+use super::fields::{Parsed, time, transfer_of_bytes, whole};
+use drivelab_core::trace::Entry;
 use drivelab_core::{Op, Request};
 
 /// What a log says in its heading and with its waits.

@@ -9,6 +9,7 @@ mod spc;
 use drivelab_core::config::Choice;
 use drivelab_core::trace::Entry;
 use drivelab_core::{Request, Time, choice_as_text};
+use fields::{Parsed, is_device};
 
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,15 +71,6 @@ impl Iterator for Entries {
     fn next(&mut self) -> Option<Entry> {
         self.flush.take().or_else(|| self.entry.take())
     }
-}
-
-/// What a format makes of a line.
-struct Parsed {
-    entry: Entry,
-    /// The drive's cache is emptied before it.
-    flushes_before: bool,
-    /// The recorded arrival in nanoseconds, from any origin.
-    arrival_ns: Option<u64>,
 }
 
 impl Parser {
@@ -167,13 +159,6 @@ fn guess(first: &str) -> Result<Format, String> {
                   heading"
             .into()),
     }
-}
-
-/// Whether this is `major,minor`.
-fn is_device(word: &str) -> bool {
-    let numbers = word.split_once(',');
-    numbers
-        .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
 #[cfg(test)]

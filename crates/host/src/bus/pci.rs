@@ -3,7 +3,6 @@
 use super::{Controller, Hop, HopKind};
 use crate::root::Node;
 
-/// Reads the function in folder `node`.
 pub(crate) fn controller(node: &Node<'_>) -> Controller {
     let mut controller = Controller {
         address: Some(node.name().to_owned()),
@@ -23,7 +22,6 @@ pub(crate) fn controller(node: &Node<'_>) -> Controller {
     controller
 }
 
-/// The station that a controller is on the way.
 pub(crate) fn hop(controller: &Controller) -> Hop {
     let mut about = controller.meaning.clone().unwrap_or_else(|| "PCI function".into());
     if let Some(id) = &controller.vendor_device {

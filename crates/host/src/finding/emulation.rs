@@ -1,6 +1,6 @@
 //! Modes of a controller that hide what the drive can: IDE emulation, RAID, plain USB storage.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use super::{Context, FindingId, Findings, Severity, attribute};
 use crate::bus::Controller;
 use crate::device::{Device, Kind, is_ide};
 use crate::log::ControllerLog;
@@ -51,17 +51,13 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
     }
     let mut evidence = controller_evidence(&device.controller);
     evidence.extend(sata);
-    findings.add(FindingId::IdeEmulation, severity, Parts {
-        message,
-        evidence,
-        fix: "set the SATA mode to AHCI in the firmware set-up. Before: make sure the initial RAM \
-              disk has the ahci driver, and mount by UUID, since names can change; a Windows on \
-              the same machine needs its AHCI driver switched on first, or it will not boot"
-            .into(),
-    });
+    findings.add(FindingId::IdeEmulation, severity).says(message).seen(evidence).fix(
+        "set the SATA mode to AHCI in the firmware set-up. Before: make sure the initial RAM \
+         disk has the ahci driver, and mount by UUID, since names can change; a Windows on \
+         the same machine needs its AHCI driver switched on first, or it will not boot",
+    );
 }
 
-/// Whether the log shows the port as an IDE channel.
 fn port_is_ide(context: &Context<'_>) -> bool {
     let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
     port.is_some_and(crate::log::AtaPortLog::is_sata_as_ide)
@@ -162,14 +158,11 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     let (severity, message) = raid_words(device, remapped.is_some());
     let mut evidence = controller_evidence(&device.controller);
     evidence.extend(remapped.map(|log| format!("log: {}", log.remapped_nvme.evidence())));
-    findings.add(FindingId::RaidMode, severity, Parts {
-        message: message.into(),
-        evidence,
-        fix: "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
-              firmware set-up (back up first: an array on it is lost); else measure the volume as \
-              what it is, and ask the controller's own tool about its drives and caches"
-            .into(),
-    });
+    findings.add(FindingId::RaidMode, severity).says(message).seen(evidence).fix(
+        "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
+         firmware set-up (back up first: an array on it is lost); else measure the volume as \
+         what it is, and ask the controller's own tool about its drives and caches",
+    );
 }
 
 /// Hidden drives are an error; drives that are seen through RAID firmware a warning.
@@ -214,16 +207,19 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
         device.queue_depth.map(|d| attribute(context, "device/queue_depth", &d.to_string())),
     );
     let severity = if certain { Severity::Error } else { Severity::Warn };
-    findings.add(FindingId::UsbStorage, severity, Parts {
-        message: "the USB bridge is driven by usb-storage: one command at a time".into(),
-        evidence,
-        fix: match (ignored, quirk) {
-            (None, None) => "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
-                             drive by SATA; a bridge without UAS cannot queue",
-            _ => "the kernel was told to pass over UAS for this bridge: take the `:u` entry out of \
-                  usb-storage.quirks if there is one, and watch the log for resets; else use \
-                  another bridge",
-        }
-        .into(),
-    });
+    findings
+        .add(FindingId::UsbStorage, severity)
+        .says("the USB bridge is driven by usb-storage: one command at a time")
+        .seen(evidence)
+        .fix(match (ignored, quirk) {
+            (None, None) => {
+                "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
+                 drive by SATA; a bridge without UAS cannot queue"
+            }
+            _ => {
+                "the kernel was told to pass over UAS for this bridge: take the `:u` entry out of \
+                 usb-storage.quirks if there is one, and watch the log for resets; else use \
+                 another bridge"
+            }
+        });
 }

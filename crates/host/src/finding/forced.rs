@@ -1,6 +1,6 @@
 //! Options of the kernel that change how the disk is driven.
 
-use super::{Context, FindingId, Findings, Parts, Severity};
+use super::{Context, FindingId, Findings, Severity};
 use crate::device::Kind;
 use crate::forced::Forced;
 
@@ -17,24 +17,21 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         applying.iter().map(|forced| format!("{}: {}", forced.source, forced.option)).collect();
     evidence.extend(logged.map(|port| format!("log: {}", port.forced.evidence())));
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
-    findings.add(
-        FindingId::KernelForced,
-        Severity::Warn,
-        Parts {
-            message: format!("the kernel was told how to drive this disk: {what}"),
-            evidence,
-            fix: "if nobody remembers why, take the option out of the boot line or of \
-              /etc/modprobe.d, reboot, and watch the log; have it alike in all arms of a comparison"
-                .into(),
-        },
-    );
+    findings
+        .add(FindingId::KernelForced, Severity::Warn)
+        .says(format!("the kernel was told how to drive this disk: {what}"))
+        .seen(evidence)
+        .fix(
+            "if nobody remembers why, take the option out of the boot line or of /etc/modprobe.d, \
+             reboot, and watch the log; have it alike in all arms of a comparison",
+        );
 }
 
 fn applies(context: &Context<'_>, forced: &Forced) -> bool {
     let device = context.device;
     match forced.module() {
         "libata" | "ahci" | "ata_piix" => {
-            device.ata.as_ref().is_some_and(|ata| forced.applies_to_ata((ata.port, ata.device)))
+            device.ata.as_ref().is_some_and(|ata| forced.applies_to_ata(ata.unit()))
         }
         "nvme" | "nvme_core" => device.kind == Kind::Nvme,
         "scsi_mod" => device.scsi.is_some(),

@@ -8,67 +8,18 @@ mod busy;
 mod cache;
 mod emulation;
 mod forced;
-mod id;
 mod link;
 mod pcie;
 mod queue;
 mod tuning;
 
-pub use id::FindingId;
-
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use drivelab_core::outline::Severity;
 
 use crate::device::{Device, Machine};
+use crate::found::{Finding, FindingId};
 
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// A misconfiguration or a fault: a measurement now measures it, or data is at risk.
-    Error,
-    /// Worth a look before a measurement is believed.
-    Warn,
-    /// Good to know.
-    Info,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-        })
-    }
-}
-
-/// Something that is wrong, or that one should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Which, as the contract names it.
-    pub id: FindingId,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is, in a sentence.
-    pub message: String,
-    /// Where that was read, and what stood there.
-    pub evidence: String,
-    /// What to do about it.
-    pub fix: String,
-}
-
-impl Finding {
-    /// Whether `--strict` fails on it: errors and warnings do, except that a volatile write cache
-    /// is how every drive for the desk is sold, and no fault while flushes reach it.
-    pub fn is_misconfiguration(&self) -> bool {
-        self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
-    }
-}
-
-/// What a check looks at.
 pub(crate) struct Context<'a> {
     pub(crate) device: &'a Device,
     pub(crate) all: &'a BTreeMap<String, Device>,
@@ -82,23 +33,32 @@ struct Findings {
 }
 
 impl Findings {
-    fn add(&mut self, id: FindingId, severity: Severity, parts: Parts) {
-        let evidence: Vec<String> = parts.evidence.into_iter().filter(|e| !e.is_empty()).collect();
-        self.found.push(Finding {
-            id,
-            severity,
-            message: parts.message,
-            evidence: evidence.join("; "),
-            fix: parts.fix,
-        });
+    /// Adds a finding, whose words are then added.
+    fn add(&mut self, id: FindingId, severity: Severity) -> &mut Finding {
+        let (message, evidence, fix) = Default::default();
+        self.found.push(Finding { id, severity, message, evidence, fix });
+        self.found.last_mut().expect("it was just added")
     }
 }
 
-/// The texts of a finding.
-struct Parts {
-    message: String,
-    evidence: Vec<String>,
-    fix: String,
+impl Finding {
+    /// Says what it is, in a sentence.
+    fn says(&mut self, message: impl Into<String>) -> &mut Self {
+        self.message = message.into();
+        self
+    }
+
+    /// Says where it was read, and what stood there; empty parts are left out.
+    fn seen(&mut self, evidence: Vec<String>) -> &mut Self {
+        let parts: Vec<String> = evidence.into_iter().filter(|part| !part.is_empty()).collect();
+        self.evidence = parts.join("; ");
+        self
+    }
+
+    /// Says what to do about it.
+    fn fix(&mut self, fix: impl Into<String>) {
+        self.fix = fix.into();
+    }
 }
 
 /// All findings of one device, worst first.

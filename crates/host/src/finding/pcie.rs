@@ -1,6 +1,6 @@
 //! The PCIe link of the controller: fewer lanes or a lower speed than it has.
 
-use super::{Context, FindingId, Findings, Parts, Severity};
+use super::{Context, FindingId, Findings, Severity};
 use crate::bus::pcie::Pcie;
 use crate::device::Kind;
 
@@ -34,22 +34,15 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     if device.kind != Kind::Nvme {
         reasons.push("some controllers slow down while idle: look again under load".into());
     }
-    findings.add(
-        FindingId::PcieDowngraded,
-        severity,
-        Parts {
-            message: format!(
-                "the PCIe link is below what the controller has: {}",
-                reasons.join("; ")
-            ),
-            evidence,
-            fix:
-                "move the drive or card to a slot with as many lanes directly from the processor, \
-              clean and reseat it, and look in the firmware set-up for lane sharing (bifurcation) \
-              and for a limit of the PCIe generation"
-                    .into(),
-        },
-    );
+    findings
+        .add(FindingId::PcieDowngraded, severity)
+        .says(format!("the PCIe link is below what the controller has: {}", reasons.join("; ")))
+        .seen(evidence)
+        .fix(
+            "move the drive or card to a slot with as many lanes directly from the processor, \
+             clean and reseat it, and look in the firmware set-up for lane sharing (bifurcation) \
+             and for a limit of the PCIe generation",
+        );
 }
 
 /// In what it falls short. A slot of an older generation is a fact of the board, and a warning;

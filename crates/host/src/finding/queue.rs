@@ -1,6 +1,6 @@
 //! Queues: native command queuing off, or fewer commands than the drive takes.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute, write};
+use super::{Context, FindingId, Findings, Severity, attribute, write};
 use crate::bus::ata::NcqOff;
 use crate::device::Kind;
 
@@ -23,18 +23,13 @@ fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (why, fix) = words(cause);
-    findings.add(
-        FindingId::NcqOff,
-        Severity::Error,
-        Parts {
-            message: format!("native command queuing is off although the drive has it: {why}"),
-            evidence: evidence(context, cause),
-            fix: fix.into(),
-        },
-    );
+    findings
+        .add(FindingId::NcqOff, Severity::Error)
+        .says(format!("native command queuing is off although the drive has it: {why}"))
+        .seen(evidence(context, cause))
+        .fix(fix);
 }
 
-/// What a cause is, and what to do about it.
 fn words(cause: NcqOff) -> (&'static str, &'static str) {
     match cause {
         NcqOff::Drive => ("the drive has none", "nothing"),
@@ -82,7 +77,7 @@ fn evidence(context: &Context<'_>, cause: NcqOff) -> Vec<String> {
     });
     evidence.extend(lines.map(|line| format!("log: {line}")));
     if cause == NcqOff::Forced {
-        let unit = (ata.port, ata.device);
+        let unit = ata.unit();
         let forced = context.machine.forced.iter();
         let forced = forced.filter(|forced| forced.applies_to_ata(unit) && forced.is_noncq());
         evidence.extend(forced.map(|forced| format!("{}: {}", forced.source, forced.option)));
@@ -102,29 +97,21 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     let requests = device.queue.nr_requests;
     if let Some(requests) = requests.filter(|requests| *requests < depth) {
         let path = attribute(context, "queue/nr_requests", &requests.to_string());
-        findings.add(
-            FindingId::QueueShallow,
-            Severity::Warn,
-            Parts {
-                message: format!("the kernel holds {requests} requests for a queue of {depth}"),
-                evidence: vec![path, shown],
-                fix: write(context, "queue/nr_requests", &depth.to_string()),
-            },
-        );
+        findings
+            .add(FindingId::QueueShallow, Severity::Warn)
+            .says(format!("the kernel holds {requests} requests for a queue of {depth}"))
+            .seen(vec![path, shown])
+            .fix(write(context, "queue/nr_requests", &depth.to_string()));
         return;
     }
     let sorts = device.queue.scheduler.as_deref().is_some_and(|name| name != "none");
     let few = requests.filter(|count| *count < SORTABLE_REQUESTS_MIN);
     if let Some(requests) = few.filter(|_| sorts && device.is_known_to_rotate()) {
-        findings.add(
-            FindingId::QueueShallow,
-            Severity::Warn,
-            Parts {
-                message: format!("the scheduler holds {requests} requests: it has nothing to sort"),
-                evidence: vec![attribute(context, "queue/nr_requests", &requests.to_string())],
-                fix: write(context, "queue/nr_requests", "64"),
-            },
-        );
+        findings
+            .add(FindingId::QueueShallow, Severity::Warn)
+            .says(format!("the scheduler holds {requests} requests: it has nothing to sort"))
+            .seen(vec![attribute(context, "queue/nr_requests", &requests.to_string())])
+            .fix(write(context, "queue/nr_requests", "64"));
     }
     let takes = device.ata.as_ref().and_then(|ata| ata.drive_queue_depth);
     // 31 of 32 is as deep as libata went until Linux 4.18.
@@ -137,12 +124,10 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     let single = (depth == 1 && (scsi || unknown))
         .then(|| "one command at a time reaches the drive".to_owned());
     let Some(message) = cut.or(single) else { return };
-    findings.add(FindingId::QueueShallow, Severity::Warn, Parts {
-        message,
-        evidence: vec![shown],
-        fix: format!(
+    findings.add(FindingId::QueueShallow, Severity::Warn).says(message).seen(vec![shown]).fix(
+        format!(
             "write a larger number to /sys/block/{}/device/queue_depth, and find what set it low",
             device.name
         ),
-    });
+    );
 }

@@ -1,6 +1,6 @@
 //! Settings that do not suit the drive: scheduler, read-ahead, alignment.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute, write};
+use super::{Context, FindingId, Findings, Severity, attribute, write};
 use crate::device::{Alignment, Kind};
 
 /// Read-ahead beyond this is remarkable: 32 times the kernel's default of 128 KiB
@@ -32,25 +32,21 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
         }
         _ => return rotational_flag(context, findings),
     };
-    findings.add(
-        FindingId::SchedulerUnfit,
-        Severity::Warn,
-        Parts {
-            message: message.into(),
-            evidence: vec![
-                attribute(context, "queue/scheduler", scheduler),
-                match device.rpm {
-                    Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
-                    Some(_) => "the drive has no platters".into(),
-                    None => String::new(),
-                },
-            ],
-            fix: format!(
-                "{}, and make it last with a udev rule",
-                write(context, "queue/scheduler", better)
-            ),
-        },
-    );
+    findings
+        .add(FindingId::SchedulerUnfit, Severity::Warn)
+        .says(message)
+        .seen(vec![
+            attribute(context, "queue/scheduler", scheduler),
+            match device.rpm {
+                Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
+                Some(_) => "the drive has no platters".into(),
+                None => String::new(),
+            },
+        ])
+        .fix(format!(
+            "{}, and make it last with a udev rule",
+            write(context, "queue/scheduler", better)
+        ));
 }
 
 /// The kernel chooses by this flag; the drive knows better.
@@ -61,21 +57,17 @@ fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (is, taken) = if rpm > 0 { ("spins", "flash") } else { ("is flash", "a spinning disk") };
-    findings.add(
-        FindingId::SchedulerUnfit,
-        Severity::Warn,
-        Parts {
-            message: format!("the drive {is}, and the kernel takes it for {taken}"),
-            evidence: vec![
-                attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
-                format!("the drive says: {rpm} turns a minute"),
-            ],
-            fix: format!(
-                "{}; file systems look at it when they mount",
-                write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
-            ),
-        },
-    );
+    findings
+        .add(FindingId::SchedulerUnfit, Severity::Warn)
+        .says(format!("the drive {is}, and the kernel takes it for {taken}"))
+        .seen(vec![
+            attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
+            format!("the drive says: {rpm} turns a minute"),
+        ])
+        .fix(format!(
+            "{}; file systems look at it when they mount",
+            write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
+        ));
 }
 
 fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
@@ -95,19 +87,17 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     } else {
         return;
     };
-    findings.add(
-        FindingId::ReadaheadExtreme,
-        // A large one is often meant so in the image of a machine whose disk is far away.
-        if read_ahead > 0 && is_virtual(device.kind) { Severity::Info } else { Severity::Warn },
-        Parts {
-            message,
-            evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
-            fix: format!(
-                "{} (the default), or measure with O_DIRECT, which it does not touch",
-                write(context, "queue/read_ahead_kb", "128")
-            ),
-        },
-    );
+    // A large one is often meant so in the image of a machine whose disk is far away.
+    let is_meant = read_ahead > 0 && is_virtual(device.kind);
+    let severity = if is_meant { Severity::Info } else { Severity::Warn };
+    findings
+        .add(FindingId::ReadaheadExtreme, severity)
+        .says(message)
+        .seen(vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())])
+        .fix(format!(
+            "{} (the default), or measure with O_DIRECT, which it does not touch",
+            write(context, "queue/read_ahead_kb", "128")
+        ));
 }
 
 fn is_virtual(kind: Kind) -> bool {
@@ -138,25 +128,22 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let severity = if physical > 512 { Severity::Error } else { Severity::Warn };
-        findings.add(
-            FindingId::Misaligned,
-            severity,
-            Parts {
-                message: format!(
-                    "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
-                    part.name,
-                    if physical == unit { "sector" } else { "flash page" }
-                ),
-                evidence: vec![
-                    format!("/sys/block/{}/{}/start: {}", part.disk, part.name, start / 512),
-                    format!("physical sector: {physical} bytes"),
-                    shift.clone(),
-                ],
-                fix: "save the data and make the partition anew at a multiple of 1 MiB, as \
-                  partitioning programs do since about 2010"
-                    .into(),
-            },
-        );
+        findings
+            .add(FindingId::Misaligned, severity)
+            .says(format!(
+                "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
+                part.name,
+                if physical == unit { "sector" } else { "flash page" }
+            ))
+            .seen(vec![
+                format!("/sys/block/{}/{}/start: {}", part.disk, part.name, start / 512),
+                format!("physical sector: {physical} bytes"),
+                shift.clone(),
+            ])
+            .fix(
+                "save the data and make the partition anew at a multiple of 1 MiB, as \
+                 partitioning programs do since about 2010",
+            );
     }
 }
 

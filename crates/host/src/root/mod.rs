@@ -151,6 +151,11 @@ impl Root {
         (ending == Ending::Folder).then(|| Node::new(self, path))
     }
 
+    /// The folder of all block devices.
+    pub fn block_devices(&self) -> Option<Node<'_>> {
+        self.node("sys/block").or_else(|| self.node("sys/class/block"))
+    }
+
     /// The text of a file of at most `limit` bytes; of a longer one, what comes first.
     pub fn text(&self, path: &str, limit: usize) -> Option<String> {
         let (resolved, ending) = self.follow(path)?;
@@ -223,7 +228,8 @@ impl Root {
             self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was left out"));
         }
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().file(&join(place.folder, place.name), &bytes);
+            let path = join(place.folder, place.name);
+            recording.borrow_mut().keep(&path, Item::File(bytes.clone()));
         }
         Some(String::from_utf8(bytes).unwrap_or_else(|error| {
             let (at, bytes) = (error.utf8_error(), error.as_bytes());

@@ -4,14 +4,13 @@ use std::io::ErrorKind;
 
 use rustix::fs::FileType;
 
-use super::{Place, Root, plain};
+use super::{Item, Place, Root, plain};
 
 /// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS_MAX: usize = 40;
 /// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Folder,
@@ -103,7 +102,7 @@ impl Root {
         if kind == FileType::Directory {
             self.known.borrow_mut().insert(place.to_owned());
             if let Some(recording) = &self.recording {
-                recording.borrow_mut().folder(place);
+                recording.borrow_mut().keep(place, Item::Folder);
             }
             return Some(Found::Ending(Ending::Folder));
         }
@@ -130,7 +129,7 @@ impl Root {
             return None;
         };
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().link(place, target);
+            recording.borrow_mut().keep(place, Item::Link(target.to_owned()));
         }
         Some(target.to_owned())
     }

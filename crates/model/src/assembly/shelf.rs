@@ -3,11 +3,12 @@
 use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Device as _, Rng, Sectors};
 
-use super::{BuildError, one};
+use super::error::BuildError;
+use super::single::one;
 use crate::about::{About, Arrangement};
 use crate::drive::{Body, Drive};
 use crate::elevator::Scheduler;
-use crate::options::{Options, ShelfOptions};
+use crate::options::Options;
 use crate::profile::Profile;
 use crate::raid::{Array, Level, Shape};
 use crate::shelf::{Member, Sharing, Shelf};
@@ -20,12 +21,10 @@ const CHUNK: u64 = 1024;
 /// What goes to a drive at once that has no controller to say so.
 const DEPTH: usize = 64;
 
-/// Builds the drives and puts them together as the options say.
 pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, BuildError> {
-    let asked = options.shelf;
-    let shape = shape(&asked)?;
-    let drives = asked.drives.unwrap_or(1);
-    let own = Options { shelf: ShelfOptions::default(), seed: None, ..*options };
+    let shape = shape(options)?;
+    let drives = options.drives.unwrap_or(1);
+    let own = options.of_one();
     let seed = options.seed.unwrap_or(seed);
     let mut members = Vec::new();
     for place in 0..u64::from(drives) {
@@ -35,17 +34,17 @@ pub(super) fn put(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
     }
     let about = members[0].device.about();
     let (model, attached) = (about.model.clone(), about.attached.clone());
-    let piece = asked.max_sectors_kb.map_or(MAX_SECTORS, |kib| u64::from(kib) * 2);
-    let bus = asked.bus.map(|bus| (bus, bus.rates(options.link)));
+    let piece = options.max_sectors_kb.map_or(MAX_SECTORS, |kib| u64::from(kib) * 2);
+    let bus = options.bus.map(|bus| (bus, bus.rates(options.link)));
     let arrangement = Arrangement {
         drives: drives as usize,
-        raid: asked.raid,
+        raid: options.raid,
         chunk_bytes: shape.filter(|s| s.level != Level::Raid1).map(|s| s.chunk.bytes().get()),
         failed: shape.and_then(|shape| shape.failed),
         bus: bus.map(|(bus, _)| bus.to_string()),
         bus_bytes_per_s: bus.map(|(_, rates)| [rates.reads, rates.writes]),
         bus_shared: bus.is_some_and(|(_, rates)| rates.shared),
-        host_queue: asked.host_queue.map(|limit| limit as usize),
+        host_queue: options.host_queue.map(|limit| limit as usize),
         piece_bytes: piece * SECTOR_BYTES,
     };
     let host_queue = arrangement.host_queue.unwrap_or(usize::MAX);
@@ -73,8 +72,7 @@ fn member(device: Drive) -> Member<Drive> {
     Member { device, limit, wire_bytes_per_s }
 }
 
-/// The array that is asked for, where one is.
-fn shape(asked: &ShelfOptions) -> Result<Option<Shape>, BuildError> {
+fn shape(asked: &Options) -> Result<Option<Shape>, BuildError> {
     let members = asked.drives.unwrap_or(1) as usize;
     let wrong = |message| Err(BuildError::Shelf(message));
     let Some(level) = asked.raid else {

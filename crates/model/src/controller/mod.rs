@@ -4,7 +4,7 @@ mod link;
 mod port;
 
 pub use link::Link;
-pub(crate) use port::Port;
+pub(crate) use port::{Pace, Port};
 
 use drivelab_core::config::Choice;
 use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
@@ -47,7 +47,6 @@ impl Wire {
         self.pool.tags()
     }
 
-    /// The class that may be sent now, if any.
     #[inline]
     pub(crate) fn next(&self, waiting: Waiting) -> Option<Class> {
         if self.alone { None } else { self.pool.next(waiting) }

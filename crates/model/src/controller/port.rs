@@ -5,11 +5,25 @@ use drivelab_core::{Sectors, Span, Time};
 /// A half-duplex wire that carries one transfer at a time, in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Port {
-    /// Nanoseconds per sector, in units of 2^-16.
-    per_sector: u64,
+    pace: Pace,
     /// What a command costs on the wire besides its data.
     per_command: Span,
     free: Time,
+}
+
+/// How long sectors take at a rate, in units of 2^-16 ns a sector, so that no rate is rounded off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace(u64);
+
+impl Pace {
+    pub(crate) fn new(bytes_per_s: u64) -> Self {
+        Self(((512 * 1_000_000_000_u64) << 16) / bytes_per_s)
+    }
+
+    #[inline]
+    pub(crate) fn time(self, sectors: Sectors) -> Span {
+        Span::from_ns(sectors.get().saturating_mul(self.0).div_ceil(1 << 16))
+    }
 }
 
 /// The data of one frame, after which the receiver may begin to work: a SATA data FIS carries at
@@ -19,8 +33,7 @@ const FRAME: Sectors = Sectors::new(16);
 impl Port {
     /// A wire of `bytes_per_s` that needs `per_command` for everything but data.
     pub(crate) fn new(bytes_per_s: u64, per_command: Span) -> Self {
-        let per_sector = ((512 * 1_000_000_000_u64) << 16) / bytes_per_s;
-        Self { per_sector, per_command, free: Time::ZERO }
+        Self { pace: Pace::new(bytes_per_s), per_command, free: Time::ZERO }
     }
 
     /// When everything that it has taken so far is through.
@@ -28,22 +41,18 @@ impl Port {
         self.free
     }
 
-    fn carrying(&self, sectors: Sectors) -> Span {
-        Span::from_ns((sectors.get().saturating_mul(self.per_sector)).div_ceil(1 << 16))
-    }
-
     /// When the answer to a read has arrived at the host, if its data came off the medium between
     /// `from` and `to`: it moves while it is read, and the last frame follows the last sector.
     pub(crate) fn send_streamed(&mut self, from: Time, to: Time, sectors: Sectors) -> Time {
-        let last = self.free.max(to) + self.carrying(sectors.min(FRAME));
-        let all = self.free.max(from) + self.carrying(sectors);
+        let last = self.free.max(to) + self.pace.time(sectors.min(FRAME));
+        let all = self.free.max(from) + self.pace.time(sectors);
         self.free = last.max(all) + self.per_command;
         self.free
     }
 
     /// When the drive has answered a command out of its memory, busy with it for `processing`.
     pub(crate) fn exchange(&mut self, now: Time, processing: Span, sectors: Sectors) -> Time {
-        self.free = self.free.max(now) + processing + self.carrying(sectors) + self.per_command;
+        self.free = self.free.max(now) + processing + self.pace.time(sectors) + self.per_command;
         self.free
     }
 
@@ -51,8 +60,8 @@ impl Port {
     /// the last.
     pub(crate) fn receive(&mut self, now: Time, sectors: Sectors) -> Time {
         let start = self.free.max(now);
-        self.free = start + self.carrying(sectors);
-        start + self.carrying(sectors.min(FRAME))
+        self.free = start + self.pace.time(sectors);
+        start + self.pace.time(sectors.min(FRAME))
     }
 
     /// When the host knows that a command without data is done.

@@ -10,7 +10,6 @@ use crate::stack::{Mechanism as _, Tag};
 use crate::watch::Step;
 
 impl Disk {
-    /// Takes a command that holds `tag`.
     pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
         self.counters.count(request.op);
         self.sequence += 1;
@@ -21,7 +20,7 @@ impl Disk {
             Op::Trim => {
                 if let Some(cache) = &mut self.writes {
                     let range = request.lba..request.end();
-                    cache.drop_range(range, self.parts.port.quiet(), &self.parts.mechanics);
+                    cache.drop_range(range, self.port.quiet(), &self.parts.mechanics);
                     self.make_room(now, events);
                     self.finish_flushes(now, events);
                 }
@@ -59,7 +58,7 @@ impl Disk {
             self.counters.cache_hits += 1;
             self.extend_read_ahead(now, end);
             let processing = self.parts.overheads.read_hit;
-            let done = self.parts.port.exchange(now, processing, request.sectors);
+            let done = self.port.exchange(now, processing, request.sectors);
             events.push(done, Event::Done { tag, served_by });
             return;
         }
@@ -84,19 +83,18 @@ impl Disk {
                 }
             }
             _ => {
-                let first_frame = self.parts.port.receive(now, request.sectors);
+                let first_frame = self.port.receive(now, request.sectors);
                 let ready = first_frame + self.parts.overheads.write_miss;
                 self.enqueue(Candidate { ready, ..candidate }, events);
             }
         }
     }
 
-    /// Takes a write into the cache and reports it as done.
     fn cache_write(&mut self, now: Time, write: Candidate, events: &mut Events) {
         self.counters.cached_writes += 1;
         self.note(|| Step::Cached { at: now, tag: write.tag });
         let processing = self.parts.overheads.write_hit;
-        let done = self.parts.port.exchange(now, processing, write.sectors);
+        let done = self.port.exchange(now, processing, write.sectors);
         let served_by = ServedBy::DriveWriteCache;
         events.push(done, Event::Done { tag: write.tag, served_by });
         let cache = self.writes.as_mut().expect("only called with a cache");
@@ -121,7 +119,7 @@ impl Disk {
     /// Answers a command that needs neither data nor medium.
     fn answer_at_once(&mut self, now: Time, tag: Tag, events: &mut Events) {
         let processing = self.parts.overheads.write_hit;
-        let done = self.parts.port.exchange(now, processing, Sectors::ZERO);
+        let done = self.port.exchange(now, processing, Sectors::ZERO);
         events.push(done, Event::Done { tag, served_by: ServedBy::DriveWriteCache });
     }
 
@@ -141,7 +139,6 @@ impl Disk {
         share != Ratio::ZERO && self.rng.chance(share)
     }
 
-    /// Lets in as many waiting writes as the cache has room for.
     pub(super) fn make_room(&mut self, now: Time, events: &mut Events) {
         while let Some(write) = self.no_room.front().copied() {
             let cache = self.writes.as_ref().expect("writes wait for the cache");

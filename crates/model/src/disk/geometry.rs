@@ -7,13 +7,9 @@ use crate::spindle::Angle;
 /// A band of cylinders with the same number of sectors on every track.
 #[derive(Debug, Clone)]
 pub(crate) struct Zone {
-    /// Its first sector.
     pub(crate) first: u64,
-    /// The sector after its last.
     pub(crate) end: u64,
-    /// Its first cylinder.
     pub(crate) first_cylinder: u32,
-    /// Sectors on each of its tracks.
     pub(crate) per_track: u64,
     /// Where the first sector of its first track lies.
     origin: Angle,
@@ -34,7 +30,6 @@ impl Zone {
     }
 }
 
-/// What a zone is made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ZoneShape {
     pub(crate) cylinders: u32,
@@ -54,7 +49,6 @@ pub struct Arm {
     pub head: u32,
 }
 
-/// The place of one sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) arm: Arm,
@@ -113,12 +107,10 @@ impl Geometry {
         Self { zones, heads, capacity: capacity.get() }
     }
 
-    /// Addressable sectors.
     pub(crate) fn capacity(&self) -> Sectors {
         Sectors::new(self.capacity)
     }
 
-    /// The sector after the last.
     pub(crate) fn end(&self) -> Lba {
         Lba::new(self.capacity)
     }

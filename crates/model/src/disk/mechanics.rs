@@ -14,25 +14,22 @@ pub(crate) struct Stream {
     pub(crate) at: Time,
 }
 
-/// How far a [`Stream`] has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reached {
+pub(crate) struct StreamPosition {
     /// The first sector that has not passed the head completely.
     pub(crate) lba: Lba,
     /// The same stream from the track it is on now.
     pub(crate) stream: Stream,
 }
 
-/// The end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct TransferEnd {
     pub(crate) at: Time,
     pub(crate) arm: Arm,
     /// The place of the next sector, if it is on the same track.
     pub(crate) next: Option<Place>,
 }
 
-/// Arm, heads and platter together.
 #[derive(Debug, Clone)]
 pub(crate) struct Mechanics {
     pub(crate) spindle: Spindle,
@@ -58,14 +55,12 @@ impl Mechanics {
         seek.max(switch) + settle
     }
 
-    /// When the head can begin the access at `place`, leaving from `arm` at `now`.
     #[inline]
     pub(crate) fn arrive(&self, now: Time, arm: Arm, place: Place, write: bool) -> Time {
         let on_track = now + self.reach(arm, place.arm, write);
         on_track + self.spindle.wait(self.spindle.angle_at(on_track), place.angle)
     }
 
-    /// The stream that begins at `lba` after the switch from `arm` at `now`.
     pub(crate) fn stream_from(&self, now: Time, arm: Arm, lba: Lba) -> Stream {
         let place = self.geometry.place(lba);
         Stream { lba, place, at: self.arrive(now, arm, place, false) }
@@ -75,7 +70,7 @@ impl Mechanics {
     ///
     /// The skews of the layout leave room for the switch to the next track, for writes as for
     /// reads: the extra settling of a write is a matter of arriving from elsewhere.
-    pub(crate) fn transfer(&self, mut stream: Stream, sectors: Sectors) -> Ended {
+    pub(crate) fn transfer(&self, mut stream: Stream, sectors: Sectors) -> TransferEnd {
         let mut left = sectors.get();
         loop {
             let arm = stream.place.arm;
@@ -83,7 +78,7 @@ impl Mechanics {
             let at = stream.at + self.pass(stream, piece);
             left -= piece;
             if left == 0 {
-                return Ended { at, arm, next: stream.place.after(piece) };
+                return TransferEnd { at, arm, next: stream.place.after(piece) };
             }
             stream = self.stream_from(at, arm, stream.lba + Sectors::new(piece));
         }
@@ -98,7 +93,7 @@ impl Mechanics {
     }
 
     /// How far `stream` has come at `now`, without passing `limit`.
-    pub(crate) fn reached(&self, mut stream: Stream, limit: Lba, now: Time) -> Reached {
+    pub(crate) fn reached(&self, mut stream: Stream, limit: Lba, now: Time) -> StreamPosition {
         loop {
             let on_track = stream.place.left_on_track;
             let elapsed = now.since(stream.at);
@@ -110,7 +105,7 @@ impl Mechanics {
             };
             if passed < on_track || stream.lba + Sectors::new(on_track) >= limit {
                 let lba = limit.min(stream.lba + Sectors::new(passed.min(on_track)));
-                return Reached { lba, stream };
+                return StreamPosition { lba, stream };
             }
             let at = stream.at + self.pass(stream, on_track);
             let next = stream.lba + Sectors::new(on_track);

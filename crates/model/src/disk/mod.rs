@@ -15,12 +15,13 @@ use std::collections::VecDeque;
 
 use drivelab_core::{Destaged, Lba, Ratio, Request, Rng, Sectors, ServedBy, Span, Time};
 
+use crate::controller::Port;
 use crate::counters::Counters;
 use crate::event::{Event, Events};
 use crate::stack::{Mechanism, Tag};
 use crate::watch::{self, Step};
 use geometry::Arm;
-use mechanics::{Ended, Stream};
+use mechanics::{Stream, TransferEnd};
 use parts::{Parts, Retries};
 use queue::{Candidate, Choosing, Heads, Order};
 use read_ahead::ReadAhead;
@@ -32,16 +33,14 @@ use write_cache::WriteCache;
 /// puts the patience of a read, and well below the 2 s of the firmware's own ageing.
 const LATE_DESTAGE: Span = Span::from_ms(500);
 
-/// What the medium is doing.
 #[derive(Debug, Clone, Copy)]
 struct Access {
     work: Candidate,
     cached: bool,
-    /// When the medium was committed to it.
     begun: Time,
     /// When the first sector was under the head.
     streaming_since: Time,
-    ended: Ended,
+    ended: TransferEnd,
 }
 
 /// A flush that waits until the data that came before it is on the medium.
@@ -55,6 +54,7 @@ struct PendingFlush {
 #[derive(Debug)]
 pub(crate) struct Disk {
     parts: Parts,
+    port: Port,
     rng: Rng,
     /// Reads, and writes that go past the cache.
     queue: Vec<Candidate>,
@@ -77,9 +77,11 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(crate) fn new(parts: Parts) -> Self {
+    /// A disk of these parts behind `port`; `seed` governs its retries and chance hits.
+    pub(crate) fn new(parts: Parts, port: Port, seed: u64) -> Self {
         Self {
-            rng: Rng::for_part(parts.seed, 0),
+            port,
+            rng: Rng::for_part(seed, 0),
             queue: Vec::with_capacity(64),
             reads: ReadCache::new(parts.read_segments, parts.segment_size),
             writes: parts.write_cache.map(WriteCache::new),
@@ -134,12 +136,11 @@ impl Disk {
         }
         self.counters.cache_hits += 1;
         self.extend_read_ahead(now, read.lba + read.sectors);
-        let done = self.parts.port.exchange(now, Span::ZERO, read.sectors);
+        let done = self.port.exchange(now, Span::ZERO, read.sectors);
         events.push(done, Event::Done { tag: read.tag, served_by: ServedBy::DriveReadCache });
         true
     }
 
-    /// Whether cached data may go to the medium now.
     fn destages(&self, now: Time, others_wait: bool) -> bool {
         let Some(cache) = &self.writes else { return false };
         let late = || cache.oldest().is_some_and(|since| now.since(since) >= LATE_DESTAGE);
@@ -150,7 +151,6 @@ impl Disk {
             || late()
     }
 
-    /// Nothing is ready yet: comes back when something is.
     fn sleep_until_ready(&self, now: Time, events: &mut Events) {
         let runs = self.writes.as_ref().map_or(&[][..], WriteCache::runs);
         let ready = self.queue.iter().chain(runs).map(|candidate| candidate.ready).min();
@@ -219,7 +219,7 @@ impl Disk {
                 return;
             }
             self.flushes.pop_front();
-            let done = self.parts.port.report(now);
+            let done = self.port.report(now);
             events.push(done, Event::Done { tag: flush.tag, served_by: ServedBy::Medium });
         }
     }
@@ -261,13 +261,13 @@ impl Mechanism for Disk {
             }
         } else if work.write {
             if let Some(cache) = &mut self.writes {
-                cache.superseded(&work, self.parts.port.quiet(), &self.parts.mechanics);
+                cache.superseded(&work, self.port.quiet(), &self.parts.mechanics);
             }
-            let done = self.parts.port.report(now);
+            let done = self.port.report(now);
             events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
         } else {
             let buffered = self.reads.fill(work.lba, end);
-            let port = &mut self.parts.port;
+            let port = &mut self.port;
             let done = port.send_streamed(access.streaming_since, now, work.sectors);
             events.push(done, Event::Done { tag: work.tag, served_by: ServedBy::Medium });
             self.read_on(access.ended, buffered..end);
@@ -286,7 +286,6 @@ impl Mechanism for Disk {
         steps.append(self.watched.get_or_insert_default());
     }
 
-    /// Keeps `step` where somebody watches.
     #[inline]
     fn note(&mut self, step: impl FnOnce() -> Step) {
         if let Some(steps) = &mut self.watched {

@@ -4,9 +4,7 @@ use drivelab_core::{Ratio, Sectors, Span};
 
 use super::mechanics::Mechanics;
 use super::queue::Order;
-use crate::controller::Port;
 
-/// What a disk is made from.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     pub(crate) mechanics: Mechanics,
@@ -16,30 +14,23 @@ pub(crate) struct Parts {
     pub(crate) segment_size: Sectors,
     /// How far beyond a read the drive goes on reading while it has nothing else to do.
     pub(crate) read_ahead: Sectors,
-    /// The volatile write cache, where it is on.
     pub(crate) write_cache: Option<WriteCacheLimits>,
     /// The share of reads that the buffer answers although nothing here says why: what is left when
     /// a measured distribution begins below the shortest access of the medium.
     pub(crate) hit_share: Ratio,
     pub(crate) retries: Retries,
-    pub(crate) port: Port,
-    pub(crate) seed: u64,
 }
 
-/// What the volatile write cache holds at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WriteCacheLimits {
     pub(crate) size: Sectors,
-    /// Separate runs of sectors.
     pub(crate) runs: usize,
 }
 
 /// Accesses that do not succeed at once: the long tail of a healthy drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Retries {
-    /// The share of accesses that need another try.
     pub(crate) share: Ratio,
-    /// Revolutions lost by them.
     pub(crate) revolutions: u64,
 }
 

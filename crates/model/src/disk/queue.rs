@@ -20,18 +20,14 @@ pub(crate) struct Candidate {
     pub(crate) ready: Time,
     /// Since when it has been waiting.
     pub(crate) arrived: Time,
-    /// Order of arrival.
     pub(crate) sequence: u64,
     /// The newest of the writes that were joined to it; its own place while it is alone.
     pub(crate) newest: u64,
 }
 
-/// How the firmware orders accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// By arrival.
     Fifo,
-    /// By positioning time.
     ShortestPositioning {
         /// A target that would be reached with less time to spare than this is counted as missed:
         /// it costs one revolution more in the choice.
@@ -43,7 +39,6 @@ pub(crate) enum Order {
     },
 }
 
-/// The heads at the moment of choosing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heads {
     pub(crate) now: Time,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use drivelab_core::{Lba, Sectors, Time};
 
 use super::geometry::Arm;
-use super::mechanics::{Ended, Mechanics, Stream};
+use super::mechanics::{Mechanics, Stream, TransferEnd};
 use super::read_cache::ReadCache;
 
 /// The head follows the sectors after the last read until the limit, then stands by.
@@ -15,7 +15,6 @@ pub(super) struct ReadAhead {
     stream: Stream,
     /// Where the buffered sectors of the stream begin.
     buffered: Lba,
-    /// The first sector that has not passed the head yet.
     reached: Lba,
     limit: Lba,
 }
@@ -25,7 +24,7 @@ impl ReadAhead {
     /// is nothing to read on for.
     pub(super) fn after(
         mechanics: &Mechanics,
-        ended: Ended,
+        ended: TransferEnd,
         read: Range<Lba>,
         size: Sectors,
     ) -> Option<Self> {
@@ -93,8 +92,7 @@ impl ReadAhead {
         start < self.limit && self.buffered < end
     }
 
-    /// When everything up to `end`, which lies ahead, has been read.
-    pub(super) fn finish(&self, mechanics: &Mechanics, end: Lba) -> Ended {
+    pub(super) fn finish(&self, mechanics: &Mechanics, end: Lba) -> TransferEnd {
         mechanics.transfer(self.stream, end - self.stream.lba)
     }
 }

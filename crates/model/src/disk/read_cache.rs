@@ -2,7 +2,6 @@
 
 use drivelab_core::{Lba, Sectors};
 
-/// One run of sectors that the buffer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Segment {
     start: Lba,
@@ -27,7 +26,6 @@ impl ReadCache {
         Self { segments: vec![empty; count], segment_size, uses: 0 }
     }
 
-    /// Whether the buffer holds everything from `start` up to `end`.
     pub(crate) fn holds(&mut self, start: Lba, end: Lba) -> bool {
         self.uses += 1;
         let uses = self.uses;
@@ -65,7 +63,6 @@ impl ReadCache {
         segment.start
     }
 
-    /// The sectors from `start` up to `end` have been overwritten.
     pub(crate) fn forget(&mut self, start: Lba, end: Lba) {
         for segment in &mut self.segments {
             if start < segment.end && segment.start < end {

@@ -5,14 +5,14 @@ use std::ops::Range;
 use drivelab_core::{Lba, Time};
 
 use super::Disk;
-use super::mechanics::Ended;
+use super::mechanics::TransferEnd;
 use super::read_ahead::ReadAhead;
 use crate::stack::Mechanism as _;
 use crate::watch::Step;
 
 impl Disk {
     /// After a read the head stays with the stream until something else is to be done.
-    pub(super) fn read_on(&mut self, ended: Ended, read: Range<Lba>) {
+    pub(super) fn read_on(&mut self, ended: TransferEnd, read: Range<Lba>) {
         if self.parts.read_segments > 0 {
             let size = self.parts.read_ahead;
             self.ahead = ReadAhead::after(&self.parts.mechanics, ended, read, size);

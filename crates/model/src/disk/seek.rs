@@ -85,7 +85,6 @@ impl SeekCurve {
         }
     }
 
-    /// The curve as a table for `cylinders` cylinders.
     pub(crate) fn table(&self, cylinders: u32) -> SeekTable {
         let (low, stroke) = (ms(self.track), ms(self.full) - ms(self.track));
         let longest = f64::from(cylinders.max(3) - 2);

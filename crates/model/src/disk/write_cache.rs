@@ -19,14 +19,12 @@ const LONGEST_RUN: Sectors = Sectors::new(2048);
 pub(crate) struct WriteCache {
     /// By order of their oldest data.
     runs: Vec<Candidate>,
-    /// The run on its way to the medium.
     writing: Option<Candidate>,
     dirty: Sectors,
     limits: WriteCacheLimits,
 }
 
 impl WriteCache {
-    /// An empty cache.
     pub(crate) fn new(limits: WriteCacheLimits) -> Self {
         Self {
             runs: Vec::with_capacity(limits.runs + 1),
@@ -36,12 +34,10 @@ impl WriteCache {
         }
     }
 
-    /// Whether a write of `sectors` could ever be taken.
     pub(crate) fn can_ever_hold(&self, sectors: Sectors) -> bool {
         sectors <= self.limits.size
     }
 
-    /// Whether a write of `sectors` can be taken now.
     pub(crate) fn has_room(&self, sectors: Sectors) -> bool {
         self.dirty + sectors <= self.limits.size && self.runs.len() < self.limits.runs
     }
@@ -51,12 +47,10 @@ impl WriteCache {
         self.runs.len() * 2 >= self.limits.runs || self.dirty.get() * 2 >= self.limits.size.get()
     }
 
-    /// Whether everything is on the medium.
     pub(crate) fn is_clean(&self) -> bool {
         self.runs.is_empty() && self.writing.is_none()
     }
 
-    /// Whether everything that arrived before `sequence` is on the medium.
     pub(crate) fn is_clean_before(&self, sequence: u64) -> bool {
         let newer = |run: &Candidate| run.sequence >= sequence;
         self.runs.iter().all(newer) && self.writing.as_ref().is_none_or(newer)
@@ -67,12 +61,10 @@ impl WriteCache {
         self.runs.first().map(|run| run.arrived)
     }
 
-    /// The runs that may be written next.
     pub(crate) fn runs(&self) -> &[Candidate] {
         &self.runs
     }
 
-    /// Whether it holds everything from `start` up to `end`.
     pub(crate) fn holds(&self, start: Lba, end: Lba) -> bool {
         let covers = |run: &Candidate| run.lba <= start && end <= run.lba + run.sectors;
         self.runs.iter().any(covers) || self.writing.as_ref().is_some_and(covers)
@@ -110,7 +102,6 @@ impl WriteCache {
             && self.dirty <= self.limits.size
     }
 
-    /// Takes over a write that touches what is there.
     fn join(&mut self, write: Candidate, mechanics: &Mechanics) {
         let (start, end) = (write.lba, write.lba + write.sectors);
         let covers = |run: &&mut Candidate| run.lba <= start && end <= run.lba + run.sectors;
@@ -216,18 +207,18 @@ impl WriteCache {
         self.drop_where(start..end, arrived, by, older);
     }
 
-    /// Begins to write the run at `index`.
     pub(crate) fn begin(&mut self, index: usize) -> Candidate {
         assert!(self.writing.is_none(), "one run at a time goes to the medium");
         let run = self.runs.remove(index);
         self.writing = Some(run);
+        debug_assert!(self.is_sound(), "{self:?}");
         run
     }
 
-    /// The run that was being written is on the medium.
     pub(crate) fn finish(&mut self) -> Candidate {
         let run = self.writing.take().expect("a run was being written");
         self.dirty = Sectors::new(self.dirty.get() - run.sectors.get());
+        debug_assert!(self.is_sound(), "{self:?}");
         run
     }
 }
@@ -242,7 +233,7 @@ mod tests {
         let text = profile::text("generic-10k").expect("it comes with us");
         let profile = Profile::parse("generic-10k", text, &|_| None).unwrap();
         match &profile.body {
-            Body::Hdd(hdd) => hdd.mechanics(),
+            Body::Hdd(hdd) => hdd.parts.mechanics.clone(),
             _ => unreachable!("a drive that turns"),
         }
     }

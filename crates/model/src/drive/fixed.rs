@@ -20,7 +20,7 @@ pub(crate) struct Fixed {
     waiting: VecDeque<Request>,
     done: EventQueue<(Request, bool)>,
     counters: Counters,
-    told: Time,
+    clock: Time,
 }
 
 /// How many requests may wait: beyond it they are given back.
@@ -36,7 +36,7 @@ impl Fixed {
             waiting: VecDeque::new(),
             done: EventQueue::with_capacity(servers),
             counters: Counters::default(),
-            told: Time::ZERO,
+            clock: Time::ZERO,
         }
     }
 
@@ -59,9 +59,9 @@ impl Device for Fixed {
     }
 
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        assert!(now >= self.told, "time ran backwards");
+        assert!(now >= self.clock, "time ran backwards");
         assert!(self.done.next_time().is_none_or(|due| due >= now), "an event was passed over");
-        self.told = now;
+        self.clock = now;
         let last = Lba::ZERO + self.capacity;
         if request.op.transfers() && (request.lba > last || last - request.lba < request.sectors) {
             self.done.push(now, (request, false));
@@ -80,8 +80,8 @@ impl Device for Fixed {
     }
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
-        assert!(now >= self.told, "time ran backwards");
-        self.told = now;
+        assert!(now >= self.clock, "time ran backwards");
+        self.clock = now;
         while let Some((at, (request, in_range))) = self.done.pop_due(now) {
             let id = request.id;
             if !in_range {

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Time};
 
-use crate::about::{About, Attached};
+use crate::about::{About, Attachment};
 use crate::counters::Counters;
 use crate::disk::Disk;
 use crate::raid::Array;
@@ -44,14 +44,13 @@ impl<M: Mechanism + Send> OtherStack for Stack<M> {
     }
 }
 
-/// What all drives of a shelf have done, together.
 fn counters(shelf: &Shelf<Drive>) -> Counters {
     shelf.members().map(Drive::counters).fold(Counters::default(), Counters::with)
 }
 
 impl Drive {
     /// A drive whose mechanism another crate models, attached as `attached` says.
-    pub fn of_mechanism<M>(model: String, attached: Attached, mechanism: M) -> Self
+    pub fn of_mechanism<M>(model: String, attached: Attachment, mechanism: M) -> Self
     where
         M: Mechanism + Send + 'static,
     {
@@ -59,8 +58,7 @@ impl Drive {
         Self::attached(model, attached, Body::Other(Box::new(stack)))
     }
 
-    /// A single drive called `model`.
-    pub(crate) fn attached(model: String, attached: Attached, body: Body) -> Self {
+    pub(crate) fn attached(model: String, attached: Attachment, body: Body) -> Self {
         let about = About { model, capacity_bytes: 0, attached: Some(attached), arrangement: None };
         let mut drive = Self { about, body };
         drive.about.capacity_bytes = drive.capacity().bytes().get();

@@ -13,7 +13,6 @@ const READ_EXPIRE: Span = Span::from_ms(500);
 const WRITE_EXPIRE: Span = Span::from_secs(5);
 const WRITES_STARVED: u32 = 2;
 
-/// The requests of one direction.
 #[derive(Debug)]
 struct Direction {
     /// By address; the number keeps equal addresses in order of arrival.
@@ -34,7 +33,6 @@ impl Direction {
         self.expiry.front().is_some_and(|(at, _)| *at <= now)
     }
 
-    /// The next one upwards.
     fn upwards(&self) -> Option<(Lba, u64)> {
         self.sorted.range((self.position, 0)..).next().map(|(key, _)| *key)
     }

@@ -118,6 +118,7 @@ impl HostQueue {
     /// A request has completed: the place it held is free.
     #[inline]
     pub(crate) fn completed(&mut self) {
+        debug_assert!(self.held > 0, "more requests complete than were held");
         self.held -= 1;
     }
 
@@ -135,7 +136,6 @@ impl HostQueue {
         self.front.len() < before
     }
 
-    /// What waits to be sent.
     #[inline]
     pub(crate) fn waiting(&self) -> Waiting {
         if !self.unordered.is_empty() {

@@ -62,7 +62,6 @@ pub(super) fn turn(rng: &mut Rng) -> f64 {
     turn * turn * turn
 }
 
-/// The time at a share of the stroke.
 pub(super) fn at(times: &Times, share: f64) -> f64 {
     let right = SHARES.partition_point(|x| *x < share).clamp(1, SHARES.len() - 1);
     let along = (share - SHARES[right - 1]) / (SHARES[right] - SHARES[right - 1]);

@@ -194,12 +194,10 @@ impl Measurements {
         Ok(())
     }
 
-    /// The figures of random reads at depth 1.
     pub(super) fn figures(&self) -> Figures {
         self.random_read.clone()
     }
 
-    /// One of them.
     pub(super) fn figure(&self, name: &str) -> Option<f64> {
         self.random_read.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
@@ -212,7 +210,6 @@ impl Measurements {
     }
 }
 
-/// The figures of a run of random reads.
 #[expect(clippy::cast_precision_loss, reason = "times far below 2^52 ns")]
 fn figures_of(run: &RunRecord) -> Figures {
     let ms = |span: Span| span.ns() as f64 / 1e6;

@@ -35,7 +35,7 @@ pub const REQUESTS: u64 = 100_000;
 
 /// One figure: what it is called, what was measured and what the fitted profile gives.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct FittedFigure {
     /// The key in the measurements file.
     pub name: &'static str,
     /// In the unit of the key.
@@ -50,7 +50,7 @@ pub struct Fit {
     /// The profile, as a file with the source of each number.
     pub profile: String,
     /// Every figure that was fitted.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<FittedFigure>,
     /// Root mean square of the logarithms of (fitted / measured), the mean weighted.
     pub rms_log_error: f64,
     /// What the fitted drive gains at depth 32, with the guard band chosen for it.
@@ -106,7 +106,7 @@ pub fn fit(
     text.outcome = Some((error, gain));
     let figures = wanted.iter().map(|(name, measured)| {
         let fitted = fitted.iter().find(|(known, _)| known == name).map_or(0.0, |(_, x)| *x);
-        Figure { name, measured: *measured, fitted }
+        FittedFigure { name, measured: *measured, fitted }
     });
     Ok(Fit {
         profile: text.profile(),

@@ -25,7 +25,6 @@ pub(super) struct Sample {
     revolution: f64,
 }
 
-/// What is not seek and rotation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Extremes {
     /// The share of reads that the buffer answers.
@@ -49,7 +48,6 @@ impl Sample {
         Self { accesses: (0..ACCESSES).map(access).collect(), rest, revolution }
     }
 
-    /// The figures of random reads with these seeks.
     pub(super) fn figures(&self, seeks: &Times, extremes: Extremes) -> Figures {
         let time = |(distance, wait): &(f64, f64)| {
             let seek = if *distance > 0.0 { curve::at(seeks, *distance) } else { 0.0 };

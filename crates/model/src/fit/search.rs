@@ -6,7 +6,6 @@ use super::curve::{self, Times};
 use super::measurements::Figures;
 use super::sample::{Extremes, Sample};
 
-/// Trials of a search.
 pub(super) const TRIALS: u32 = 6_000;
 
 /// The widest step, as a logarithm, and the one below which steps grow again.
@@ -23,17 +22,16 @@ const DEPARTURE_WEIGHT: f64 = 1e-4;
 /// Hits on random addresses: so many count as much as a curve of twice the usual times.
 const RARE: f64 = 0.02;
 
-/// What is searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Found {
+pub(super) struct Solution {
     pub(super) seeks: Times,
     pub(super) extremes: Extremes,
 }
 
 /// Searches from a usual drive whose mean seek is `average` ms.
-pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64) -> Found {
+pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64) -> Solution {
     let usual = curve::usual(average);
-    let cost = |found: &Found| {
+    let cost = |found: &Solution| {
         let error = distance(wanted, &sample.figures(&found.seeks, found.extremes));
         let hits = found.extremes.hits / RARE;
         error * error + DEPARTURE_WEIGHT * (departure(&found.seeks, &usual) + hits * hits)
@@ -43,7 +41,7 @@ pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64)
     let retries = if given(["p99_5_ms", "p99_9_ms"]) { 0.005 } else { 0.0 };
     let hits = if given(["p1_ms", "p5_ms"]) { 0.001 } else { 0.0 };
     let mut rng = Rng::for_part(seed, 1);
-    let mut best = Found { seeks: usual, extremes: Extremes { hits, retries, revolutions: 2 } };
+    let mut best = Solution { seeks: usual, extremes: Extremes { hits, retries, revolutions: 2 } };
     let (mut least, mut width) = (cost(&best), WIDEST);
     for _ in 0..TRIALS {
         let trial = moved(&best, usual[0], &mut rng, width);
@@ -62,7 +60,7 @@ pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64)
     best
 }
 
-fn moved(from: &Found, shortest: f64, rng: &mut Rng, width: f64) -> Found {
+fn moved(from: &Solution, shortest: f64, rng: &mut Rng, width: f64) -> Solution {
     let mut moved = *from;
     let extremes = &mut moved.extremes;
     match rng.below(6) {

@@ -5,7 +5,6 @@ use drivelab_core::{Device, Lba, Request, Rng, Sectors, Time};
 use crate::options::Options;
 use crate::profile::Profile;
 
-/// What is asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) depth: u64,
@@ -14,7 +13,6 @@ pub(super) struct Load {
     pub(super) seed: u64,
 }
 
-/// What came of it.
 pub(super) struct Times {
     /// Milliseconds, sorted.
     pub(super) sorted: Vec<f64>,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Measurements;
 use super::curve::SHARES;
-use super::search::{Found, TRIALS};
+use super::search::{Solution, TRIALS};
 use crate::profile::Prior;
 
 /// What depth 1 cannot show of the geometry: two platters, twice as many sectors outside as inside.
@@ -16,18 +16,16 @@ pub(super) const OVERHEAD_MS: f64 = 0.15;
 /// What a drive's own figures differ by from day to day: no fit to them is nearer to the truth.
 const ONE_DRIVE: f64 = 0.01;
 
-/// Everything that goes into the file.
 #[derive(Debug, Clone)]
 pub(super) struct Text<'a> {
     model: &'a str,
     command: &'a str,
     measurements: &'a Measurements,
     seed: u64,
-    /// Sectors on the outermost track.
     pub(super) outer: u32,
     /// The cylinders of the full stroke.
     pub(super) full: u32,
-    pub(super) found: Option<Found>,
+    pub(super) found: Option<Solution>,
     /// In milliseconds.
     pub(super) guard: f64,
     /// The remaining error, and the gain at depth 32.
@@ -55,7 +53,6 @@ impl<'a> Text<'a> {
         Self { model, command, measurements, seed, outer, full: 1, found, guard: 0.0, outcome }
     }
 
-    /// Sectors on the innermost track.
     pub(super) fn inner(&self) -> u32 {
         self.outer / 2
     }
@@ -68,7 +65,7 @@ impl<'a> Text<'a> {
     }
 
     pub(super) fn profile(&self) -> String {
-        let Some(Found { extremes, .. }) = self.found else { return String::new() };
+        let Some(Solution { extremes, .. }) = self.found else { return String::new() };
         let Measurements { capacity_bytes, rpm, .. } = self.measurements;
         let prior = Prior::of(*rpm);
         let (error, gain) = self.outcome.unwrap_or((0.0, prior.median));
@@ -136,7 +133,7 @@ impl<'a> Text<'a> {
         reason = "shares of the cylinders"
     )]
     fn seek_table(&self) -> String {
-        let Some(Found { seeks, .. }) = self.found else { return String::new() };
+        let Some(Solution { seeks, .. }) = self.found else { return String::new() };
         let mut last = 0;
         let mut points = Vec::new();
         for (share, time) in SHARES.into_iter().zip(seeks) {

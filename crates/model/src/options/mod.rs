@@ -1,10 +1,8 @@
 //! How users name a modelled drive and set it: `drive:NAME[,key=value...]`.
 
-mod shelf;
 mod spec;
 mod switch;
 
-pub use shelf::ShelfOptions;
 pub use spec::{DriveSpec, ProfileRef, SpecError};
 pub use switch::Switch;
 
@@ -12,33 +10,82 @@ pub use crate::controller::Link;
 
 use drivelab_core::config::{Value, nearest};
 use drivelab_core::dispatch::Dispatch;
+use drivelab_core::units::Bytes;
 
 use crate::controller::Controller;
 use crate::elevator::Scheduler;
+use crate::raid::Level;
+use crate::shelf::Bus;
 
-/// What can be chosen about a modelled drive; what is `None` is left to the profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+/// Declares each option once: its field, its key, and how its value is read.
+macro_rules! options {
+    ($($(#[$doc:meta])+ $key:literal => $field:ident: $type:ty, $read:expr;)+) => {
+        /// What can be chosen about a modelled drive; what is `None` is left to the profile.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct Options {
+            $($(#[$doc])+ pub $field: Option<$type>,)+
+        }
+
+        impl Options {
+            /// Every key, in the order in which they are printed.
+            pub const KEYS: [&'static str; [$($key),+].len()] = [$($key),+];
+
+            fn set_known(&mut self, key: &str, value: &str) -> Result<(), String> {
+                match key {
+                    $($key => self.$field = Some($read(value)?),)+
+                    _ => unreachable!("the caller looked the key up in KEYS"),
+                }
+                Ok(())
+            }
+
+            /// These options, except where `over` says something.
+            pub fn overlaid_with(&self, over: &Self) -> Self {
+                Self { $($field: over.$field.or(self.$field),)+ }
+            }
+
+            /// The keys that are set, with their values as text, in the order of
+            /// [`Options::KEYS`].
+            pub fn entries(&self) -> Vec<(&'static str, String)> {
+                let entries = [$(self.$field.map(|value| ($key, value.to_string()))),+];
+                entries.into_iter().flatten().collect()
+            }
+        }
+    };
+}
+
+options! {
     /// How it is attached.
-    pub controller: Option<Controller>,
-    /// At most so many commands on the wire, 1 to 256; controller and drive may allow fewer.
-    pub tags: Option<u32>,
+    "controller" => controller: Controller, Value::read;
+    /// At most so many commands on the wire; controller and drive may allow fewer.
+    "tags" => tags: u32, whole::<1, 256>;
     /// The fastest link the port allows; the drive may allow less.
-    pub link: Option<Link>,
+    "link" => link: Link, Value::read;
     /// The drive's volatile write cache.
-    pub write_cache: Option<Switch>,
+    "write-cache" => write_cache: Switch, Value::read;
     /// How tags are given out.
-    pub dispatch: Option<Dispatch>,
+    "dispatch" => dispatch: Dispatch, Value::read;
     /// The host's elevator.
-    pub scheduler: Option<Scheduler>,
-    /// How many requests the elevator sees, those on the wire included; 1 to 65536.
-    pub nr_requests: Option<u32>,
+    "scheduler" => scheduler: Scheduler, Value::read;
+    /// How many requests the elevator sees, those on the wire included.
+    "nr-requests" => nr_requests: u32, whole::<1, 65_536>;
     /// Native command queuing.
-    pub ncq: Option<Switch>,
+    "ncq" => ncq: Switch, Value::read;
     /// Seed of what is random in the drive, such as retries.
-    pub seed: Option<u64>,
-    /// Several drives, and what they share.
-    pub shelf: ShelfOptions,
+    "seed" => seed: u64, Value::read;
+    /// Drives of this model: at most as many as a word has bits.
+    "drives" => drives: u32, whole::<1, 32>;
+    /// How an array keeps its data; one drive after another where absent.
+    "raid" => raid: Level, Value::read;
+    /// Data of one stripe on one drive.
+    "chunk" => chunk: Bytes, chunk;
+    /// The drive that has failed, counted from 0.
+    "failed" => failed: u32, whole::<0, 31>;
+    /// The bus that all drives share.
+    "bus" => bus: Bus, Value::read;
+    /// Commands that the controller takes at once, over all drives.
+    "host-queue" => host_queue: u32, whole::<1, 65_536>;
+    /// The longest request that the host sends, in KiB; longer ones are cut.
+    "max-sectors-kb" => max_sectors_kb: u32, whole::<4, 1_048_576>;
 }
 
 /// An option that cannot be.
@@ -62,35 +109,7 @@ pub enum OptionError {
     },
 }
 
-/// A whole number with limits; the message says them.
-pub(super) fn whole(text: &str, limits: std::ops::RangeInclusive<u32>) -> Result<u32, String> {
-    let number = u32::read(text).ok().filter(|number| limits.contains(number));
-    number.ok_or_else(|| {
-        format!("`{text}` is not a whole number from {} to {}", limits.start(), limits.end())
-    })
-}
-
 impl Options {
-    /// Every key, in the order in which they are printed.
-    pub const KEYS: [&'static str; 16] = [
-        "controller",
-        "tags",
-        "link",
-        "write-cache",
-        "dispatch",
-        "scheduler",
-        "nr-requests",
-        "ncq",
-        "seed",
-        "drives",
-        "raid",
-        "chunk",
-        "failed",
-        "bus",
-        "host-queue",
-        "max-sectors-kb",
-    ];
-
     /// Sets `key` to `value`, both as text; underscores in keys count as hyphens, so that TOML
     /// files may write `write_cache`.
     ///
@@ -109,55 +128,40 @@ impl Options {
             .map_err(|message| OptionError::BadValue { key: known, message })
     }
 
-    fn set_known(&mut self, key: &str, value: &str) -> Result<(), String> {
-        match key {
-            "controller" => self.controller = Some(Value::read(value)?),
-            "tags" => self.tags = Some(whole(value, 1..=256)?),
-            "link" => self.link = Some(Value::read(value)?),
-            "write-cache" => self.write_cache = Some(Value::read(value)?),
-            "dispatch" => self.dispatch = Some(Value::read(value)?),
-            "scheduler" => self.scheduler = Some(Value::read(value)?),
-            "nr-requests" => self.nr_requests = Some(whole(value, 1..=65_536)?),
-            "ncq" => self.ncq = Some(Value::read(value)?),
-            "seed" => self.seed = Some(Value::read(value)?),
-            _ => self.shelf.set(key, value)?,
-        }
-        Ok(())
-    }
-
-    /// These options, except where `over` says something.
-    pub fn overlaid_with(&self, over: &Self) -> Self {
+    /// These options of a single drive: without what puts several together, and without a seed.
+    pub(crate) fn of_one(&self) -> Self {
         Self {
-            controller: over.controller.or(self.controller),
-            tags: over.tags.or(self.tags),
-            link: over.link.or(self.link),
-            write_cache: over.write_cache.or(self.write_cache),
-            dispatch: over.dispatch.or(self.dispatch),
-            scheduler: over.scheduler.or(self.scheduler),
-            nr_requests: over.nr_requests.or(self.nr_requests),
-            ncq: over.ncq.or(self.ncq),
-            seed: over.seed.or(self.seed),
-            shelf: self.shelf.overlaid_with(&over.shelf),
+            seed: None,
+            drives: None,
+            raid: None,
+            chunk: None,
+            failed: None,
+            bus: None,
+            host_queue: None,
+            max_sectors_kb: None,
+            ..*self
         }
     }
 
-    /// The keys that are set, with their values as text, in the order of [`Options::KEYS`].
-    pub fn entries(&self) -> Vec<(&'static str, String)> {
-        let values = [
-            self.controller.map(|value| value.to_string()),
-            self.tags.map(|value| value.to_string()),
-            self.link.map(|value| value.to_string()),
-            self.write_cache.map(|value| value.to_string()),
-            self.dispatch.map(|value| value.to_string()),
-            self.scheduler.map(|value| value.to_string()),
-            self.nr_requests.map(|value| value.to_string()),
-            self.ncq.map(|value| value.to_string()),
-            self.seed.map(|value| value.to_string()),
-        ];
-        let set = |(key, value): (&'static str, Option<String>)| value.map(|value| (key, value));
-        let values = values.into_iter().chain(self.shelf.values());
-        Self::KEYS.into_iter().zip(values).filter_map(set).collect()
+    /// Whether nothing is set that puts several drives together.
+    pub(crate) fn is_of_one(&self) -> bool {
+        Self { seed: self.seed, ..self.of_one() } == *self
     }
+}
+
+/// Reads a whole number from `MIN` to `MAX`.
+pub(crate) fn whole<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
+    let number = u32::read(text).ok().filter(|number| (MIN..=MAX).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a whole number from {MIN} to {MAX}"))
+}
+
+/// md takes chunks that are powers of two, of a page at least.
+fn chunk(text: &str) -> Result<Bytes, String> {
+    let chunk = Bytes::read(text)?;
+    if chunk.get().is_power_of_two() && (4096..=1 << 30).contains(&chunk.get()) {
+        return Ok(chunk);
+    }
+    Err(format!("`{text}` is no chunk size: it is a power of two from 4k to 1G, for example 512k"))
 }
 
 #[cfg(test)]

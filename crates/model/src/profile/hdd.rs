@@ -3,11 +3,11 @@
 use drivelab_core::{Ratio, Sectors, Span};
 
 use super::raw::{Raw, required};
-use super::values::{Interface, OrderName};
+use super::values::{Interface, Memory, OrderName};
 use crate::controller::Link;
 use crate::disk::geometry::{Geometry, ZoneShape};
 use crate::disk::mechanics::Mechanics;
-use crate::disk::parts::{Overheads, WriteCacheLimits};
+use crate::disk::parts::{Overheads, Parts, Retries, WriteCacheLimits};
 use crate::disk::queue::Order;
 use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
 use crate::options::Switch;
@@ -16,42 +16,22 @@ use crate::spindle::Spindle;
 /// A hard disk, checked: whatever is in here can be built.
 #[derive(Debug, Clone)]
 pub(crate) struct HddProfile {
-    pub(crate) capacity: Sectors,
+    /// Its parts, with the write cache on.
+    pub(crate) parts: Parts,
     milli_rpm: u64,
-    heads: u32,
-    zones: Vec<ZoneShape>,
-    seek: Seek,
-    head_switch: Span,
-    write_settle: Span,
-    pub(crate) read_segments: usize,
-    pub(crate) segment_size: Sectors,
-    pub(crate) read_ahead: Sectors,
     pub(crate) write_cache: Switch,
-    pub(crate) write_cache_limits: WriteCacheLimits,
     pub(crate) queue_depth: usize,
-    pub(crate) order: Order,
-    pub(crate) overheads: Overheads,
-    pub(crate) hit_share: Ratio,
-    pub(crate) retry_share: Ratio,
-    pub(crate) retry_revolutions: u64,
     pub(crate) interface: Interface,
     pub(crate) link: Link,
     /// For SCSI, where the bus is not a SATA link.
     pub(crate) bus: ScsiBus,
 }
 
-/// A parallel or serial SCSI bus.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScsiBus {
     pub(crate) bytes_per_s: u64,
     /// What a command costs on it besides its data.
     pub(crate) per_command: Span,
-}
-
-#[derive(Debug, Clone)]
-enum Seek {
-    Curve(SeekCurve),
-    Table(Vec<(u32, Span)>),
 }
 
 /// No drive has as many; a bound on the seek table.
@@ -75,31 +55,32 @@ impl HddProfile {
             .map(|(cylinders, per_track)| skews.apply(&spindle, cylinders, per_track))
             .collect::<Vec<_>>();
         let geometry = Geometry::new(heads, capacity, &zones);
-        let seek = seek(raw, &geometry)?;
-        let read_segments = raw.read_segments.map_or(16, |count| count.0 as usize);
-        let memory = |value: Option<super::values::Memory>| value.map(|memory| memory.0);
-        Ok(Self {
-            capacity,
-            milli_rpm,
-            heads,
-            zones,
-            seek,
-            head_switch,
-            write_settle,
-            read_segments,
-            segment_size: memory(raw.segment_bytes).unwrap_or(Sectors::new(2048)),
-            read_ahead: memory(raw.read_ahead_bytes).unwrap_or(Sectors::new(512)),
-            write_cache: raw.write_cache.unwrap_or(Switch::On),
-            write_cache_limits: WriteCacheLimits {
-                size: memory(raw.write_cache_bytes).unwrap_or(Sectors::new(16_384)),
-                runs: raw.write_cache_runs.map_or(64, |count| count.0 as usize),
-            },
-            queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
-            order: order(raw, &spindle)?,
+        let seeks = seek(raw, &geometry)?;
+        let order = order(raw, &spindle)?;
+        let mechanics = Mechanics { spindle, geometry, seeks, head_switch, write_settle };
+        let memory = |value: Option<Memory>, usual| value.map_or(usual, |memory| memory.0);
+        let parts = Parts {
+            mechanics,
+            order,
             overheads: overheads(raw)?,
+            read_segments: raw.read_segments.map_or(16, |count| count.0 as usize),
+            segment_size: memory(raw.segment_bytes, Sectors::new(2048)),
+            read_ahead: memory(raw.read_ahead_bytes, Sectors::new(512)),
+            write_cache: Some(WriteCacheLimits {
+                size: memory(raw.write_cache_bytes, Sectors::new(16_384)),
+                runs: raw.write_cache_runs.map_or(64, |count| count.0 as usize),
+            }),
             hit_share: raw.hit_share.map_or(Ratio::ZERO, |share| share.0),
-            retry_share: raw.retry_share.map_or(Ratio::ZERO, |share| share.0),
-            retry_revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
+            retries: Retries {
+                share: raw.retry_share.map_or(Ratio::ZERO, |share| share.0),
+                revolutions: raw.retry_revolutions.map_or(1, |count| u64::from(count.0)),
+            },
+        };
+        Ok(Self {
+            parts,
+            milli_rpm,
+            write_cache: raw.write_cache.unwrap_or(Switch::On),
+            queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             interface: raw.interface.unwrap_or(Interface::Sata),
             link: raw.link.unwrap_or(Link::Sata2),
             bus: ScsiBus {
@@ -109,30 +90,12 @@ impl HddProfile {
         })
     }
 
-    /// Revolutions per minute.
     pub(super) fn milli_rpm(&self) -> u64 {
         self.milli_rpm
     }
 
     pub(crate) fn rpm(&self) -> f64 {
         f64::from(u32::try_from(self.milli_rpm).expect("at most 10^8")) / 1000.0
-    }
-
-    /// Arm, heads and platter as the profile says.
-    pub(crate) fn mechanics(&self) -> Mechanics {
-        let geometry = Geometry::new(self.heads, self.capacity, &self.zones);
-        let cylinders = geometry.cylinders();
-        let seeks = match &self.seek {
-            Seek::Curve(curve) => curve.table(cylinders),
-            Seek::Table(points) => SeekTable::interpolated(points, cylinders),
-        };
-        Mechanics {
-            spindle: Spindle::new(self.milli_rpm),
-            geometry,
-            seeks,
-            head_switch: self.head_switch,
-            write_settle: self.write_settle,
-        }
     }
 }
 
@@ -161,7 +124,6 @@ impl Skews {
     }
 }
 
-/// The time to the next cylinder.
 fn track_step(raw: &Raw) -> Result<Span, String> {
     match (&raw.seek_table, raw.seek_track) {
         (Some(points), None) => Ok(points[0].1),
@@ -230,9 +192,10 @@ pub(crate) fn falling_zones(
     Ok((0..count).map(|zone| (cylinders, density(zone))).collect())
 }
 
-fn seek(raw: &Raw, geometry: &Geometry) -> Result<Seek, String> {
+fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
+    let cylinders = geometry.cylinders();
     if let Some(points) = &raw.seek_table {
-        return Ok(Seek::Table(points.clone()));
+        return Ok(SeekTable::interpolated(points, cylinders));
     }
     let track = required(raw.seek_track, "seek_track")?.0;
     let (average, full) = (raw.seek_average.map(|span| span.0), raw.seek_full.map(|span| span.0));
@@ -251,12 +214,13 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<Seek, String> {
             "the seek to the next track takes longer than the average or the full one".into()
         );
     }
-    SeekCurve::fit(geometry, track, from).map(Seek::Curve).map_err(|(low, high)| {
+    let curve = SeekCurve::fit(geometry, track, from).map_err(|(low, high)| {
         format!(
             "no seek curve through these points has that average; with this full stroke it lies \
              between {low} and {high}"
         )
-    })
+    })?;
+    Ok(curve.table(cylinders))
 }
 
 fn order(raw: &Raw, spindle: &Spindle) -> Result<Order, String> {

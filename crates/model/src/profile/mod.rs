@@ -49,7 +49,6 @@ pub struct Uncertainty {
     pub gain_sigma: f64,
 }
 
-/// What a profile describes.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Hdd(Box<HddProfile>),
@@ -101,7 +100,7 @@ impl Profile {
     /// Whether two drives of this profile differ by their seeds, or are the same in every run.
     pub fn draws(&self) -> bool {
         match &self.body {
-            Body::Hdd(hdd) => hdd.retry_share != Ratio::ZERO,
+            Body::Hdd(hdd) => hdd.parts.retries.share != Ratio::ZERO,
             Body::Other(_) | Body::Fixed { .. } => false,
         }
     }
@@ -147,7 +146,7 @@ impl Profile {
     /// Addressable sectors.
     pub fn capacity(&self) -> Sectors {
         match &self.body {
-            Body::Hdd(hdd) => hdd.capacity,
+            Body::Hdd(hdd) => hdd.parts.mechanics.geometry.capacity(),
             Body::Other(blueprint) => blueprint.capacity(),
             Body::Fixed { capacity, .. } => *capacity,
         }

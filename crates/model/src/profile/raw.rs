@@ -13,7 +13,6 @@ use crate::options::Switch;
 /// Lists the keys of a profile once: reading, overriding and the list of known keys follow.
 macro_rules! profile_keys {
     ($($(#[$doc:meta])* $key:ident: $type:ty,)+) => {
-        /// Every key that a profile may have.
         #[derive(Debug, Default, Clone)]
         pub(super) struct Raw {
             $($(#[$doc])* pub(super) $key: Option<$type>,)+

@@ -50,7 +50,7 @@ fn a_base_is_overridden_key_by_key_flat_or_in_its_table() {
         let profile = parse(text).unwrap();
         assert_eq!(profile.model, "mine");
         let Body::Hdd(hdd) = &profile.body else { panic!("a hard disk") };
-        assert_eq!(hdd.mechanics().spindle.period(), Span::from_ns(8_090_615));
+        assert_eq!(hdd.parts.mechanics.spindle.period(), Span::from_ns(8_090_615));
         assert_eq!(profile.capacity(), Sectors::new(1_953_525_168));
     }
 }

@@ -4,7 +4,8 @@ use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
 use drivelab_core::{Bytes, Ratio, Sectors, Span};
 
-/// What kind of drive a profile describes.
+use crate::options::whole;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Hdd,
@@ -17,7 +18,6 @@ impl Choice for Kind {
 }
 choice_as_text!(Kind);
 
-/// The order in which firmware serves its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OrderName {
     Sptf,
@@ -51,11 +51,41 @@ pub(super) struct Count<const MIN: u32, const MAX: u32>(pub(super) u32);
 
 impl<const MIN: u32, const MAX: u32> Value for Count<MIN, MAX> {
     fn read(text: &str) -> Result<Self, String> {
-        let number = u32::read(text).ok().filter(|number| (MIN..=MAX).contains(number));
-        number
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is not a whole number from {MIN} to {MAX}"))
+        whole::<MIN, MAX>(text).map(Self)
     }
+}
+
+/// Declares values that have limits: what they hold, the limits, and how a message goes on after
+/// the text that lies outside.
+macro_rules! limited {
+    ($($(#[$doc:meta])+ $name:ident($type:ty): $limits:expr, $wrong:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub(super) struct $name(pub(super) $type);
+
+        impl Value for $name {
+            fn read(text: &str) -> Result<Self, String> {
+                let value = <$type>::read(text)?;
+                let inside = ($limits).contains(&value);
+                inside.then_some(Self(value)).ok_or_else(|| format!("`{text}` {}", $wrong))
+            }
+        }
+    )+};
+}
+
+limited! {
+    /// A time that a drive may need for something.
+    Short(Span): Span::ZERO..=Span::from_secs(1),
+        "is longer than a second, which no drive needs for it";
+    /// How long a drive may let a command wait.
+    Patience(Span): Span::from_ms(1)..=Span::from_secs(3600),
+        "is not a time from 1 ms to an hour";
+    /// A share of the whole.
+    Share(Ratio): Ratio::ZERO..=Ratio::ONE, "is more than 100%";
+    /// The deviation of a logarithm.
+    Sigma(f64): 0.0..=1.0, "is not a deviation from 0 (exact) to 1";
+    /// The share of the square root in a seek curve: beyond 2 the curve would fall.
+    Shape(f64): 0.0..=2.0, "is not a number from 0 (line) to 2 (steep root)";
 }
 
 /// Revolutions per minute, in thousandths.
@@ -73,34 +103,6 @@ impl Value for Rpm {
         )]
         let milli = (rpm * 1000.0 + 0.5) as u64;
         Ok(Self(milli))
-    }
-}
-
-/// A time that a drive may need for something: at most a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Short(pub(super) Span);
-
-impl Value for Short {
-    fn read(text: &str) -> Result<Self, String> {
-        let span = Span::read(text)?;
-        if span > Span::from_secs(1) {
-            return Err(format!("`{text}` is longer than a second, which no drive needs for it"));
-        }
-        Ok(Self(span))
-    }
-}
-
-/// How long a drive may let a command wait: 1 ms to an hour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Patience(pub(super) Span);
-
-impl Value for Patience {
-    fn read(text: &str) -> Result<Self, String> {
-        let span = Span::read(text)?;
-        if !(Span::from_ms(1)..=Span::from_secs(3600)).contains(&span) {
-            return Err(format!("`{text}` is not a time from 1 ms to an hour"));
-        }
-        Ok(Self(span))
     }
 }
 
@@ -144,47 +146,5 @@ impl Value for Memory {
             return Err(format!("`{text}` is more than 1 GiB, which no drive buffer has"));
         }
         Ok(Self(Sectors::new(bytes.get() / 512)))
-    }
-}
-
-/// A share of the whole: at most 100 %.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share(pub(super) Ratio);
-
-impl Value for Share {
-    fn read(text: &str) -> Result<Self, String> {
-        let ratio = Ratio::read(text)?;
-        if ratio > Ratio::ONE {
-            return Err(format!("`{text}` is more than 100%"));
-        }
-        Ok(Self(ratio))
-    }
-}
-
-/// The deviation of a logarithm: 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sigma(pub(super) f64);
-
-impl Value for Sigma {
-    fn read(text: &str) -> Result<Self, String> {
-        let sigma = f64::read(text)?;
-        if !(0.0..=1.0).contains(&sigma) {
-            return Err(format!("`{text}` is not a deviation from 0 (exact) to 1"));
-        }
-        Ok(Self(sigma))
-    }
-}
-
-/// The share of the square root in a seek curve: 0 to 2, beyond which the curve would fall.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shape(pub(super) f64);
-
-impl Value for Shape {
-    fn read(text: &str) -> Result<Self, String> {
-        let shape = f64::read(text)?;
-        if !(0.0..=2.0).contains(&shape) {
-            return Err(format!("`{text}` is not a number from 0 (line) to 2 (steep root)"));
-        }
-        Ok(Self(shape))
     }
 }

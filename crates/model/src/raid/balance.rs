@@ -2,11 +2,9 @@
 
 use drivelab_core::{Lba, Sectors};
 
-/// What is known of one mirror.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mirror {
     pending: usize,
-    /// Where its head was last known to be.
     head: Lba,
     /// Where its last read ends.
     follows: Option<Lba>,

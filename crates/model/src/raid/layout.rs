@@ -4,7 +4,6 @@ use drivelab_core::{Lba, Sectors};
 
 use super::level::Level;
 
-/// Part of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Extent {
     pub(super) member: usize,
@@ -12,12 +11,10 @@ pub(super) struct Extent {
     pub(super) sectors: Sectors,
 }
 
-/// The shape of an array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     pub(super) level: Level,
     pub(super) members: u64,
-    /// Sectors of a chunk.
     pub(super) chunk: u64,
     /// Whole chunks on each member; what is left of it is not used.
     pub(super) rows: u64,
@@ -34,7 +31,6 @@ pub(super) struct Band {
 }
 
 impl Layout {
-    /// Chunks of data in a row.
     pub(super) fn data(&self) -> u64 {
         match self.level {
             Level::Raid0 => self.members,
@@ -74,7 +70,6 @@ impl Layout {
         }
     }
 
-    /// Where the sectors of a band lie on one member.
     pub(super) fn extent(&self, band: &Band, member: usize) -> Extent {
         let lba = Lba::new(band.row * self.chunk + band.from);
         Extent { member, lba, sectors: Sectors::new(band.to - band.from) }
@@ -114,12 +109,12 @@ pub(super) fn index(member: u64) -> usize {
 /// Extents in order, each joined to its member's last where it goes on there, as the block layer
 /// joins what is submitted together.
 #[derive(Debug, Default)]
-pub(super) struct Joined {
+pub(super) struct ExtentList {
     pub(super) extents: Vec<Extent>,
     last: Vec<Option<usize>>,
 }
 
-impl Joined {
+impl ExtentList {
     pub(super) fn add(&mut self, extent: Extent) {
         if self.last.len() <= extent.member {
             self.last.resize(extent.member + 1, None);

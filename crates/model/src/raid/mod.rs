@@ -49,7 +49,6 @@ struct Group {
     fua: bool,
 }
 
-/// An access to a member that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Child {
     group: usize,
@@ -71,7 +70,7 @@ pub struct Array<D> {
     /// Accesses that the members gave back.
     held: VecDeque<Request>,
     answered: VecDeque<Completion>,
-    told: Time,
+    clock: Time,
     scratch: Vec<Completion>,
 }
 
@@ -96,7 +95,7 @@ impl<D: Device> Array<D> {
             children: Slab::new(),
             held: VecDeque::new(),
             answered: VecDeque::new(),
-            told: Time::ZERO,
+            clock: Time::ZERO,
             scratch: Vec::new(),
         }
     }
@@ -106,7 +105,6 @@ impl<D: Device> Array<D> {
         &self.inner
     }
 
-    /// The groups of accesses that make up a request.
     fn groups_of(&mut self, request: &Request) -> Vec<plan::Group> {
         if self.layout.level != Level::Raid1 {
             return plan(&self.layout, self.failed, request);
@@ -188,7 +186,6 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// Answers what needs no member.
     fn answer(&mut self, now: Time, request: &Request, result: Result<(), IoError>) {
         let served_by = ServedBy::Unknown;
         self.answered.push_back(Completion { id: request.id, at: now, result, served_by });
@@ -210,9 +207,9 @@ impl<D: Device> Device for Array<D> {
     }
 
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        assert!(now >= self.told, "time ran backwards");
+        assert!(now >= self.clock, "time ran backwards");
         assert!(self.next_event().is_none_or(|next| next >= now), "an event was passed over");
-        self.told = now;
+        self.clock = now;
         if !self.held.is_empty() {
             return Err(request);
         }
@@ -253,8 +250,8 @@ impl<D: Device> Device for Array<D> {
     }
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
-        assert!(now >= self.told, "time ran backwards");
-        self.told = now;
+        assert!(now >= self.clock, "time ran backwards");
+        self.clock = now;
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
         }

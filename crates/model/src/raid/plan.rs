@@ -2,7 +2,7 @@
 
 use drivelab_core::{Op, Request};
 
-use super::layout::{Band, Extent, Joined, Layout};
+use super::layout::{Band, Extent, ExtentList, Layout};
 use super::level::Level;
 
 /// Reads that must be done, and writes that follow them.
@@ -26,7 +26,7 @@ pub(super) fn plan(layout: &Layout, failed: Option<usize>, request: &Request) ->
 
 /// The data of a request where it lies; what a failed member held is worked out from all others.
 fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent> {
-    let mut joined = Joined::default();
+    let mut joined = ExtentList::default();
     layout.bands(request.lba, request.end(), |band| {
         let wanted = holders(layout, &band);
         if failed.is_some_and(|failed| wanted & 1 << failed != 0) {
@@ -45,31 +45,40 @@ fn data(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Extent
 ///
 /// Rows that need nothing read go together; each of the others goes on as soon as it has read.
 fn writes(layout: &Layout, failed: Option<usize>, request: &Request) -> Vec<Group> {
-    let (mut whole, mut groups) = (Joined::default(), Vec::new());
-    let mut row: Option<(u64, Joined, Joined)> = None;
+    let (mut whole, mut groups) = (ExtentList::default(), Vec::new());
+    let mut row: Option<Row> = None;
     layout.bands(request.lba, request.end(), |band| {
         let (reads, writes) = stripe(layout, failed, &band);
         if reads == 0 {
             each(writes, |member| whole.add(layout.extent(&band, member)));
             return;
         }
-        if row.as_ref().is_none_or(|(known, ..)| *known != band.row) {
-            groups.extend(row.take().map(group));
+        if row.as_ref().is_none_or(|row| row.number != band.row) {
+            groups.extend(row.take().map(Row::group));
         }
-        let (_, old, new) =
-            row.get_or_insert_with(|| (band.row, Joined::default(), Joined::default()));
-        each(reads, |member| old.add(layout.extent(&band, member)));
-        each(writes, |member| new.add(layout.extent(&band, member)));
+        let row = row.get_or_insert_with(|| Row { number: band.row, ..Row::default() });
+        each(reads, |member| row.reads.add(layout.extent(&band, member)));
+        each(writes, |member| row.writes.add(layout.extent(&band, member)));
     });
-    groups.extend(row.map(group));
+    groups.extend(row.map(Row::group));
     if !whole.extents.is_empty() {
         groups.push(Group { reads: Vec::new(), writes: whole.extents });
     }
     groups
 }
 
-fn group((_, reads, writes): (u64, Joined, Joined)) -> Group {
-    Group { reads: reads.extents, writes: writes.extents }
+/// What one row needs.
+#[derive(Debug, Default)]
+struct Row {
+    number: u64,
+    reads: ExtentList,
+    writes: ExtentList,
+}
+
+impl Row {
+    fn group(self) -> Group {
+        Group { reads: self.reads.extents, writes: self.writes.extents }
+    }
 }
 
 /// The members, by bit, that are read and then written for one band.

@@ -5,7 +5,7 @@ use std::fmt;
 use drivelab_core::config::Value;
 use drivelab_core::{Op, Sectors, Span};
 
-use crate::controller::Link;
+use crate::controller::{Link, Pace};
 
 /// What all drives of a shelf share on their way to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,21 +150,6 @@ fn per_lane(generation: u8) -> u64 {
         3 => 984_615_384,
         4 => 1_969_230_769,
         _ => 3_938_461_538,
-    }
-}
-
-/// How long sectors take at a rate, in units of 2^-16 ns a sector, so that no rate is rounded off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pace(u64);
-
-impl Pace {
-    pub(super) fn new(bytes_per_s: u64) -> Self {
-        Self(((512 * 1_000_000_000_u64) << 16) / bytes_per_s)
-    }
-
-    #[inline]
-    pub(super) fn time(self, sectors: Sectors) -> Span {
-        Span::from_ns(sectors.get().saturating_mul(self.0).div_ceil(1 << 16))
     }
 }
 

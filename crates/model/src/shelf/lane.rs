@@ -8,10 +8,8 @@ use drivelab_core::{Span, Time};
 /// bus, and 2^64 of them last two years of a lane that is never idle.
 const SHIFT: u32 = 8;
 
-/// Data that has to cross.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// The command it belongs to.
     pub(super) command: usize,
     /// How long it takes when nothing else crosses.
     pub(super) whole: Span,
@@ -22,7 +20,7 @@ pub(super) struct Load {
 /// How much of a load may have crossed before it is handed over: `most` of it, in the time `within`
 /// before.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Begun {
+pub(super) struct HeadStart {
     pub(super) within: Span,
     pub(super) most: Span,
 }
@@ -33,7 +31,7 @@ const IDLE_KEPT: usize = 8;
 
 /// What a lane says of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum LaneEvent {
     /// What is left crosses while the receiver works already.
     Early(usize),
     /// All of it has crossed.
@@ -91,7 +89,7 @@ impl Lane {
 
     /// Takes a load that `port` has at `now`, of which part may have crossed already, because the
     /// port passes data on as it comes in.
-    pub(super) fn push(&mut self, now: Time, port: usize, load: Load, begun: Begun) {
+    pub(super) fn push(&mut self, now: Time, port: usize, load: Load, begun: HeadStart) {
         self.move_to(now);
         self.asked += load.whole;
         if self.busy == 0 && now > self.idle_since {
@@ -115,7 +113,7 @@ impl Lane {
 
     /// Takes what crossed in the past out of the time in which the lane was idle then: each moment
     /// of it counts once, whoever used it.
-    fn used_up(&mut self, now: Time, begun: Begun) -> Span {
+    fn used_up(&mut self, now: Time, begun: HeadStart) -> Span {
         let mut crossed = Span::ZERO;
         let earliest = now - begun.within;
         for (from, to) in self.idle.iter_mut().rev() {
@@ -144,6 +142,8 @@ impl Lane {
     }
 
     fn foresee(&mut self) {
+        let busy = self.ports.iter().filter(|port| !port.loads.is_empty()).count();
+        debug_assert_eq!(busy as u64, self.busy, "a busy port is not counted");
         let least = self.ports.iter().filter_map(Queue::next).min();
         self.next = least.map(|due| {
             let left = due.saturating_sub(self.served).saturating_mul(self.busy);
@@ -159,7 +159,7 @@ impl Lane {
     }
 
     /// What is to be told at `now`, if anything still is; the lowest port first.
-    pub(super) fn tell(&mut self, now: Time) -> Option<Told> {
+    pub(super) fn tell(&mut self, now: Time) -> Option<LaneEvent> {
         if self.next.is_none_or(|next| next > now) {
             return None;
         }
@@ -172,7 +172,7 @@ impl Lane {
         if let Some((early @ Some(_), _)) = &mut queue.due {
             *early = None;
             self.foresee();
-            return Some(Told::Early(command));
+            return Some(LaneEvent::Early(command));
         }
         queue.loads.pop_front();
         queue.due = None;
@@ -183,7 +183,7 @@ impl Lane {
             self.begin(port);
         }
         self.foresee();
-        Some(Told::Done(command))
+        Some(LaneEvent::Done(command))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
         Load { command, whole: Span::from_us(whole), early: Span::ZERO }
     }
 
-    fn run(lane: &mut Lane) -> Vec<(u64, Told)> {
+    fn run(lane: &mut Lane) -> Vec<(u64, LaneEvent)> {
         let mut told = Vec::new();
         while let Some(at) = lane.next() {
             while let Some(what) = lane.tell(at) {
@@ -212,49 +212,49 @@ mod tests {
     #[test]
     fn busy_ports_share_alike_and_none_waits_for_an_idle_one() {
         let mut lane = Lane::new(3);
-        lane.push(us(0), 0, load(0, 10), Begun::default());
-        lane.push(us(0), 2, load(1, 30), Begun::default());
+        lane.push(us(0), 0, load(0, 10), HeadStart::default());
+        lane.push(us(0), 2, load(1, 30), HeadStart::default());
         // Both at half the rate until 20 us; then the other's remaining 20 us at the full rate.
-        assert_eq!(run(&mut lane), [(20_000, Told::Done(0)), (40_000, Told::Done(1))]);
+        assert_eq!(run(&mut lane), [(20_000, LaneEvent::Done(0)), (40_000, LaneEvent::Done(1))]);
     }
 
     #[test]
     fn loads_of_one_port_cross_in_order_at_its_share() {
         let mut lane = Lane::new(2);
         for command in 0..3 {
-            lane.push(us(0), 0, load(command, 10), Begun::default());
+            lane.push(us(0), 0, load(command, 10), HeadStart::default());
         }
-        lane.push(us(0), 1, load(9, 10), Begun::default());
+        lane.push(us(0), 1, load(9, 10), HeadStart::default());
         let done = [(20_000, 0), (20_000, 9), (30_000, 1), (40_000, 2)];
-        assert_eq!(run(&mut lane), done.map(|(at, command)| (at, Told::Done(command))));
+        assert_eq!(run(&mut lane), done.map(|(at, command)| (at, LaneEvent::Done(command))));
     }
 
     #[test]
     fn what_crossed_while_the_lane_was_idle_counts_once() {
         let mut lane = Lane::new(3);
-        let begun = |us| Begun { within: Span::from_us(us), most: Span::from_us(us) };
+        let begun = |us| HeadStart { within: Span::from_us(us), most: Span::from_us(us) };
         // 8 us of 10 had time to cross before; the lane was idle for long enough.
         lane.push(us(100), 0, load(0, 10), begun(8));
-        assert_eq!(run(&mut lane), [(102_000, Told::Done(0))]);
+        assert_eq!(run(&mut lane), [(102_000, LaneEvent::Done(0))]);
         // Idle for 3 us only; what was idle before has been used.
         lane.push(us(105), 0, load(1, 10), begun(8));
         assert_eq!(lane.next(), Some(us(112)));
         // Another port came at the same time: nothing of that is left for it.
         lane.push(us(105), 1, load(2, 7), begun(8));
-        assert_eq!(run(&mut lane), [(119_000, Told::Done(1)), (119_000, Told::Done(2))]);
+        assert_eq!(run(&mut lane), [(119_000, LaneEvent::Done(1)), (119_000, LaneEvent::Done(2))]);
         // Three that arrive together share one idle time, 12 us of 15 that they need.
         for port in 0..3 {
-            lane.push(us(131), port, load(3, 6), Begun { most: Span::from_us(5), ..begun(20) });
+            lane.push(us(131), port, load(3, 6), HeadStart { most: Span::from_us(5), ..begun(20) });
         }
-        assert_eq!(run(&mut lane).last(), Some(&(137_000, Told::Done(3))));
+        assert_eq!(run(&mut lane).last(), Some(&(137_000, LaneEvent::Done(3))));
     }
 
     #[test]
     fn a_receiver_is_told_early_once() {
         let mut lane = Lane::new(1);
         let early = Load { early: Span::from_us(4), ..load(5, 10) };
-        lane.push(us(0), 0, early, Begun::default());
-        assert_eq!(run(&mut lane), [(6_000, Told::Early(5)), (10_000, Told::Done(5))]);
+        lane.push(us(0), 0, early, HeadStart::default());
+        assert_eq!(run(&mut lane), [(6_000, LaneEvent::Early(5)), (10_000, LaneEvent::Done(5))]);
     }
 
     proptest::proptest! {
@@ -273,7 +273,7 @@ mod tests {
                         told.push((next.ns(), what));
                     }
                 }
-                lane.push(us(*at), *port, load(command, *whole), Begun::default());
+                lane.push(us(*at), *port, load(command, *whole), HeadStart::default());
             }
             told.extend(run(&mut lane));
             proptest::prop_assert_eq!(told.len(), loads.len());

@@ -24,7 +24,7 @@ use slab::Slab;
 
 use bus::Crossing;
 pub use bus::{Bus, Rates, Switching};
-use lane::{Begun, Lane, Load, Told};
+use lane::{HeadStart, Lane, LaneEvent, Load};
 pub(crate) use pending::Pending;
 pub use slot::Member;
 use slot::Slot;
@@ -43,7 +43,6 @@ pub struct Sharing {
 /// The most pieces that may wait: far more than any load keeps outstanding.
 const MAX_WAITING: usize = 1 << 20;
 
-/// A command on its way.
 #[derive(Debug, Clone, Copy)]
 struct Command {
     request: usize,
@@ -55,7 +54,6 @@ struct Command {
     /// Of a write: whether the drive has it, and whether all of its data has crossed.
     sent: bool,
     crossed: bool,
-    /// What the drive answered.
     answer: Option<(Result<(), IoError>, ServedBy)>,
 }
 
@@ -93,7 +91,7 @@ pub struct Shelf<D> {
     /// Requests that never become commands.
     answered: VecDeque<Completion>,
     next: Option<Time>,
-    told: Time,
+    clock: Time,
     scratch: Vec<Completion>,
     /// Pieces that went to the medium and through no cache, once somebody asks: a request of which
     /// another piece is cached counts as cached, and must be told of in whole.
@@ -124,7 +122,7 @@ impl<D: Device> Shelf<D> {
             turn: 0,
             answered: VecDeque::new(),
             next: None,
-            told: Time::ZERO,
+            clock: Time::ZERO,
             scratch: Vec::with_capacity(64),
             direct: None,
         }
@@ -180,8 +178,8 @@ impl<D: Device> Shelf<D> {
 
     /// Whether `slot` may send one more command now, as far as the controller takes one.
     fn may_start(&self, slot: usize) -> bool {
-        let it = &self.slots[slot];
-        if it.waiting.is_empty() || it.under_way >= it.limit {
+        let drive = &self.slots[slot];
+        if drive.waiting.is_empty() || drive.under_way >= drive.limit {
             return false;
         }
         let exclusive = self.crossings.as_ref().is_some_and(|crossings| crossings.one_at_a_time);
@@ -190,8 +188,8 @@ impl<D: Device> Shelf<D> {
         }
         // The drive that has the link keeps it until its commands are done; it gets no more while
         // another waits for its turn.
-        let others = self.waiting > it.waiting.len();
-        it.under_way > 0 && !others
+        let others = self.waiting > drive.waiting.len();
+        drive.under_way > 0 && !others
     }
 
     /// Sends what may be sent, one command a slot in turn.
@@ -216,39 +214,39 @@ impl<D: Device> Shelf<D> {
 
     /// Sends what one drive has, as far as it may, on a link that it now holds.
     fn fill(&mut self, now: Time, slot: usize) {
-        let it = &self.slots[slot];
-        let room = (it.limit - it.under_way).min(self.host_queue - self.under_way);
-        for _ in 0..room.min(it.waiting.len()) {
+        let drive = &self.slots[slot];
+        let room = (drive.limit - drive.under_way).min(self.host_queue - self.under_way);
+        for _ in 0..room.min(drive.waiting.len()) {
             self.start_one(now, slot);
         }
     }
 
     fn start_one(&mut self, now: Time, slot: usize) {
-        let it = &mut self.slots[slot];
-        let place = it.waiting.pop_front().expect("a command waits");
-        it.under_way += 1;
+        let drive = &mut self.slots[slot];
+        let place = drive.waiting.pop_front().expect("a command waits");
+        drive.under_way += 1;
+        debug_assert!(drive.under_way <= drive.limit, "more commands than the drive takes");
         self.under_way += 1;
         self.waiting -= 1;
+        debug_assert!(self.under_way <= self.host_queue, "more commands than the controller takes");
         let Command { op, sectors, .. } = self.commands[place];
         match &mut self.crossings {
             Some(crossings) if op == Op::Write => {
                 let whole = crossings.crossing.time(op, sectors);
                 let early = self.slots[slot].together(whole, sectors).most;
                 let load = Load { command: place, whole, early };
-                crossings.lane(op).push(now, slot, load, Begun::default());
+                crossings.lane(op).push(now, slot, load, HeadStart::default());
             }
             _ => self.hand_over(now, place),
         }
     }
 
-    /// Gives a command to its drive.
     fn hand_over(&mut self, now: Time, place: usize) {
         let Command { slot, op, fua, lba, sectors, .. } = self.commands[place];
         let id = RequestId(place as u64);
         self.slots[slot].submit(now, Request { id, op, lba, sectors, fua });
     }
 
-    /// The drive has answered.
     fn answer(&mut self, done: Completion, completed: &mut Vec<Completion>) {
         let place = usize::try_from(done.id.0).expect("named by us");
         let command = &mut self.commands[place];
@@ -266,10 +264,10 @@ impl<D: Device> Shelf<D> {
         }
     }
 
-    fn crossed(&mut self, now: Time, told: Told, completed: &mut Vec<Completion>) {
-        let (Told::Early(place) | Told::Done(place)) = told;
+    fn crossed(&mut self, now: Time, told: LaneEvent, completed: &mut Vec<Completion>) {
+        let (LaneEvent::Early(place) | LaneEvent::Done(place)) = told;
         let command = &mut self.commands[place];
-        command.crossed = matches!(told, Told::Done(_));
+        command.crossed = matches!(told, LaneEvent::Done(_));
         if command.op == Op::Write && !std::mem::replace(&mut command.sent, true) {
             self.hand_over(now, place);
         } else if command.crossed && command.answer.is_some() {
@@ -299,6 +297,8 @@ impl<D: Device> Shelf<D> {
     }
 
     fn foresee(&mut self) {
+        let commands = self.waiting + self.under_way;
+        debug_assert_eq!(commands, self.commands.len(), "a command neither waits nor is under way");
         let slots = self.slots.iter().filter_map(|slot| slot.next);
         let lanes = self.crossings.iter().flat_map(|crossings| &crossings.lanes);
         let lanes = lanes.filter_map(Lane::next);
@@ -306,7 +306,6 @@ impl<D: Device> Shelf<D> {
         self.next = slots.chain(lanes).chain(answered).min();
     }
 
-    /// Everything that happens at one moment.
     fn at(&mut self, now: Time, completed: &mut Vec<Completion>) {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());
@@ -341,9 +340,9 @@ impl<D: Device> Device for Shelf<D> {
     }
 
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        assert!(now >= self.told, "time ran backwards");
+        assert!(now >= self.clock, "time ran backwards");
         assert!(self.next.is_none_or(|next| next >= now), "an event was passed over");
-        self.told = now;
+        self.clock = now;
         let last = Lba::ZERO + self.capacity();
         let beyond = request.lba > last || last - request.lba < request.sectors;
         let empty = request.sectors == Sectors::ZERO && request.op != Op::Flush;
@@ -372,12 +371,12 @@ impl<D: Device> Device for Shelf<D> {
     }
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
-        assert!(now >= self.told, "time ran backwards");
+        assert!(now >= self.clock, "time ran backwards");
         while let Some(next) = self.next.filter(|next| *next <= now) {
             self.at(next, completed);
             self.foresee();
         }
-        self.told = now;
+        self.clock = now;
     }
 
     fn destaged(&mut self, records: &mut Vec<Destaged>) {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use drivelab_core::{Completion, Device, Request, Sectors, Span, Time};
 
-use super::bus::Pace;
-use super::lane::Begun;
+use super::lane::HeadStart;
+use crate::controller::Pace;
 
 /// A drive and what the shelf must know of it.
 #[derive(Debug)]
@@ -26,7 +26,6 @@ pub(super) struct Slot<D> {
     pub(super) limit: usize,
     pub(super) next: Option<Time>,
     wire: Option<Pace>,
-    /// Requests that the drive gave back.
     refused: VecDeque<Request>,
 }
 
@@ -47,11 +46,11 @@ impl<D: Device> Slot<D> {
     /// wire, because the controller passes data on in bursts as it comes: all but a sector, in as
     /// long as the wire takes.
     #[inline]
-    pub(super) fn together(&self, whole: Span, sectors: Sectors) -> Begun {
-        let Some(wire) = self.wire else { return Begun::default() };
+    pub(super) fn together(&self, whole: Span, sectors: Sectors) -> HeadStart {
+        let Some(wire) = self.wire else { return HeadStart::default() };
         let burst = Span::from_ns(whole.ns() / sectors.get());
         let within = wire.time(sectors);
-        Begun { within, most: within.min(whole.saturating_sub(burst)) }
+        HeadStart { within, most: within.min(whole.saturating_sub(burst)) }
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use drivelab_core::{
     Completion, Destaged, Device, IoError, Lba, Request, RequestId, Sectors, ServedBy, Time,
 };
 
-use crate::about::Attached;
+use crate::about::Attachment;
 use crate::controller::Wire;
 use crate::counters::Counters;
 use crate::elevator::HostQueue;
@@ -28,13 +28,13 @@ pub struct Stack<M> {
     on_wire: Vec<Option<Request>>,
     free_tags: Vec<Tag>,
     /// The last time that was told, to assert that it never runs backwards.
-    told: Time,
+    clock: Time,
 }
 
 impl<M: Mechanism> Stack<M> {
     /// Puts `mechanism` behind a host and a wire as `attached` says; with `flush_alone` a flush or
     /// trim shares the wire with no other command.
-    pub fn new(attached: &Attached, flush_alone: bool, mechanism: M) -> Self {
+    pub fn new(attached: &Attachment, flush_alone: bool, mechanism: M) -> Self {
         let wire = Wire::new(attached.dispatch, attached.tags, flush_alone);
         Self {
             host: HostQueue::new(attached.scheduler, attached.nr_requests),
@@ -43,7 +43,7 @@ impl<M: Mechanism> Stack<M> {
             on_wire: vec![None; wire.tags()],
             free_tags: (0..wire.tags()).rev().map(Tag::new).collect(),
             wire,
-            told: Time::ZERO,
+            clock: Time::ZERO,
         }
     }
 
@@ -93,9 +93,9 @@ impl<M: Mechanism> Device for Stack<M> {
     }
 
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
-        assert!(now >= self.told, "time ran backwards");
+        assert!(now >= self.clock, "time ran backwards");
         assert!(self.events.next_time().is_none_or(|due| due >= now), "an event was passed over");
-        self.told = now;
+        self.clock = now;
         let id = request.id;
         let last = Lba::ZERO + self.capacity();
         let beyond = request.lba > last || (last - request.lba) < request.sectors;
@@ -118,8 +118,8 @@ impl<M: Mechanism> Device for Stack<M> {
     }
 
     fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
-        assert!(now >= self.told, "time ran backwards");
-        self.told = now;
+        assert!(now >= self.clock, "time ran backwards");
+        self.clock = now;
         while let Some((at, event)) = self.events.pop_due(now) {
             match event {
                 Event::Wake => self.mechanism.wake(at, &mut self.events),
@@ -143,6 +143,6 @@ impl<M: Mechanism> Device for Stack<M> {
     }
 
     fn destaged(&mut self, records: &mut Vec<Destaged>) {
-        self.mechanism.drain_destaged(self.told, records);
+        self.mechanism.drain_destaged(self.clock, records);
     }
 }

@@ -26,7 +26,8 @@ fn question(arms: &[(&str, &str)], is_study: bool) -> Question {
         let (settings, declares) = text.split_once('|').unwrap_or((text, ""));
         (run(settings), pairs(declares))
     };
-    let arm = |(name, text): &(&str, &str)| Arm { name: (*name).into(), declares: parts(text).1 };
+    let arm =
+        |(name, text): &(&str, &str)| ArmSettings { name: (*name).into(), declares: parts(text).1 };
     let samples = arms.iter().enumerate();
     let samples =
         samples.map(|(arm, (_, text))| Sample { arm, group: 0, facts: facts(&parts(text).0) });

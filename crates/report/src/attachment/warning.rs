@@ -3,13 +3,13 @@
 use drivelab_core::factor::{self, Factor};
 
 use super::difference::{Declared, Question, Seen, Unchanged};
+use crate::figures::capital;
 
 /// Sentences that are told; what goes on beyond is only counted.
 const WARNINGS_MAX: usize = 3;
 /// Settings named in a sentence.
 const NAMES_MAX: usize = 5;
 
-/// Everything that is wrong with comparing the arms.
 pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for pair in &question.pairs {
@@ -110,7 +110,6 @@ impl Pair<'_> {
         (same && !values.is_empty()).then(|| values.join(", "))
     }
 
-    /// The factor that was declared is the same in both.
     fn nothing(&self, meant: &[&String], known: bool) -> Option<String> {
         let names: Vec<&str> = self.declared.factors.iter().map(|factor| factor.name).collect();
         let mut values: Vec<String> = Vec::new();
@@ -149,7 +148,6 @@ impl Pair<'_> {
         ))
     }
 
-    /// Nobody said what the arms are meant to differ in.
     fn undeclared(&self, differing: &[String], known: bool) -> Option<String> {
         let causes = causes(differing);
         if !self.declared.vague {
@@ -256,10 +254,4 @@ fn listed(names: &[&str]) -> String {
         Some((last, [])) => (*last).to_owned(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -4,7 +4,8 @@ use drivelab_core::matrix::{Group, order, plural};
 
 use super::series::{Line, lines};
 use super::{Cells, Row, heat, panel};
-use crate::page::html::{capital, escape, fold};
+use crate::figures::capital;
+use crate::page::html::{escape, fold};
 
 /// The cells of all arms, each given by name and summary.
 pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {

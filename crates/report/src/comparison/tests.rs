@@ -293,3 +293,24 @@ How it was made: randread, blocks of 4k, depth 1 with psync, past the page cache
   drivelab 0.1.0, Linux 6.1 on a processor
 ");
 }
+
+#[test]
+fn marks_are_told_once_for_all_arms_and_metrics_in_words() {
+    use drivelab_core::record::{Mark, MarkId};
+    let runs = |latency: u64| {
+        let marked = |i| {
+            let mut run = record(latency + i, "one");
+            let message = format!("{i} requests: p99 rests on few of them");
+            run.marks = vec![Mark { id: MarkId::FewRequests, message }];
+            run
+        };
+        (0..8).map(marked).collect::<Vec<_>>()
+    };
+    let arms = [("slow".to_owned(), runs(200)), ("fast".to_owned(), runs(100))];
+    let result = analyse(&from_runs(&arms).unwrap(), &options()).unwrap();
+    let notes = result.notes.join("\n");
+    assert!(notes.contains("In 8 of 8 runs of every arm: too few requests"), "{notes}");
+    assert!(!notes.contains("rests on"), "{notes}");
+    let shown = text(&result, Look { width: 10_000, colour: false });
+    assert!(shown.contains("mean latency (49 % shorter; x1.97"), "{shown}");
+}

@@ -8,9 +8,8 @@ use super::Outcome;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Together {
     /// Of the primary metric: one an arm.
-    pub gates: usize,
-    /// Of everything else.
-    pub others: usize,
+    pub(crate) gates: usize,
+    pub(crate) others: usize,
 }
 
 impl Together {

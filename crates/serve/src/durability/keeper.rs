@@ -20,9 +20,6 @@ pub enum Keeper {
 
 impl Keeper {
     /// Begins to keep the promises of a run.
-    ///
-    /// # Errors
-    /// The file cannot be written, or nobody listens at the address.
     pub fn begin(&self, ledger: &Ledger) -> Result<Box<dyn Notes>, Refusal> {
         match self {
             Self::File(path) => {
@@ -42,9 +39,6 @@ impl Keeper {
 }
 
 /// Refuses a file that holds anything but an earlier ledger, before the target is touched.
-///
-/// # Errors
-/// It does, or it cannot be read.
 pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
     if !path.metadata().is_ok_and(|meta| meta.is_file()) {
         return Ok(());
@@ -56,9 +50,6 @@ pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
 }
 
 /// Listens for a machine whose promises are to be kept.
-///
-/// # Errors
-/// The address cannot be had.
 pub fn listen(address: &str) -> Result<TcpListener, Refusal> {
     TcpListener::bind(address)
         .map_err(|error| Refusal::machine(format!("cannot listen at {address}")).because(error))

@@ -40,11 +40,8 @@ pub struct Cut {
 }
 
 /// Writes pages to `device`, cuts its power and looks at them again.
-///
-/// # Errors
-/// The memory of the drive's data is full.
-pub fn try_device<D: Device>(
-    device: D,
+pub fn try_device(
+    device: impl Device + 'static,
     physical_sector: Sectors,
     trial: &Trial,
     stop: &AtomicBool,

@@ -19,9 +19,6 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Does `work` in a thread of its own; `None` where `stop` was set and the work does not end,
 /// because it waits for a disk, a ledger or another machine that does not answer.
-///
-/// # Errors
-/// The system gives no thread.
 pub fn unless_stuck<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,

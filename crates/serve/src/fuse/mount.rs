@@ -51,7 +51,6 @@ impl Mount {
         }
     }
 
-    /// The mount point.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

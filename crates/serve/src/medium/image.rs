@@ -18,9 +18,6 @@ pub struct Image {
 
 impl Image {
     /// Opens the image at `path`, or makes one; it is then held by nobody else.
-    ///
-    /// # Errors
-    /// The file cannot be opened, is in use, or belongs to a drive of another size.
     pub fn open(path: &Path, capacity: Sectors) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;

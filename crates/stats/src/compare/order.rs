@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::criteria::{Better, Criteria};
 use crate::distribution::student;
-use crate::interval::{mean, ratio, standard_deviation};
+use crate::interval::{float, mean, ratio, standard_deviation};
 use crate::pair::{Arm, Pair};
 
 /// Result of the order test: blocks with A first against blocks with B first.
@@ -22,7 +22,6 @@ pub struct OrderTest {
     pub bias_max: f64,
 }
 
-/// What follows from the order test for the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OrderEffect {
     /// No sign of an effect, or a trace.
@@ -63,7 +62,6 @@ impl OrderEffect {
 /// The effect sought lasts from one run to the next (a cache left dirty, a warm drive). Each order
 /// carries it with opposite sign or only one carries it: in both cases the log ratios differ, and
 /// the mean is off by at most half the difference.
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
 pub(super) fn test(pairs: &[Pair], better: Better) -> Option<OrderTest> {
     let of = |arm: Arm| -> Vec<f64> {
         let chosen = pairs.iter().filter(|p| p.first == Some(arm));
@@ -73,7 +71,7 @@ pub(super) fn test(pairs: &[Pair], better: Better) -> Option<OrderTest> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
-    let (n_a, n_b) = (a.len() as f64, b.len() as f64);
+    let (n_a, n_b) = (float(a.len()), float(b.len()));
     let df = n_a + n_b - 2.0;
     let squares = |d: &[f64], n: f64| standard_deviation(d).powi(2) * (n - 1.0);
     let pooled = (squares(&a, n_a) + squares(&b, n_b)) / df;

@@ -13,7 +13,6 @@ const SHAPE_LEVEL: f64 = 0.01;
 /// Blocks with which the spread is judged: enough to see it, and few enough for a test that takes
 /// the square of them in time.
 const SHAPE_BLOCKS: std::ops::RangeInclusive<usize> = 10..=1_000;
-/// What the remarks are about.
 pub(super) struct Facts<'a> {
     pub(super) pairs: &'a [Pair],
     pub(super) copies: usize,
@@ -37,30 +36,28 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Warning> {
     all.into_iter().flatten().collect()
 }
 
+fn when(condition: bool, id: WarningId, advice: impl FnOnce() -> String) -> Option<Warning> {
+    condition.then(|| Warning::new(id, advice()))
+}
+
 fn few_blocks(facts: &Facts) -> Option<Warning> {
     let (n, least) = (facts.pairs.len(), facts.criteria.blocks_min());
     let percent = 100.0 * facts.criteria.alpha;
-    (n < least as usize).then(|| {
-        Warning::new(
-            WarningId::FewBlocks,
-            format!(
-                "{n} of at least {least} blocks: chance alone gives as clear a result more than \
+    when(n < least as usize, WarningId::FewBlocks, || {
+        format!(
+            "{n} of at least {least} blocks: chance alone gives as clear a result more than \
                  {percent} % of the time; run each arm {least} times or more"
-            ),
         )
     })
 }
 
 fn duplicates(facts: &Facts) -> Option<Warning> {
     let (kept, copies) = (facts.pairs.len(), facts.copies);
-    (copies > 0).then(|| {
-        Warning::new(
-            WarningId::DuplicateBlocks,
-            format!(
-                "{copies} of {} blocks repeat both values of another block exactly and were left \
+    when(copies > 0, WarningId::DuplicateBlocks, || {
+        format!(
+            "{copies} of {} blocks repeat both values of another block exactly and were left \
                  out; copies carry no information: check how the file was made",
-                kept + copies
-            ),
+            kept + copies
         )
     })
 }
@@ -68,26 +65,20 @@ fn duplicates(facts: &Facts) -> Option<Warning> {
 fn no_variation(facts: &Facts) -> Option<Warning> {
     let n = facts.pairs.len();
     let expected = facts.criteria.provenance == Provenance::Simulated;
-    (n > 1 && !expected && !facts.sample.has_variation()).then(|| {
-        Warning::new(
-            WarningId::NoVariation,
-            format!(
-                "all {n} blocks gave the same ratio, so the interval has no width: right for a \
+    when(n > 1 && !expected && !facts.sample.has_variation(), WarningId::NoVariation, || {
+        format!(
+            "all {n} blocks gave the same ratio, so the interval has no width: right for a \
                  simulation with fixed seed; on hardware check that the runs are separate ones"
-            ),
         )
     })
 }
 
 fn ties(facts: &Facts) -> Option<Warning> {
     let (n, distinct) = (facts.pairs.len(), facts.sample.distinct());
-    (facts.sample.has_variation() && 2 * distinct <= n).then(|| {
-        Warning::new(
-            WarningId::TiedValues,
-            format!(
-                "only {distinct} different ratios in {n} blocks: the metric is counted in coarse \
+    when(facts.sample.has_variation() && 2 * distinct <= n, WarningId::TiedValues, || {
+        format!(
+            "only {distinct} different ratios in {n} blocks: the metric is counted in coarse \
                  steps; run longer or use a finer unit"
-            ),
         )
     })
 }
@@ -164,13 +155,10 @@ fn order_balance(facts: &Facts) -> Option<Warning> {
             ),
         ));
     }
-    (more > 2 * fewer).then(|| {
-        Warning::new(
-            WarningId::OrderUnbalanced,
-            format!(
-                "one arm ran first in {more} blocks, the other in {fewer}: drift within blocks \
+    when(more > 2 * fewer, WarningId::OrderUnbalanced, || {
+        format!(
+            "one arm ran first in {more} blocks, the other in {fewer}: drift within blocks \
                  does not cancel; balance the order"
-            ),
         )
     })
 }

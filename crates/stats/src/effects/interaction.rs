@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Effect;
 use crate::criteria::Better;
+use crate::interval::float;
 
 /// Arms laid out by two factors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,11 +147,6 @@ fn step(level: usize, to: usize) -> f64 {
         level if level == to => 1.0,
         _ => 0.0,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a handful of arms")]
-fn float(count: usize) -> f64 {
-    count as f64
 }
 
 /// Judges an interaction against the smallest effect that matters, a fraction; with too few blocks

@@ -7,7 +7,7 @@ pub use interaction::{Contrast, Factorial, FactorialError, Interacts, interacts}
 use serde::{Deserialize, Serialize};
 
 use crate::family::{Critical, simultaneous};
-use crate::interval::{Interval, mean, ratio, standard_deviation};
+use crate::interval::{Interval, float, mean, ratio, standard_deviation};
 
 /// What a row of log values, one a block, is on average.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,12 +48,10 @@ pub fn effects(rows: &[Vec<f64>], alpha: f64, seed: u64) -> Vec<Effect> {
     };
     rows.iter().map(|row| effect(row, critical.difference)).collect()
 }
-
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
 fn effect(row: &[f64], critical: f64) -> Effect {
     let (centre, sd) = (mean(row), standard_deviation(row));
     // Without variation the interval is a point, however far the critical value.
-    let half = if sd > 0.0 { critical * sd / (row.len() as f64).sqrt() } else { 0.0 };
+    let half = if sd > 0.0 { critical * sd / float(row.len()).sqrt() } else { 0.0 };
     let interval = Interval { lo: centre - half, hi: centre + half };
     Effect { ratio: ratio(centre), ci95: (row.len() > 1).then(|| interval.ratios()) }
 }

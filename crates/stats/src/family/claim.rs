@@ -1,9 +1,10 @@
 //! What one of many comparisons may claim together with the others.
 
-use super::{Adjusted, Critical};
+use super::adjusted::Adjusted;
+use super::simultaneous::Critical;
 use crate::compare::{Evidence, Verdict};
 use crate::criteria::Criteria;
-use crate::interval::Interval;
+use crate::interval::{Interval, float};
 use crate::power::{self, Seen};
 use crate::warning::{Warning, WarningId};
 
@@ -47,7 +48,6 @@ pub(super) fn hold_together(
     ));
 }
 
-/// What a claim fails by.
 fn why(adjusted: &Adjusted, criteria: &Criteria, interval: Interval, among: usize) -> String {
     let [lo, hi] = interval.ratios();
     match adjusted.comparison.verdict {
@@ -65,7 +65,6 @@ fn why(adjusted: &Adjusted, criteria: &Criteria, interval: Interval, among: usiz
 }
 
 /// The intervals of the family, on the log scale; none where there is no interval at all.
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
 fn evidence(adjusted: &Adjusted, critical: Critical) -> Option<Evidence> {
     let comparison = &adjusted.comparison;
     let [lo, hi] = comparison.ci95?.map(libm::log);
@@ -75,7 +74,7 @@ fn evidence(adjusted: &Adjusted, critical: Critical) -> Option<Evidence> {
         let point = Interval { lo, hi };
         return Some(Evidence { difference: point, equivalence: point });
     }
-    let (centre, error) = (libm::log(comparison.ratio), sd / (comparison.n as f64).sqrt());
+    let (centre, error) = (libm::log(comparison.ratio), sd / float(comparison.n).sqrt());
     let around = |t: f64| Interval { lo: centre - t * error, hi: centre + t * error };
     let (difference, equivalence) = (around(critical.difference), around(critical.equivalence));
     Some(Evidence { difference, equivalence })

@@ -1,6 +1,7 @@
 //! Many comparisons from one experiment: several metrics, or several arms against a baseline.
 
 mod adjust;
+mod adjusted;
 mod claim;
 mod max_t;
 mod simultaneous;
@@ -9,24 +10,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use adjust::{benjamini_hochberg, holm};
+pub use adjust::holm;
+pub use adjusted::{Adjusted, Adjustment, Role};
 pub use max_t::max_t;
 pub use simultaneous::{Critical, simultaneous};
 
-use crate::compare::{self, CompareError, Comparison, Verdict};
+use crate::compare::{self, CompareError, Verdict};
 use crate::criteria::Criteria;
 use crate::pair::Pair;
-
-/// The part a comparison plays, declared before looking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// The primary metric, which decides. One needs no adjustment; of several (one per arm, say)
-    /// each is adjusted for the others.
-    Gate,
-    /// Everything else, adjusted among itself.
-    Other,
-}
 
 /// One comparison of a family: a metric, or an arm against the baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,35 +28,6 @@ pub struct Member {
     pub pairs: Vec<Pair>,
     /// Its criteria; alpha, seed and provenance of the first member hold for the family.
     pub criteria: Criteria,
-}
-
-/// How p values and claims were adjusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Adjustment {
-    /// The only one of its role: nothing to adjust for.
-    None,
-    /// Step-down max-T with sign flips: all members of the role share their blocks.
-    MaxT,
-    /// Holm for p values, Bonferroni for intervals: the members have different blocks.
-    Holm,
-}
-
-/// A comparison seen as one of many.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Adjusted {
-    /// The comparison; its verdict holds together with those of the same role, its intervals and
-    /// `p` are its own.
-    pub comparison: Comparison,
-    /// Interval of the ratio that holds together with those of the same role: all of them contain
-    /// their truth with confidence 1 - alpha. Its own interval where it is the only one.
-    pub ci95_family: Option<[f64; 2]>,
-    /// Its part.
-    pub role: Role,
-    /// P value adjusted for the other members of the same role.
-    pub p_adjusted: f64,
-    /// How.
-    pub adjustment: Adjustment,
 }
 
 /// All comparisons of an experiment.

@@ -1,7 +1,7 @@
 //! Intervals that hold together: max-T with sign flips of the residuals.
 
 use crate::distribution::student;
-use crate::interval::mean;
+use crate::interval::{float, mean};
 use crate::sign_flip::{SignTable, for_each_flip};
 
 /// How many standard errors the intervals of a family reach to either side.
@@ -16,13 +16,12 @@ pub struct Critical {
 impl Critical {
     /// Returns the values that hold for `members` comparisons of `blocks` blocks whatever they
     /// have in common (Bonferroni), and rather too much.
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     pub fn bonferroni(blocks: usize, members: usize, alpha: f64) -> Self {
         if blocks < 2 {
             return Self { difference: f64::INFINITY, equivalence: f64::INFINITY };
         }
         let at = |outside: f64| {
-            student::quantile(1.0 - 0.5 * outside / members as f64, blocks as f64 - 1.0)
+            student::quantile(1.0 - 0.5 * outside / float(members), float(blocks) - 1.0)
         };
         Self { difference: at(alpha), equivalence: at(2.0 * alpha) }
     }
@@ -89,9 +88,8 @@ fn residuals(row: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// Student's t of a sample whose sum is `sum` and whose sum of squares is 1.
-#[expect(clippy::cast_precision_loss, reason = "the number of blocks is far below 2^52")]
 fn as_t(sum: f64, blocks: usize) -> f64 {
-    let n = blocks as f64;
+    let n = float(blocks);
     let rest = n - sum * sum;
     if rest > 0.0 { sum * ((n - 1.0) / rest).sqrt() } else { f64::INFINITY }
 }

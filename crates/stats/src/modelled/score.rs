@@ -1,5 +1,7 @@
 //! How near a model comes to a measured drive.
 
+use crate::interval::float;
+
 /// A model's times held against measured ones, request by request and as distributions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
@@ -30,15 +32,14 @@ impl Score {
     pub const FAR: f64 = 0.5;
 
     /// Compares pairs of measured and modelled times in ms; `None` where there are none.
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         if pairs.is_empty() {
             return None;
         }
-        let n = pairs.len() as f64;
+        let n = float(pairs.len());
         let mean = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>() / n;
         let off_by_at_most =
-            |limit: f64| pairs.iter().filter(|(x, y)| (x - y).abs() <= limit).count() as f64 / n;
+            |limit: f64| float(pairs.iter().filter(|(x, y)| (x - y).abs() <= limit).count()) / n;
         let squares: f64 = pairs.iter().map(|(x, y)| (x - y) * (x - y)).sum();
         let sorted = |pick: fn(&(f64, f64)) -> f64| {
             let mut values: Vec<f64> = pairs.iter().map(pick).collect();

@@ -1,11 +1,12 @@
 //! How far a run's mean still is from where the run is heading.
 
+use crate::interval::float;
+
 /// The fit of y = asymptote + amplitude exp(-t / tau).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Drift {
     /// Mean of the fitted curve over the asymptote, less 1: what the mean is off by.
     pub(super) relative: f64,
-    /// Standard error of `relative`.
     pub(super) error: f64,
 }
 
@@ -40,7 +41,6 @@ pub(super) fn fit(series: &[f64]) -> Option<Drift> {
     })
 }
 
-/// A regression on exp(-t / tau).
 struct Line {
     centre: f64,
     slope: f64,
@@ -48,10 +48,8 @@ struct Line {
     regressor_mean: f64,
     squares: f64,
 }
-
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 fn regress(series: &[f64], tau: f64) -> Line {
-    let n = series.len() as f64;
+    let n = float(series.len());
     let decay = libm::exp(-1.0 / (tau * n));
     let regressor: Vec<f64> =
         std::iter::successors(Some(1.0), |x| Some(x * decay)).take(series.len()).collect();

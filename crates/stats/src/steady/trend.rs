@@ -1,6 +1,6 @@
 //! The Mann-Kendall trend test, corrected for autocorrelation.
 
-use crate::interval::mean;
+use crate::interval::{float, mean};
 use crate::kendall::Kendall;
 
 /// Returns the two-sided p value of "there is no trend" among values whose neighbours resemble
@@ -11,22 +11,20 @@ use crate::kendall::Kendall;
 /// are too small in short series: 60 steady values with a correlation of 0.5 (0.9) then show a
 /// "trend" at 10 % in 23 % (46 %) of cases, without any correction in 31 % (69 %), with this one
 /// in 12 % (18 %). The rest errs on the side of calling a run unsteady.
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 pub(super) fn mann_kendall(series: &[f64]) -> f64 {
-    let time: Vec<f64> = (0..series.len()).map(|i| i as f64).collect();
+    let time: Vec<f64> = (0..series.len()).map(float).collect();
     Kendall::new(&time, series).p(inflation(series))
 }
 
 /// Returns by how much autocorrelation inflates the variance of the score; at least 1.
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 fn inflation(series: &[f64]) -> f64 {
-    let n = series.len() as f64;
+    let n = float(series.len());
     let neighbours = first_autocorrelation(&detrended(series));
     let mut sum = 0.0;
     let mut power = 1.0;
     for lag in 1..series.len() {
         power *= neighbours;
-        let left = n - lag as f64;
+        let left = n - float(lag);
         // Correlation of ranks for a given correlation of normal values.
         let ranks = 6.0 / std::f64::consts::PI * libm::asin(0.5 * power);
         sum += left * (left - 1.0) * (left - 2.0) * ranks;
@@ -35,26 +33,24 @@ fn inflation(series: &[f64]) -> f64 {
 }
 
 /// Returns the residuals of a straight line by least squares.
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 fn detrended(series: &[f64]) -> Vec<f64> {
     let centre = mean(series);
-    let middle = 0.5 * (series.len() as f64 - 1.0);
+    let middle = 0.5 * (float(series.len()) - 1.0);
     let (mut slope, mut spread) = (0.0, 0.0);
     for (i, y) in series.iter().enumerate() {
-        let t = i as f64 - middle;
+        let t = float(i) - middle;
         slope += t * (y - centre);
         spread += t * t;
     }
     slope /= spread.max(1.0);
-    let residual = |(i, y): (usize, &f64)| y - centre - slope * (i as f64 - middle);
+    let residual = |(i, y): (usize, &f64)| y - centre - slope * (float(i) - middle);
     series.iter().enumerate().map(residual).collect()
 }
 
 /// Returns the correlation of neighbours, corrected for what the line and the mean took away
 /// (bias of about -(2 + 4 rho) / n), between 0 and 0.99.
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^52")]
 fn first_autocorrelation(residuals: &[f64]) -> f64 {
-    let n = residuals.len() as f64;
+    let n = float(residuals.len());
     let products: f64 = residuals.windows(2).map(|w| w[0] * w[1]).sum();
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     if n <= 4.0 || squares <= 0.0 {

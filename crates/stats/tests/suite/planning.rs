@@ -1,8 +1,8 @@
-//! Runs needed, pilots and the noise floor of a host.
+//! Runs needed, and the noise floor of a host.
 
 use drivelab_stats::{
-    Better, CompareError, NoiseFloorError, Pair, PilotError, RUNS_MAX, Verdict, compare,
-    effective_margin, noise_floor, pilot, runs_needed,
+    Better, CompareError, NoiseFloorError, Pair, RUNS_MAX, Verdict, compare, effective_margin,
+    noise_floor, runs_needed,
 };
 
 use crate::truth::drift::Drift;
@@ -89,32 +89,6 @@ fn runs_needed_have_the_power_they_promise() {
     let rates = measure(&truth, 1_000, 9, randomised_blocks, judge);
     let power = rates.percent(rates.material);
     assert!((66.0..90.0).contains(&power), "{power} % with {blocks} blocks");
-}
-
-#[test]
-fn a_pilot_plans_within_its_budget() {
-    let noisy = [(100.0, 104.0), (100.0, 97.0), (100.0, 101.0)].map(|(a, b)| Pair::new(a, b));
-    let plan = pilot(&noisy, &criteria(), 1_000).unwrap();
-    assert_eq!(Some(plan.runs_planned), plan.runs_needed);
-    assert_eq!(plan.runs_needed, runs_needed(plan.sd_log, &criteria()));
-    assert_eq!(pilot(&noisy, &criteria(), 12).unwrap().runs_planned, 12);
-    assert_eq!(pilot(&noisy, &criteria(), 2).unwrap().runs_planned, 6);
-    assert_eq!(pilot(&noisy[..1], &criteria(), 12), Err(PilotError::TooFew(1)));
-    let failed = [Pair::new(1.0, 0.0); 3];
-    assert!(matches!(pilot(&failed, &criteria(), 12), Err(PilotError::NotPositive(_))));
-}
-
-#[test]
-fn a_pilot_is_right_on_average() {
-    let mut random = Random::new(77);
-    let pilots = 4_000;
-    let mut estimate = || {
-        let pairs = cell(0.0, 0.03, 3).experiment(randomised_blocks, &mut random);
-        pilot(&pairs, &criteria(), 100).unwrap().sd_log
-    };
-    let mean = (0..pilots).map(|_| estimate()).sum::<f64>() / f64::from(pilots);
-    let truth = 0.03 * 2.0_f64.sqrt();
-    assert!((mean / truth - 1.0).abs() < 0.03, "{mean} instead of {truth}");
 }
 
 #[test]

@@ -18,12 +18,13 @@ use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cell, Matrix, Named};
 use drivelab_core::units::Ratio;
-use drivelab_core::workload::Workload;
+use drivelab_core::workload::{Workload, WorkloadError};
 
 use crate::metric;
 use crate::stage::{StageName, Task};
 use question::Names;
 use stage::{Override, Stages};
+use workload::LISTED_MAX;
 
 /// A study as its file says it.
 #[derive(Debug, Clone, Default)]
@@ -90,8 +91,6 @@ pub struct Choices<'a> {
 const BLOCKS_MAX: u32 = 10_000;
 /// More arms than anybody compares: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
-/// Most workloads, depths of a curve, contrasts and findings.
-const LISTED_MAX: usize = 1000;
 /// Most runs: of a second each they take twelve days.
 const RUNS_MAX: usize = 1_000_000;
 
@@ -159,7 +158,7 @@ impl StudyFile {
     pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
         self.stage = choices.stage.unwrap_or(self.stage);
         if let Some(own) = self.overrides.iter().find(|own| own.stage == self.stage).cloned() {
-            own.apply(self).expect("every stage was tried when the file was read");
+            self.apply(&own).expect("every stage was tried when the file was read");
         }
         self.seed = choices.seed.unwrap_or(self.seed);
         self.blocks = choices.blocks.unwrap_or(self.blocks);
@@ -265,7 +264,7 @@ impl StudyFile {
         for own in &self.overrides {
             let mut tried = self.clone();
             let name = own.stage;
-            let applied = own.apply(&mut tried);
+            let applied = tried.apply(own);
             applied.map_err(|wrong| top.error(format!("[stage.{name}]: {wrong}")))?;
             if !(1..=BLOCKS_MAX).contains(&tried.blocks) {
                 let wrong = format!("[stage.{name}]: `blocks` must be from 1 to {BLOCKS_MAX}");
@@ -273,6 +272,26 @@ impl StudyFile {
             }
         }
         Ok(())
+    }
+
+    /// Changes it into what it is at a stage.
+    fn apply(&mut self, own: &Override) -> Result<(), String> {
+        if let Some(names) = &own.workloads {
+            self.keep_only(names)?;
+        }
+        self.blocks = own.blocks.unwrap_or(self.blocks);
+        self.curve = self.curve.take().filter(|_| own.curve);
+        if let Some(matrix) = &mut self.matrix {
+            matrix.runtime = own.times.runtime.unwrap_or(matrix.runtime);
+            matrix.ramp_time = own.times.ramp_time.unwrap_or(matrix.ramp_time);
+        }
+        let retimed: Result<(), WorkloadError> = (|| {
+            for workload in &mut self.workloads {
+                workload.retime(own.times)?;
+            }
+            self.curve.as_mut().map_or(Ok(()), |curve| curve.retime(own.times))
+        })();
+        retimed.map_err(|wrong| wrong.to_string())
     }
 }
 

@@ -4,9 +4,11 @@ use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::units::Span;
 use drivelab_core::workload::{Workload, WorkloadError, WorkloadOptions};
 
-use super::LISTED_MAX;
 use super::vocabulary::{Settings, Vocabulary, settings};
 use crate::metric;
+
+/// Most workloads, depths of a curve, contrasts and findings.
+pub(super) const LISTED_MAX: usize = 1000;
 
 /// One workload.
 #[derive(Debug, Clone)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::Bytes;
 use drivelab_core::record::RunRecord;
-use drivelab_model::fit::{self, Fit, Measurements};
+use drivelab_model::fit::{self, Measurements};
+use drivelab_report::drive::{DRIVE_SCHEMA, Fitted};
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -62,8 +63,23 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
         .map_err(Failure::bad_words)?;
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
-    let text = if ui.json { json(arguments, &fit) } else { text(arguments, &fit) };
-    ui.result(&text)
+    let fitted = |figure: &fit::FittedFigure| {
+        let fit::FittedFigure { name, measured, fitted } = *figure;
+        Fitted { name, measured, fitted }
+    };
+    let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
+    if ui.json {
+        return ui.result(&crate::commands::json_text(&serde_json::json!({
+            "schema": DRIVE_SCHEMA,
+            "profile": arguments.out,
+            "figures": figures,
+            "rms_log_error": fit.rms_log_error,
+            "gain_at_32": fit.gain,
+            "not_identified": fit.not_identified,
+        })));
+    }
+    let path = arguments.out.display().to_string();
+    ui.result(&drivelab_report::drive::fitted(&figures, &fit.not_identified, &path, ui.look()))
 }
 
 fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
@@ -123,41 +139,4 @@ fn command(arguments: &FitArgs) -> String {
     words.extend(arguments.capacity.map(|bytes| format!("--capacity {}", bytes.get())));
     words.push(format!("--seed {} --out {}", arguments.seed, arguments.out.display()));
     words.join(" ")
-}
-
-fn json(arguments: &FitArgs, fit: &Fit) -> String {
-    let figures: Vec<_> = fit
-        .figures
-        .iter()
-        .map(|figure| {
-            serde_json::json!({
-                "name": figure.name, "measured": figure.measured, "fitted": figure.fitted,
-            })
-        })
-        .collect();
-    crate::commands::json_text(&serde_json::json!({
-        "schema": "drivelab.drive/1",
-        "profile": arguments.out,
-        "figures": figures,
-        "rms_log_error": fit.rms_log_error,
-        "gain_at_32": fit.gain,
-        "not_identified": fit.not_identified,
-    }))
-}
-
-fn text(arguments: &FitArgs, fit: &Fit) -> String {
-    let mut text = format!("{:12}{:>10}{:>10}{:>9}\n", "", "measured", "fitted", "off");
-    for figure in &fit.figures {
-        let off = 100.0 * (figure.fitted / figure.measured - 1.0);
-        text.push_str(&format!(
-            "{:12}{:>10.2}{:>10.2}{off:>8.1}%\n",
-            figure.name, figure.measured, figure.fitted
-        ));
-    }
-    text.push_str("\nwhat these measurements cannot show, and what stands in for it:\n");
-    for line in &fit.not_identified {
-        text.push_str(&format!("  {line}\n"));
-    }
-    text.push_str(&format!("\nwritten: {}\n", arguments.out.display()));
-    text
 }

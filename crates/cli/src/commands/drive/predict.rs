@@ -3,7 +3,7 @@
 use clap::Args;
 
 use drivelab_model::profile::Uncertainty;
-use drivelab_report::prediction::{self, Modelled};
+use drivelab_report::drive::{self, Modelled};
 use drivelab_stats::Spread;
 
 use crate::commands::run::workload::WorkloadArgs;
@@ -64,12 +64,12 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     }
     let Uncertainty { fit_sigma, gain_sigma } = profile.uncertainty;
     let spread = Spread { fit_sigma, gain_sigma };
-    let rows = prediction::rows(&modelled, spread);
+    let rows = drive::rows(&modelled, spread);
     if ui.json {
-        let document = prediction::json(&spec.to_string(), &rows, spread);
+        let document = drive::json(&spec.to_string(), &rows, spread);
         ui.result(&crate::commands::json_text(&document))?;
     } else {
-        ui.result(&prediction::text(&rows, spread))?;
+        ui.result(&drive::predicted(&rows, spread, ui.look()))?;
     }
     Ok(if modelled.len() < DEPTHS.len() { Exit::Interrupted } else { Exit::Done })
 }

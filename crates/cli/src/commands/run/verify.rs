@@ -77,6 +77,9 @@ impl VerifyArgs {
             StateError::BeingWritten { .. } => {
                 Failure::bad_request(error).hint("wait until that ends")
             }
+            StateError::OtherVersion { .. } => {
+                Failure::bad_request(error).hint("write with `--verify` once more")
+            }
             StateError::Damaged { .. } => {
                 let hint = "take a copy of it that is whole, or write with `--verify` once more";
                 Failure::bad_request(error).hint(hint)

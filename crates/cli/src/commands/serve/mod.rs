@@ -8,16 +8,12 @@ use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device, Sectors, Time};
 use drivelab_serve::backing::Backing;
-use drivelab_serve::drive::{Null, ServedDrive};
+use drivelab_serve::drive::{Attributes, Null, ServedDrive};
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::{Image, Memory};
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{
-    self, Backend, Endpoint, LatenessBound, ServeError, Server, Settings, Spin, TakenAway,
-};
+use drivelab_serve::server::{self, Backend, Endpoint, LatenessBound, Server, Settings, Spin};
 use drivelab_serve::store::Store;
-#[cfg(feature = "ublk")]
-use drivelab_serve::ublk;
 
 use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -121,15 +117,8 @@ pub(crate) struct ServeArgs {
 /// The drive that takes no time.
 const NULL: &str = "null";
 
-/// Without deadlines there is nothing to spin before.
-const NEVER: Spin = Spin::Fixed(Span::ZERO);
-
-/// What even a loop that never sleeps takes for a request: a round trip over a unix socket took
-/// 13 us (`cargo bench -p drivelab --bench emulation`).
-const AWAKE: Span = Span::from_us(15);
-
 /// One thread each: more tags than any drive has.
-const MOST_TAGS: usize = 256;
+const TAGS_MAX: usize = 256;
 
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
@@ -148,20 +137,20 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
         let failure = Failure::bad_words("nobody could reach the drive");
         return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
     }
-    match (&arguments.drive, &arguments.backing) {
-        (_, Some(path)) => serve(backing(path, arguments, ui)?, Nature::OTHER, arguments, ui),
-        (name, None) => {
-            let name = name.as_deref().expect("clap asks for it without --backing");
-            let (device, nature) = device(name, arguments)?;
-            serve(with_data(device, nature, arguments)?, nature, arguments, ui)
-        }
+    if let Some(path) = &arguments.backing {
+        let name = path.display().to_string();
+        return serve(backing(path, arguments, ui)?, &name, &Nature::OTHER, arguments, ui);
     }
+    let name = arguments.drive.as_deref().expect("clap asks for it without --backing");
+    let (device, nature) = device(name, arguments)?;
+    let drive = with_data(device, &nature, arguments)?;
+    serve(drive, &format!("{name}, seed {}", arguments.seed), &nature, arguments, ui)
 }
 
 /// A real file or device with a dispatch policy in front.
 fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failure> {
     let file = measure::open_for_writing(path, &arguments.allow_destructive)?;
-    let tags = arguments.tags.clamp(1, MOST_TAGS);
+    let tags = arguments.tags.clamp(1, TAGS_MAX);
     let backing = Backing::new(file, arguments.dispatch, tags).at_path("serve", path)?;
     if !backing.is_direct() {
         ui.warn("this file system knows no direct I/O: the page cache is in between");
@@ -169,53 +158,37 @@ fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failur
     Ok(backing)
 }
 
-/// What a client is told of a drive besides its size, and what the loop has to know.
-#[derive(Debug, Clone, Copy)]
+/// What the server has to know of a drive.
 struct Nature {
-    /// It answers in the time of a model, and no sooner; this is what a random read takes.
-    modelled: Option<Span>,
-    rotates: bool,
-    physical_sector: Sectors,
-    /// It can lose what it has acknowledged.
-    #[cfg(feature = "ublk")]
-    volatile_cache: bool,
+    /// How long a random read takes; `None` where no model says when it is done.
+    typical_read: Option<Span>,
+    attributes: Attributes,
 }
 
 impl Nature {
     /// A drive that takes no time, or a file of which we know nothing.
-    const OTHER: Self = Self {
-        modelled: None,
-        rotates: false,
-        physical_sector: Sectors::new(8),
-        #[cfg(feature = "ublk")]
-        volatile_cache: true,
-    };
+    const OTHER: Self = Self { typical_read: None, attributes: Attributes::UNKNOWN };
 }
 
-/// Refuses an image that is a device, or that a loop device, swap or a mount uses.
-fn image_is_free(path: &Path) -> Result<(), Failure> {
-    output::refuse_device(path)?;
-    if path.exists() {
-        measure::refuse_used(path)?;
-    }
-    Ok(())
-}
-
-/// A device and its bytes, in memory or in an image.
+/// The device's bytes, in memory or in an image: not one that is a device, or that a loop device,
+/// swap or a mount uses.
 fn with_data(
     device: Box<dyn Device>,
-    nature: Nature,
+    nature: &Nature,
     arguments: &ServeArgs,
-) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
+) -> Result<ServedDrive, Failure> {
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, Memory::limit_here())),
         Some(path) => {
-            image_is_free(path)?;
+            output::refuse_device(path)?;
+            if path.exists() {
+                measure::refuse_used(path)?;
+            }
             Box::new(Image::open(path, capacity).at_path("open the image", path)?)
         }
     };
-    let store = Store::new(medium, nature.physical_sector);
+    let store = Store::new(medium, nature.attributes.physical_sector);
     let mut drive = ServedDrive::new(device, store, arguments.seed);
     for fault in &arguments.fault {
         drive.add_fault(Time::ZERO, Fault::from_json(fault).map_err(Failure::bad_request)?);
@@ -223,78 +196,58 @@ fn with_data(
     Ok(drive)
 }
 
-fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) -> Outcome {
-    let bytes = drive.capacity().bytes().get();
-    let sector = nature.physical_sector.bytes().get();
-    // What has no deadlines gains nothing by jumping the queue, and hears its clients in smaller
-    // pieces.
-    let real_time = nature.modelled.is_some();
-    let typical = nature.modelled.unwrap_or(Span::ZERO);
-    let relative = LatenessBound::OfTypicalRead(typical);
-    let spin = if real_time || arguments.spin != Spin::Auto { arguments.spin } else { NEVER };
+fn settings(bytes: u64, nature: &Nature, arguments: &ServeArgs) -> Settings {
+    let attributes = nature.attributes;
+    let sector = attributes.physical_sector.bytes().get();
     let export = Export {
         name: "drive".into(),
         bytes,
-        rotational: nature.rotates,
+        rotational: attributes.rotational,
         sector_bytes: u32::try_from(sector).expect("512 or 4096"),
     };
-    let settings = Settings {
+    // What has no deadlines gains nothing by jumping the queue or by spinning, and hears its
+    // clients in smaller pieces.
+    let real_time = nature.typical_read.is_some();
+    let spin = match arguments.spin {
+        Spin::Auto if !real_time => Spin::Fixed(Span::ZERO),
+        spin => spin,
+    };
+    let of_drive = LatenessBound::OfTypicalRead(nature.typical_read.unwrap_or(Span::ZERO));
+    Settings {
         nbd: arguments.nbd.clone(),
         fuse: arguments.fuse.clone(),
+        ublk: arguments.ublk.then_some(attributes),
         control: arguments.control.clone(),
         real_time,
         spin,
         grace: arguments.grace,
-        lateness: arguments.lateness_bound.map_or(relative, LatenessBound::Fixed),
+        lateness: arguments.lateness_bound.map_or(of_drive, LatenessBound::Fixed),
         ..Settings::new(export)
-    };
-    #[cfg_attr(not(feature = "ublk"), expect(unused_mut, reason = "plugged in with ublk"))]
-    let mut server = Server::new(drive, settings).map_err(cannot_begin)?;
-    #[cfg(feature = "ublk")]
-    if arguments.ublk {
-        plug_in(&mut server, nature)?;
     }
-    let name = match (&arguments.drive, &arguments.backing) {
-        (Some(name), None) => format!("{name}, seed {}", arguments.seed),
-        (_, path) => path.as_deref().unwrap_or(Path::new("")).display().to_string(),
-    };
-    ui.note(&server.announcement(&name));
-    let report = &mut |notice| ui.note(&format!("{notice}"));
+}
+
+fn serve<B: Backend>(
+    drive: B,
+    name: &str,
+    nature: &Nature,
+    arguments: &ServeArgs,
+    ui: Ui,
+) -> Outcome {
+    let settings = settings(drive.capacity().bytes().get(), nature, arguments);
+    let server = Server::new(drive, settings)?;
+    ui.note(&server.announcement(name));
     if arguments.ublk {
         // The kernel writes back what it has at the drive's pace, and the server bounds that
         // itself: nothing ends it from outside.
         std::mem::forget(interrupt::shield());
     }
-    let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
+    let ended = server.run(interrupt::flag(), &mut |text| ui.note(text));
+    let summary = ended.map_err(has_stopped)?;
     ui.result(&if ui.json { json_text(&summary.to_json()) } else { summary.to_string() })?;
-    Ok(match &summary.taken_away {
-        Some(taken) => say_taken_away(taken, ui),
-        None => Exit::Done,
-    })
-}
-
-/// Says from whom the drive's file was taken; 130 where something may be lost by it.
-fn say_taken_away(taken: &TakenAway, ui: Ui) -> Exit {
-    let what = if taken.written_back {
-        "the kernel had written back what it kept when the end was asked for"
-    } else {
-        "what the kernel had not written back yet may be lost"
-    };
-    let (from, release) = (taken.from.join(", "), &taken.release);
-    ui.warn(&format!(
-        "the drive was taken away from {from}; {what}. Next time, before Ctrl-C: {release} (or \
-         give it longer: --grace)"
-    ));
-    if taken.written_back { Exit::Done } else { Exit::Interrupted }
-}
-
-fn cannot_begin(error: ServeError) -> Failure {
-    let hint = error.hint();
-    let failure = Failure::cannot_here(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    let Some(taken) = &summary.taken_away else { return Ok(Exit::Done) };
+    ui.warn(&taken.to_string());
+    // 130 where something may be lost by it.
+    Ok(if taken.written_back { Exit::Done } else { Exit::Interrupted })
 }
 
 /// Data could not be kept: a drive that went on would lie.
@@ -306,20 +259,6 @@ fn has_stopped(error: std::io::Error) -> Failure {
         return failure;
     }
     failure.hint("make room where the image lies; without --image the data takes memory")
-}
-
-/// Makes the drive a block device.
-#[cfg(feature = "ublk")]
-fn plug_in<B: Backend>(server: &mut Server<B>, nature: Nature) -> Result<(), Failure> {
-    let attributes = ublk::Attributes {
-        physical_sector: nature.physical_sector,
-        rotational: nature.rotates,
-        volatile_cache: nature.volatile_cache,
-    };
-    server.plug_in(attributes).map_err(|error| {
-        let hint = error.hint();
-        Failure::cannot_here(error).hint(hint)
-    })
 }
 
 /// The drive, if this host is fast enough to be it.
@@ -338,42 +277,23 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     }
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
-    let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
-    let typical = server::typical_read(&mut trial);
-    let floor = floor(arguments.spin, typical)?;
-    if typical < floor {
+    let build = || target::build(&profile, &spec.options, arguments.seed);
+    let typical = server::typical_read(&mut build()?);
+    let least = server::least_answer_time(arguments.spin, typical)?;
+    if typical < least {
         let message = format!(
-            "this host cannot be {spec}: it answers a random read within {typical}, and the \
-             floor here, the time it takes to wake up, is {floor}"
+            "this host is too slow to be {spec}: the drive answers a random read within \
+             {typical}, and the least that a wakeup takes here is {least}"
         );
         return Err(Failure::cannot_here(anyhow::anyhow!(message))
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
     }
-    let device = target::build(&profile, &spec.options, arguments.seed)?;
-    let nature = Nature {
-        modelled: Some(typical),
-        rotates: profile.rotates(),
+    let device = build()?;
+    let attached = device.about().attached.as_ref();
+    let attributes = Attributes {
         physical_sector: profile.physical_sector,
-        #[cfg(feature = "ublk")]
-        volatile_cache: {
-            let attached = device.about().attached.as_ref();
-            attached.is_some_and(|attached| attached.write_cache_bytes.is_some())
-        },
+        rotational: profile.rotates(),
+        volatile_cache: attached.is_some_and(|attached| attached.write_cache_bytes.is_some()),
     };
-    Ok((Box::new(device), nature))
-}
-
-/// The least time in which this host can answer: that to wake up, less what is spun whatever it
-/// costs.
-fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
-    let early = match spin {
-        Spin::Auto => Span::ZERO,
-        Spin::Fixed(early) => early,
-    };
-    let wakes =
-        server::wakeup_latency(enough + early).map_err(|error| cannot_begin(error.into()))?;
-    Ok(match spin {
-        Spin::Auto => wakes,
-        Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),
-    })
+    Ok((Box::new(device), Nature { typical_read: Some(typical), attributes }))
 }

@@ -19,7 +19,7 @@ struct Conclusion {
 
 /// Concludes from the finished runs of a study.
 pub(super) fn conclude(
-    experiment: &Experiment,
+    experiment: Experiment,
     progressed: &Progressed,
     folder: &Folder,
     ui: Ui,
@@ -29,10 +29,11 @@ pub(super) fn conclude(
         return Ok(Exit::Inconclusive);
     }
     let interrupted = matches!(progressed, Progressed::Interrupted);
+    let has_cells = experiment.cells.is_some();
+    let runs = experiment.runs.len() + experiment.curves.len();
     let result = match drivelab_report::study::analyse(experiment) {
         Ok(result) => result,
         Err(_) if interrupted => {
-            let runs = experiment.runs.len() + experiment.curves.len();
             ui.warn(&format!(
                 "interrupted before anything can be concluded; finished runs that are kept: \
                  {runs}; --resume goes on"
@@ -50,7 +51,7 @@ pub(super) fn conclude(
         page: drivelab_report::page::html(&result),
         text: drivelab_report::study::text(&result, ui.look()),
         // Whoever measures a matrix asks for its cells.
-        exit: if experiment.cells.is_some() { Exit::Done } else { verdict },
+        exit: if has_cells { Exit::Done } else { verdict },
         interrupted: "the verdict rests on the finished runs; --resume goes on",
     };
     conclusion.publish(interrupted, folder, ui)

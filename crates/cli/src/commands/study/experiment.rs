@@ -2,7 +2,7 @@
 
 use drivelab_core::plan::Plan;
 use drivelab_core::record::JobRecord;
-use drivelab_report::attachment::{self, Question, Sample};
+use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
@@ -89,7 +89,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         let mut declares = arm.declares(study.drive.as_deref());
         let target = arm.target.as_deref().unwrap_or_default();
         declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
-        attachment::Arm { name: arm.name.clone(), declares }
+        ArmSettings { name: arm.name.clone(), declares }
     };
     Question {
         arms: study.arms.iter().map(arm).collect(),

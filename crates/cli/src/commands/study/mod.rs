@@ -31,7 +31,8 @@ pub(crate) struct StudyArgs {
     /// List the studies that come with drivelab.
     #[arg(long)]
     list: bool,
-    /// Where to run it: simulate (virtual time) or hardware (a real file).
+    /// Where to run it: simulate (virtual time), emulate (a modelled drive served in real time) or
+    /// hardware (a real file).
     #[arg(long)]
     stage: Option<StageName>,
     /// Blocks: how often each arm is measured.

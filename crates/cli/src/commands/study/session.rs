@@ -137,7 +137,7 @@ impl Session {
         }
         let command = command(&words(study, &self.asked, stage.size()));
         let experiment = experiment(study, &self.plan, stage, &runs, command);
-        conclude::conclude(&experiment, &progressed, &folder, ui)
+        conclude::conclude(experiment, &progressed, &folder, ui)
     }
 }
 

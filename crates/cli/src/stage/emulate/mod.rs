@@ -5,6 +5,7 @@
 
 mod server;
 
+use drivelab_core::outline::Risk;
 use drivelab_core::record::{Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
@@ -84,7 +85,7 @@ impl Stage for Emulator {
         self.drives.settings()
     }
 
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
         self.drives.risks(runs)
     }
 

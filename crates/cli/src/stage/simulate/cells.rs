@@ -51,8 +51,7 @@ impl CellRun {
         seed: u64,
     ) -> Result<Self, Failure> {
         let mut options = *options;
-        options.shelf.drives =
-            Some(u32::try_from(matrix.targets(&cell).len()).expect("few drives"));
+        options.drives = Some(u32::try_from(matrix.targets(&cell).len()).expect("few drives"));
         if cell.group.read == 100 {
             options.write_cache = Some(Switch::Off);
         }
@@ -97,7 +96,7 @@ impl CellRun {
     /// An arm's options, for as many drives as it is aimed at.
     pub(super) fn with_drives(&self, arm: &Options) -> Options {
         let mut options = *arm;
-        options.shelf.drives = self.options.shelf.drives;
+        options.drives = self.options.drives;
         options
     }
 

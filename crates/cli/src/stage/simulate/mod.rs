@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 
 use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::outline::Risk;
 use drivelab_core::record::{Attached, RunConfig, RunRecord};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
@@ -278,7 +279,7 @@ impl Stage for Simulator {
         self.arms.iter().map(|arm| target::settings(arm.drive().about())).collect()
     }
 
-    fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
+    fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
         let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
         let cache = |arm: &ModelledArm| {
             let drive = arm.drive();
@@ -286,7 +287,7 @@ impl Stage for Simulator {
             let size = attached.and_then(|attached| attached.write_cache_bytes);
             WriteCache { size: size.map(Bytes::new) }
         };
-        risk::sentences(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())
+        vec![risk::modelled(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())]
     }
 
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
@@ -303,6 +304,10 @@ impl Stage for Simulator {
             models.join(" and "),
             profiles.join("`, `drivelab drive show ")
         )];
+        let mut missing = self.each(|arm| arm.profile.leaves_out.clone().unwrap_or_default());
+        missing.retain(|what| !what.is_empty());
+        missing.dedup();
+        notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
         notes.extend(self.shared.map(|least| {
             format!(
                 "The drives differ in size: every arm uses the first {least} bytes, as much as the \

@@ -1,7 +1,7 @@
 //! A section while it is read.
 
-use super::FileJob;
 use super::extent::Extent;
+use super::file_job::FileJob;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};

@@ -1,14 +1,14 @@
 //! Another tool's results as arms.
 
-use drivelab_core::foreign;
+use drivelab_core::{Refusal, foreign};
 use drivelab_stats::Better;
 
-use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
-use crate::foreign::{Imported, ImportedResult, Label};
+use super::{ArmRuns, Input, RunFigure, Source, checked, in_order, one_arm, order_note};
+use drivelab_core::foreign::{Imported, ImportedResult, Label};
 
 /// Puts foreign results side by side: each is an arm by the name given, and its lines are its
 /// runs.
-pub fn from_foreign(arms: &[(String, Imported)]) -> Result<Input, InputError> {
+pub fn from_foreign(arms: &[(String, Imported)]) -> Result<Input, Refusal> {
     let lines = arms.iter().map(|(name, imported)| (name.clone(), by_line(imported)));
     let lines = lines.collect();
     input(lines, arms.iter().map(|(_, imported)| imported))
@@ -16,7 +16,7 @@ pub fn from_foreign(arms: &[(String, Imported)]) -> Result<Input, InputError> {
 
 /// Takes the arms from one foreign result, by what each line is called; where there are just two
 /// lines of one name, they are the two arms.
-pub fn from_lines(imported: &Imported) -> Result<Input, InputError> {
+pub fn from_lines(imported: &Imported) -> Result<Input, Refusal> {
     let lines = by_line(imported);
     let mut arms: Vec<(String, Vec<Line>)> = Vec::new();
     for line in &lines {
@@ -32,8 +32,14 @@ pub fn from_lines(imported: &Imported) -> Result<Input, InputError> {
                 (format!("{name}-1"), vec![first.clone()]),
                 (format!("{name}-2"), vec![second.clone()]),
             ],
-            [_] => return Err(InputError::OneArm(name.clone())),
-            _ => return Err(InputError::Ambiguous { name: name.clone(), count: runs.len() }),
+            [_] => return Err(one_arm(name)),
+            _ => {
+                return Err(Refusal::request(format!(
+                    "all {} lines are called `{name}`: put the lines of each arm into a file of \
+                     its own and compare the files",
+                    runs.len()
+                )));
+            }
         };
     }
     input(arms, std::iter::once(imported))
@@ -56,7 +62,7 @@ fn by_line(imported: &Imported) -> Vec<Line<'_>> {
 fn input<'a>(
     arms: Vec<(String, Vec<Line<'a>>)>,
     imported: impl Iterator<Item = &'a Imported>,
-) -> Result<Input, InputError> {
+) -> Result<Input, Refusal> {
     let mut notes = Vec::new();
     let mut tools: Vec<&str> = Vec::new();
     let mut versions: Vec<&str> = Vec::new();
@@ -92,9 +98,9 @@ fn input<'a>(
     checked(Input::new(source, arms, notes))
 }
 
-fn figure(result: &ImportedResult, is_single: bool) -> Figure {
+fn figure(result: &ImportedResult, is_single: bool) -> RunFigure {
     let remarks = result.remarks.iter();
-    Figure {
+    RunFigure {
         metric: result.metric.clone(),
         value: result.value,
         unit: result.unit.to_owned(),

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use drivelab_core::Refusal;
 use drivelab_core::record::{MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
-use super::{ArmRuns, Figure, Input, InputError, Run, Source, checked, in_order, order_note};
-use crate::attachment::{self, Arm, Question, Sample};
-use crate::foreign::{Label, Remark};
-use crate::run;
+use super::{ArmRuns, Input, RunFigure, RunFigures, Source, checked, in_order, order_note};
+use crate::attachment::{self, ArmSettings, Question, Sample};
+use crate::{marks, run};
+use drivelab_core::foreign::{Label, Remark};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
 /// Runs of different machines are refused: what differs may be the machine.
-pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError> {
+pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
     same_host(arms)?;
     let mut notes = work_note(arms);
     let named = arms.iter().map(|(name, records)| {
@@ -25,9 +26,12 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
-    for (name, records) in arms {
-        notes.extend(mark_notes(name, records));
-    }
+    let arm_names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
+    let marked = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
+        let ids = |run: &RunRecord| run.marks.iter().map(|mark| mark.id).collect();
+        records.iter().map(move |run| (arm, ids(run)))
+    });
+    notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),
@@ -35,29 +39,11 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
     })
 }
 
-/// A note for each kind of mark: runs of an arm are marked alike, with other numbers.
-fn mark_notes(name: &str, records: &[RunRecord]) -> Vec<String> {
-    let mut kinds: Vec<(MarkId, BTreeSet<&str>, String)> = Vec::new();
-    for mark in records.iter().flat_map(|record| &record.marks) {
-        if let Some((_, messages, _)) = kinds.iter_mut().find(|(id, ..)| *id == mark.id) {
-            messages.insert(&mark.message);
-        } else {
-            let messages = BTreeSet::from([mark.message.as_str()]);
-            kinds.push((mark.id, messages, mark.message.clone()));
-        }
-    }
-    let note = |(_, messages, first): (MarkId, BTreeSet<&str>, String)| match messages.len() - 1 {
-        0 => format!("`{name}`: {first}"),
-        more => format!("`{name}`: {first} (and {more} more of this kind)"),
-    };
-    kinds.into_iter().map(note).collect()
-}
-
 /// Takes out runs that are another one again, figure by figure: a copy is no second run.
 ///
 /// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
 /// their latencies.
-fn drop_copies(runs: &mut Vec<Run>, name: &str, records: &[RunRecord]) -> Option<String> {
+fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) -> Option<String> {
     let is_same = |one: &RunRecord, other: &RunRecord| {
         (&one.target, &one.config, &one.total) == (&other.target, &other.config, &other.total)
     };
@@ -90,7 +76,8 @@ fn provenance(arms: &[(String, Vec<RunRecord>)]) -> Provenance {
 }
 
 fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
-    let named = arms.iter().map(|(name, _)| Arm { name: name.clone(), ..Arm::default() });
+    let named =
+        arms.iter().map(|(name, _)| ArmSettings { name: name.clone(), ..ArmSettings::default() });
     let samples = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
         records.iter().map(move |run| Sample { arm, group: 0, facts: attachment::facts(run) })
     });
@@ -103,7 +90,7 @@ fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
 }
 
 /// Modelled runs have no machine and may be held against any.
-fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
+fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), Refusal> {
     let hosts = arms.iter().flat_map(|(name, records)| {
         let hosts = records.iter().filter_map(|record| record.host.as_ref());
         hosts.map(move |host| (name, host.id.as_str()))
@@ -114,7 +101,10 @@ fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
             None => known = Some((name, id)),
             Some((_, first)) if first == id => {}
             Some((first, _)) => {
-                return Err(InputError::OtherHost { first: first.clone(), second: name.clone() });
+                return Err(Refusal::request(format!(
+                    "`{first}` was run on another machine than `{name}`: their difference may be \
+                     the machine's; run both on one machine"
+                )));
             }
         }
     }
@@ -130,13 +120,13 @@ fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
     if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
 }
 
-fn figures(record: &RunRecord) -> Vec<Figure> {
+fn figures(record: &RunRecord) -> Vec<RunFigure> {
     let remarks: Vec<Remark> = record
         .marks
         .iter()
         .filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
         .collect();
-    let figures = run::metrics(&record.total).into_iter().map(|metric| Figure {
+    let figures = run::metrics(&record.total).into_iter().map(|metric| RunFigure {
         metric: metric.name,
         value: metric.value,
         unit: String::new(),

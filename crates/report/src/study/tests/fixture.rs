@@ -1,6 +1,7 @@
 //! An experiment of known truth for tests: it looks like `ahci-or-ide`, made up from a seed.
 
 use drivelab_core::histogram::Histogram;
+use drivelab_core::outline::Risk;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
@@ -84,11 +85,12 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         runs,
         curves: curves(blocks, &mut rng),
         attached: crate::attachment::Question::default(),
-        risks: vec![
-            "the drive's write cache is on: what it has confirmed but not yet written, up to \
-             32 MiB, is lost when power fails."
+        risks: vec![Risk {
+            sentence: "the drive's write cache is on: what it has confirmed but not yet written, \
+                       up to 32 MiB, is lost when power fails."
                 .to_owned(),
-        ],
+            differs: true,
+        }],
         notes: vec!["The drive is modelled (seagate-st31000333as); none was touched.".to_owned()],
         reproduce: format!("drivelab study ahci-or-ide --seed {seed} --blocks {blocks}"),
     }

@@ -5,7 +5,7 @@ use crate::record::Fault;
 
 /// What the sectors of one block hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Census {
+pub struct BlockContent {
     /// A sector holds nothing of this run: zeros, an earlier run's data, anybody's.
     pub is_blank: bool,
     /// A sector is not as any write left it.
@@ -18,27 +18,27 @@ pub struct Census {
     pub newest: Option<u64>,
 }
 
-impl Census {
+impl BlockContent {
     /// Of a block that begins at sector `first`, written by `run`.
     pub fn of(bytes: &[u8], run: u64, first: u64) -> Self {
-        let mut census = Self::default();
+        let mut content = Self::default();
         for (own, sector) in (first..).zip(bytes.chunks_exact(SECTOR)) {
             match label::read(sector) {
-                Sector::Damaged => census.is_damaged = true,
+                Sector::Damaged => content.is_damaged = true,
                 Sector::Intact(label) if label.run == run && label.place != own => {
-                    census.elsewhere.get_or_insert(label.place);
+                    content.elsewhere.get_or_insert(label.place);
                 }
                 Sector::Intact(label) if label.run == run => {
                     let write = label.generation;
-                    census.oldest = Some(census.oldest.map_or(write, |oldest| oldest.min(write)));
-                    census.newest = census.newest.max(Some(write));
+                    content.oldest = Some(content.oldest.map_or(write, |oldest| oldest.min(write)));
+                    content.newest = content.newest.max(Some(write));
                 }
                 Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => {
-                    census.is_blank = true;
+                    content.is_blank = true;
                 }
             }
         }
-        census
+        content
     }
 
     /// Whether its sectors hold several writes.
@@ -88,7 +88,11 @@ mod tests {
     #[test]
     fn each_fate_of_a_block_is_told_apart() {
         let check = |writes: &[u64], floor, expected| {
-            assert_eq!(Census::of(&block(writes), RUN, 8).fault(floor), expected, "{writes:?}");
+            assert_eq!(
+                BlockContent::of(&block(writes), RUN, 8).fault(floor),
+                expected,
+                "{writes:?}"
+            );
         };
         check(&[5, 5], 5, None);
         check(&[5, 6], 5, None);
@@ -104,12 +108,12 @@ mod tests {
     #[test]
     fn damage_and_what_belongs_elsewhere_come_first() {
         let mut bytes = block(&[5, 5]);
-        assert_eq!(Census::of(&bytes, RUN, 16).fault(0), Some(Fault::Misdirected));
-        assert_eq!(Census::of(&bytes, RUN, 16).elsewhere, Some(8));
-        assert_eq!(Census::of(&bytes, 8, 8).fault(5), Some(Fault::Lost), "another run's");
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).fault(0), Some(Fault::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).elsewhere, Some(8));
+        assert_eq!(BlockContent::of(&bytes, 8, 8).fault(5), Some(Fault::Lost), "another run's");
         bytes[700] ^= 1;
-        assert_eq!(Census::of(&bytes, RUN, 8).fault(5), Some(Fault::Corrupt));
-        assert_eq!(Census::of(&bytes, RUN, 8).fault(0), None);
-        assert_eq!(Census::of(&bytes, RUN, 16).fault(5), Some(Fault::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).fault(5), Some(Fault::Corrupt));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).fault(0), None);
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).fault(5), Some(Fault::Misdirected));
     }
 }

@@ -52,9 +52,45 @@ fn of_kind(
     places.into_iter().map(note).collect()
 }
 
-/// Withholds the verdict on two arms of which one completed nothing in a block in which the other
-/// completed something.
+/// Of so many finished blocks at most one may be lost to a late host. Where more than a fifth of a
+/// sample is missing, what is left is no longer taken to be like it (Schulz and Grimes, Lancet 359,
+/// 2002: 781-785); blocks are lost where the host was slow, which is not by chance.
+const VOID_OF: usize = 5;
+
+/// Withholds verdicts that rest on a selection of the blocks.
 pub(super) fn withhold(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    series: &[Series],
+    outcomes: &mut [Outcome],
+) {
+    withhold_void(blocks, outcomes);
+    withhold_empty(experiment, blocks, series, outcomes);
+}
+
+/// All verdicts where too many blocks are lost to void runs: all rest on the same blocks.
+fn withhold_void(blocks: &Blocks, outcomes: &mut [Outcome]) {
+    let counts = |(workload, _, block): &&Cell| {
+        blocks.workloads.contains(workload) && blocks.finished.contains(block)
+    };
+    let lost: BTreeSet<u32> = blocks.void.iter().filter(counts).map(|cell| cell.2).collect();
+    if lost.len() * VOID_OF <= blocks.finished.len() {
+        return;
+    }
+    let advice = format!(
+        "runs were void in {} of {} blocks, more than one in five: the blocks that are left are a \
+         selection, so the verdict is withheld; {QUIETER}",
+        lost.len(),
+        blocks.finished.len(),
+    );
+    for outcome in outcomes {
+        outcome.withhold(Warning::new(WarningId::RunsVoid, advice.clone()));
+    }
+}
+
+/// The verdict on two arms of which one completed nothing in a block in which the other completed
+/// something.
+fn withhold_empty(
     experiment: &Experiment,
     blocks: &Blocks,
     series: &[Series],

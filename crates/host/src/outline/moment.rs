@@ -1,7 +1,7 @@
-//! One second of `--watch`, as text.
+//! One second of `--watch`, in words.
 
-use super::paint::Paint;
-use crate::finding::Severity;
+use drivelab_core::outline::{Line, Severity, Tone};
+
 use crate::watch::Rate;
 
 /// Columns of the bar that shows the depth in use.
@@ -9,11 +9,12 @@ const BAR: usize = 16;
 
 /// One line a disk. A queue that is used to less than a quarter while the disk is busy is yellow:
 /// its tags lie idle.
-pub fn watch(rates: &[Rate], paint: Paint) -> String {
-    let mut out = format!(
-        "{:12} {:>7} {:>6} {:BAR$} {:>5} {:>5} {:>8} {:>8} {:>9} {:>9} {:>5}\n",
+pub fn watched(rates: &[Rate]) -> Vec<Line> {
+    let head = format!(
+        "{:12} {:>7} {:>6} {:BAR$} {:>5} {:>5} {:>8} {:>8} {:>9} {:>9} {:>5}",
         "disk", "depth", "of", "", "rd", "wr", "rd/s", "wr/s", "rd ms", "wr ms", "busy"
     );
+    let mut lines = vec![Line::default().part(Tone::Plain, head)];
     for rate in rates {
         let depth = rate.queue_depth.map_or_else(|| "?".into(), |depth| depth.to_string());
         let number =
@@ -33,14 +34,12 @@ pub fn watch(rates: &[Rate], paint: Paint) -> String {
         );
         let idle_tags = rate.busy > 0.5
             && rate.queue_depth.is_some_and(|depth| rate.depth_used * 4.0 < f64::from(depth));
-        let line = if idle_tags { paint.severity(Some(Severity::Warn), &line) } else { line };
-        out.push_str(&line);
-        out.push('\n');
+        let tone = if idle_tags { Tone::Wrong(Severity::Warn) } else { Tone::Plain };
+        lines.push(Line::default().part(tone, line));
     }
-    out
+    lines
 }
 
-/// The share of the queue that is in use.
 fn bar(rate: &Rate) -> String {
     let Some(depth) = rate.queue_depth else { return " ".repeat(BAR) };
     let per_cell = f64::from(depth.max(1)) / 16.0;

@@ -10,7 +10,6 @@ pub fn page_size() -> usize {
     rustix::param::page_size()
 }
 
-/// The processors this process may run on.
 pub(crate) fn usable_cpus() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
     (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()

@@ -6,14 +6,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Bytes;
+use drivelab_core::{Bytes, Refusal};
 use io_uring::types::Timespec;
+use zerocopy::{FromZeros as _, IntoBytes as _};
 
 use super::ring::{Descriptors, Ring};
-use super::wire::{
-    self, DEPTH, EIO, Info, RESULT_ABORT, RESULT_OK, Wanted, command, data_offset, parameters,
-};
-use super::{Attributes, CONTROL, Unavailable};
+use super::wire::{self, DEPTH, Info, RESULT_ABORT, RESULT_OK, command, data_offset, parameters};
+use super::{CONTROL, request, unavailable};
+use crate::drive::Attributes;
+use crate::task::{BlockRequest, KernelSide, Task};
+
+/// `EIO`, as the kernel numbers it.
+const EIO: i32 = 5;
 
 /// Whose answer on the ring it is; below these, a tag's.
 const START: u64 = 1 << 32;
@@ -24,7 +28,6 @@ const DELETE: u64 = START + 2;
 const LOOKS: usize = 50;
 const LOOK: Timespec = Timespec::new().nsec(200_000_000);
 
-/// Where a device is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// The kernel reads the partition table, from us.
@@ -47,21 +50,20 @@ pub(crate) struct Disk {
     phase: Phase,
     /// Which tags have a request that is not answered.
     open: Vec<bool>,
-    /// The answer to a read.
     answer: Vec<u8>,
 }
 
 impl Disk {
     /// Makes a device and begins to plug it in; it is there when [`Self::is_plugged_in`] says so.
-    pub(crate) fn new(size: Bytes, attributes: Attributes) -> Result<Self, Unavailable> {
+    pub(crate) fn new(size: Bytes, attributes: Attributes) -> Result<Self, Refusal> {
         let control = File::options().read(true).write(true).open(CONTROL);
         let control = control.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Unavailable::NoDriver,
-            io::ErrorKind::PermissionDenied => Unavailable::NotRoot,
-            _ => Unavailable::Refused { what: "open", source: error },
+            io::ErrorKind::NotFound => unavailable::no_driver(),
+            io::ErrorKind::PermissionDenied => unavailable::only_root(),
+            _ => unavailable::refused("open", error),
         })?;
         // A ring has a power of two of entries; beside the tags there are three commands.
-        let ring = Ring::new(u32::from(DEPTH) * 2).map_err(Unavailable::NoRing)?;
+        let ring = Ring::new(u32::from(DEPTH) * 2).map_err(unavailable::no_ring)?;
         let mut disk = Self {
             control,
             ring,
@@ -74,28 +76,22 @@ impl Disk {
         };
         disk.remove_left_behind();
         let mut info = Info::ask(std::process::id());
-        disk.exchange("make a device", command::ADD_DEV, &mut info)?;
-        let info = Info::read(&info);
+        disk.exchange("make a device", command::ADD_DEV, info.as_mut_bytes())?;
         disk.number = info.number;
         if !info.copies() {
-            return Err(Unavailable::TooOld);
+            return Err(unavailable::too_old());
         }
         let mut parameters = parameters(size, attributes);
         disk.exchange("take the drive's parameters", command::SET_PARAMS, &mut parameters)?;
-        disk.start().map_err(|source| Unavailable::Refused { what: "open the device", source })?;
+        disk.start().map_err(|error| unavailable::refused("open the device", error))?;
         Ok(disk)
     }
 
-    fn exchange(
-        &mut self,
-        what: &'static str,
-        op: u32,
-        buffer: &mut [u8],
-    ) -> Result<(), Unavailable> {
-        let exchanged = self.ring.exchange(self.control.as_fd(), (op, self.number), buffer);
-        exchanged.map_err(|source| match source.kind() {
-            io::ErrorKind::PermissionDenied => Unavailable::NotRoot,
-            _ => Unavailable::Refused { what, source },
+    fn exchange(&mut self, what: &'static str, op: u32, buffer: &mut [u8]) -> Result<(), Refusal> {
+        let exchanged = self.ring.exchange(self.control.as_fd(), op, self.number, buffer);
+        exchanged.map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => unavailable::only_root(),
+            _ => unavailable::refused(what, error),
         })
     }
 
@@ -109,8 +105,8 @@ impl Disk {
             self.ring.io(device.as_fd(), command::FETCH_REQ, bytes, u64::from(tag));
         }
         self.device = Some((device, descriptors));
-        let start = (command::START_DEV, self.number, u64::from(std::process::id()));
-        self.ring.control(self.control.as_fd(), start, START);
+        let start = wire::control(self.number, u64::from(std::process::id()));
+        self.ring.control(self.control.as_fd(), command::START_DEV, start, START);
         self.phase = Phase::Starting;
         self.ring.submit()
     }
@@ -123,29 +119,26 @@ impl Disk {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix("ublkc"));
             let Some(number) = number.and_then(|number| number.parse().ok()) else { continue };
-            let mut info = [0; Info::BYTES];
-            let get = (command::GET_DEV_INFO, number);
-            if self.ring.exchange(self.control.as_fd(), get, &mut info).is_err() {
+            let (mut info, op) = (Info::new_zeroed(), command::GET_DEV_INFO);
+            let control = self.control.as_fd();
+            if self.ring.exchange(control, op, number, info.as_mut_bytes()).is_err() {
                 continue;
             }
-            let server = Info::read(&info).dead_server();
+            let server = info.dead_server();
             if server.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
                 self.delete(number);
             }
         }
     }
 
-    /// The block device.
     pub(crate) fn path(&self) -> PathBuf {
         format!("/dev/ublkb{}", self.number).into()
     }
 
-    /// Whether the kernel has shown the device.
     pub(crate) fn is_plugged_in(&self) -> bool {
         self.phase == Phase::Live
     }
 
-    /// Whether the kernel has taken the device away.
     pub(crate) fn is_unplugged(&self) -> bool {
         self.phase == Phase::Stopped
     }
@@ -155,65 +148,32 @@ impl Disk {
         self.ring.as_fd()
     }
 
-    /// The next request, with its tag.
-    ///
-    /// # Errors
-    /// The driver refuses a command.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u16, Wanted)>> {
-        while let Some((token, result)) = self.ring.next() {
-            match (token, result) {
-                (START, 0..) => self.phase = Phase::Live,
-                (STOP, _) => self.phase = Phase::Stopped,
-                (tag, RESULT_OK) if tag < START => {
-                    let tag = u16::try_from(tag).expect("we numbered the tags");
-                    let (_, descriptors) = self.device.as_ref().expect("open while tags are out");
-                    let wanted = Wanted::read(&descriptors.get(tag), self.size);
-                    self.open[usize::from(tag)] = true;
-                    match wanted {
-                        Ok(wanted) => return Ok(Some((tag, wanted))),
-                        Err(errno) => self.commit(tag, -errno),
-                    }
-                }
-                (DELETE, _) | (_, RESULT_ABORT) => {}
-                (_, error) => return Err(io::Error::from_raw_os_error(error.saturating_neg())),
+    fn device(&self) -> &File {
+        &self.device.as_ref().expect("open while tags are out").0
+    }
+
+    /// A tag, and the request that the driver has put there, with its data; answered where it
+    /// cannot be read.
+    fn take(&mut self, tag: u16) -> Option<(u64, BlockRequest)> {
+        let (_, descriptors) = self.device.as_ref().expect("open while tags are out");
+        let read = request::read(&descriptors.get(tag), self.size);
+        self.open[usize::from(tag)] = true;
+        let read = read.and_then(|request| match request.task {
+            Task::Write => {
+                let data = self.data(tag, request.length).map_err(|_| EIO)?;
+                Ok(BlockRequest { data: Some(data), ..request })
             }
-        }
-        Ok(None)
+            _ => Ok(request),
+        });
+        read.map(|request| (u64::from(tag), request)).map_err(|errno| self.commit(tag, -errno)).ok()
     }
 
     /// What a write brings.
-    pub(crate) fn data(&self, tag: u16, length: u64) -> io::Result<Box<[u8]>> {
-        let bytes = usize::try_from(length).expect("the kernel writes little at once");
-        let mut data = vec![0; bytes].into_boxed_slice();
-        let (device, _) = self.device.as_ref().expect("open while tags are out");
-        device.read_exact_at(&mut data, data_offset(tag))?;
+    fn data(&self, tag: u16, length: u64) -> io::Result<Box<[u8]>> {
+        let length = usize::try_from(length).expect("the kernel writes little at once");
+        let mut data = vec![0; length].into_boxed_slice();
+        self.device().read_exact_at(&mut data, data_offset(tag))?;
         Ok(data)
-    }
-
-    /// Where the data of a read goes before [`Self::reply_read`].
-    pub(crate) fn read_buffer(&mut self, length: u64) -> &mut [u8] {
-        self.answer.resize(usize::try_from(length).expect("the kernel reads little at once"), 0);
-        &mut self.answer
-    }
-
-    /// Answers a read with what is in the buffer.
-    pub(crate) fn reply_read(&mut self, tag: u16) {
-        let (device, _) = self.device.as_ref().expect("open while tags are out");
-        match device.write_all_at(&self.answer, data_offset(tag)) {
-            Ok(()) => self.reply(tag, self.answer.len() as u64),
-            Err(_) => self.reply_error(tag),
-        }
-    }
-
-    /// Answers what was done, to so many bytes.
-    pub(crate) fn reply(&mut self, tag: u16, length: u64) {
-        // The kernel looks at it for reads and writes, which are small.
-        self.commit(tag, i32::try_from(length).unwrap_or(i32::MAX));
-    }
-
-    /// Answers what could not be done.
-    pub(crate) fn reply_error(&mut self, tag: u16) {
-        self.commit(tag, -EIO);
     }
 
     fn commit(&mut self, tag: u16, result: i32) {
@@ -223,7 +183,6 @@ impl Disk {
         self.ring.io(device.as_fd(), command::COMMIT_AND_FETCH_REQ, bytes, u64::from(tag));
     }
 
-    /// Sends the answers.
     pub(crate) fn submit(&mut self) -> io::Result<()> {
         self.ring.submit()
     }
@@ -232,7 +191,8 @@ impl Disk {
     /// [`Self::is_unplugged`].
     pub(crate) fn unplug(&mut self) -> io::Result<()> {
         self.phase = Phase::Stopping;
-        self.ring.control(self.control.as_fd(), (command::STOP_DEV, self.number, 0), STOP);
+        let stop = wire::control(self.number, 0);
+        self.ring.control(self.control.as_fd(), command::STOP_DEV, stop, STOP);
         self.ring.submit()
     }
 
@@ -240,7 +200,7 @@ impl Disk {
     fn pull(&mut self) -> io::Result<()> {
         for tag in 0..DEPTH {
             if self.open[usize::from(tag)] {
-                self.reply_error(tag);
+                self.commit(tag, -EIO);
             }
         }
         if self.phase != Phase::Stopping {
@@ -261,7 +221,8 @@ impl Disk {
     /// Deletes a device and waits until it is gone, but not for others that have it open: then it
     /// goes when they close it.
     fn delete(&mut self, number: u32) {
-        self.ring.control(self.control.as_fd(), (command::DEL_DEV, number, 0), DELETE);
+        let delete = wire::control(number, 0);
+        self.ring.control(self.control.as_fd(), command::DEL_DEV, delete, DELETE);
         for _ in 0..LOOKS / 5 {
             if self.ring.wait(LOOK).is_err() {
                 return;
@@ -273,6 +234,53 @@ impl Disk {
             }
         }
     }
+}
+
+impl KernelSide for Disk {
+    /// Requests come with their tags.
+    fn next(&mut self) -> io::Result<Option<(u64, BlockRequest)>> {
+        while let Some((token, result)) = self.ring.next() {
+            match (token, result) {
+                (START, 0..) => self.phase = Phase::Live,
+                (STOP, _) => self.phase = Phase::Stopped,
+                (tag, RESULT_OK) if tag < START => {
+                    let request = self.take(number(tag));
+                    if request.is_some() {
+                        return Ok(request);
+                    }
+                }
+                (DELETE, _) | (_, RESULT_ABORT) => {}
+                (_, error) => return Err(io::Error::from_raw_os_error(error.saturating_neg())),
+            }
+        }
+        Ok(None)
+    }
+
+    fn read_buffer(&mut self, length: usize) -> &mut [u8] {
+        self.answer.resize(length, 0);
+        &mut self.answer
+    }
+
+    fn reply_read(&mut self, tag: u64, start: usize, length: usize) {
+        let data = &self.answer[start..start + length];
+        match self.device().write_all_at(data, data_offset(number(tag))) {
+            Ok(()) => self.reply(tag, Task::Read, length as u64),
+            Err(_) => self.reply_error(tag),
+        }
+    }
+
+    fn reply(&mut self, tag: u64, _task: Task, length: u64) {
+        // The kernel looks at it for reads and writes, which are small.
+        self.commit(number(tag), i32::try_from(length).unwrap_or(i32::MAX));
+    }
+
+    fn reply_error(&mut self, tag: u64) {
+        self.commit(number(tag), -EIO);
+    }
+}
+
+fn number(tag: u64) -> u16 {
+    u16::try_from(tag).expect("we numbered the tags")
 }
 
 impl Drop for Disk {

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paint::{Paint, mark, plural, size};
+use drivelab_core::outline::{Line, Severity, Tone};
+
+use super::plural;
 use crate::bus::HopKind;
 use crate::bus::ata::NcqOff;
 use crate::device::{Device, Kind, Partition};
-use crate::finding::{Finding, FindingId, Severity};
+use crate::found::{Finding, FindingId};
 use crate::inspection::Inspection;
 
 /// Columns before the drawing: two, a mark, two.
@@ -14,16 +16,10 @@ const MARGIN: usize = 9;
 /// Partitions that are drawn.
 const PARTITIONS_SHOWN: usize = 16;
 
-/// Adds title, drawing and findings.
-pub(super) fn block(out: &mut String, device: &Device, all: &Inspection, paint: Paint) {
-    let worst = device.findings.iter().map(|finding| finding.severity).min();
-    out.push_str(&format!(
-        "{}  ",
-        paint.severity(worst.filter(|w| *w != Severity::Info), &device.name)
-    ));
-    let start = device.name.chars().count() + 2;
-    paint.wrap_on(out, &format!("{}{}", title(device), counts(device)), start, 4);
-    let mut drawing = Drawing { out, paint, depth: 0 };
+pub(super) fn block(lines: &mut Vec<Line>, device: &Device, all: &Inspection) {
+    let title = Line::new(title(device) + &counts(device), 4);
+    lines.push(title.part(tone(trouble(device)), &device.name).part(Tone::Plain, "  "));
+    let mut drawing = Drawing { lines, depth: 0 };
     let hops: Vec<_> =
         if device.kind == Kind::Controller { Vec::new() } else { device.hops.iter().collect() };
     for hop in hops {
@@ -50,9 +46,37 @@ pub(super) fn block(out: &mut String, device: &Device, all: &Inspection, paint: 
         drawing.leaf(None, "...", &format!("and {more} more partitions"));
     }
     drawing.slaves(device, &by_name(all), &mut BTreeSet::from([device.name.clone()]));
-    for finding in &device.findings {
-        tell(out, finding, paint);
+    lines.extend(device.findings.iter().flat_map(told));
+}
+
+fn tone(severity: Option<Severity>) -> Tone {
+    severity.map_or(Tone::Good, Tone::Wrong)
+}
+
+/// The word for a severity, as wide as the longest.
+fn mark(severity: Option<Severity>) -> &'static str {
+    match severity {
+        Some(Severity::Error) => "ERROR",
+        Some(Severity::Warn) => "warn ",
+        Some(Severity::Info) => "info ",
+        None => "ok   ",
     }
+}
+
+/// The worst finding that is more than good to know.
+fn trouble(device: &Device) -> Option<Severity> {
+    worst_of(device, |_| true).filter(|worst| *worst != Severity::Info)
+}
+
+/// A size as makers of disks count: `1.0 TB`.
+fn size(bytes: u64) -> String {
+    let units =
+        [("TB", 1_000_000_000_000_u64), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000)];
+    let unit = units.iter().find(|(_, size)| bytes >= *size);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(name, size)| format!("{}.{} {name}", bytes / size, bytes % size / (size / 10)),
+    )
 }
 
 fn title(device: &Device) -> String {
@@ -88,7 +112,6 @@ fn counts(device: &Device) -> String {
     if parts.is_empty() { String::new() } else { format!(" - {}", parts.join(", ")) }
 }
 
-/// Whether a finding is about a station of this kind.
 fn touches(id: FindingId, hop: HopKind) -> bool {
     match id {
         FindingId::IdeEmulation | FindingId::RaidMode | FindingId::PcieDowngraded => {
@@ -181,8 +204,7 @@ fn by_name(all: &Inspection) -> BTreeMap<&str, &Device> {
 
 /// The drawing, one station a line.
 struct Drawing<'o> {
-    out: &'o mut String,
-    paint: Paint,
+    lines: &'o mut Vec<Line>,
     depth: usize,
 }
 
@@ -197,10 +219,9 @@ impl Drawing<'_> {
     fn leaf(&mut self, severity: Option<Severity>, name: &str, about: &str) {
         let branch = if self.depth == 0 { "" } else { "└ " };
         let indent = MARGIN + 2 * self.depth.saturating_sub(1);
-        let mark = self.paint.severity(severity, mark(severity));
-        self.out.push_str(&format!("  {mark}{}{branch}{name}  ", " ".repeat(indent - 7)));
-        let column = indent + branch.chars().count() + name.chars().count() + 2;
-        self.paint.wrap_on(self.out, about, column, indent + 4);
+        let name = format!("{}{branch}{name}  ", " ".repeat(indent - 7));
+        let line = Line::new(about, indent + 4).part(Tone::Plain, "  ");
+        self.lines.push(line.part(tone(severity), mark(severity)).part(Tone::Plain, name));
     }
 
     /// What a device is made of, down to drives.
@@ -221,31 +242,43 @@ impl Drawing<'_> {
                 self.leaf(None, name, "");
                 continue;
             };
-            let worst = below.findings.iter().map(|finding| finding.severity).min();
             let kind =
                 if below.name == *name { String::new() } else { format!("of {}: ", below.name) };
-            self.station(
-                worst.filter(|w| *w != Severity::Info),
-                name,
-                &format!("{kind}{}", below.kind),
-            );
+            self.station(trouble(below), name, &format!("{kind}{}", below.kind));
             self.slaves(below, all, seen);
             self.depth -= 1;
         }
     }
 }
 
-fn tell(out: &mut String, finding: &Finding, paint: Paint) {
+/// A finding, what was seen of it, and what helps.
+fn told(finding: &Finding) -> Vec<Line> {
     let severity = Some(finding.severity);
-    let head = paint.severity(severity, mark(severity));
-    out.push_str(&format!("  {head}  {} ", paint.bold(&format!("{}:", finding.id))));
-    let column = MARGIN + finding.id.as_str().len() + 2;
-    paint.wrap_on(out, &finding.message, column, MARGIN);
-    let (margin, hanging) = (" ".repeat(MARGIN), MARGIN + 6);
-    for (label, text) in [("seen: ", &finding.evidence), ("fix:  ", &finding.fix)] {
-        if !text.is_empty() {
-            out.push_str(&format!("{margin}{label}"));
-            paint.wrap_on(out, text, hanging, hanging);
-        }
+    let head = Line::new(&finding.message, MARGIN)
+        .part(Tone::Plain, "  ")
+        .part(tone(severity), mark(severity))
+        .part(Tone::Plain, "  ")
+        .part(Tone::Bold, format!("{}:", finding.id))
+        .part(Tone::Plain, " ");
+    let parts = [("seen: ", &finding.evidence), ("fix:  ", &finding.fix)];
+    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty()).map(|(label, text)| {
+        let label = " ".repeat(MARGIN) + label;
+        Line::new(text, label.len()).part(Tone::Plain, label)
+    });
+    std::iter::once(head).chain(parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_decimal() {
+        let check = |bytes, expected| assert_eq!(size(bytes), expected);
+        check(0, "0 B");
+        check(1_000_204_886_016, "1.0 TB");
+        check(274_877_906_944, "274.8 GB");
+        check(999, "999 B");
+        check(u64::MAX, "18446744.0 TB");
     }
 }

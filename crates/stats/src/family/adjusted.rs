@@ -1,0 +1,45 @@
+//! A comparison seen as one of many.
+
+use serde::{Deserialize, Serialize};
+
+use crate::compare::Comparison;
+
+/// The part a comparison plays, declared before looking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The primary metric, which decides. One needs no adjustment; of several (one per arm, say)
+    /// each is adjusted for the others.
+    Gate,
+    /// Everything else, adjusted among itself.
+    Other,
+}
+
+/// How p values and claims were adjusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adjustment {
+    /// The only one of its role: nothing to adjust for.
+    None,
+    /// Step-down max-T with sign flips: all members of the role share their blocks.
+    MaxT,
+    /// Holm for p values, Bonferroni for intervals: the members have different blocks.
+    Holm,
+}
+
+/// A comparison seen as one of many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Adjusted {
+    /// The comparison; its verdict holds together with those of the same role, its intervals and
+    /// `p` are its own.
+    pub comparison: Comparison,
+    /// Interval of the ratio that holds together with those of the same role: all of them contain
+    /// their truth with confidence 1 - alpha. Its own interval where it is the only one.
+    pub ci95_family: Option<[f64; 2]>,
+    /// Its part.
+    pub role: Role,
+    /// P value adjusted for the other members of the same role.
+    pub p_adjusted: f64,
+    /// How.
+    pub adjustment: Adjustment,
+}
