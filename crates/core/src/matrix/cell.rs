@@ -1,6 +1,6 @@
 //! One cell of a matrix.
 
-use super::{CellError, Cursor, Group, Matrix};
+use super::{CellError, Cursor, Group, Matrix, order, plural};
 use crate::workload::{Rw, Workload, WorkloadOptions};
 
 /// One combination of everything that is varied.
@@ -55,19 +55,5 @@ impl Cell {
             ..WorkloadOptions::default()
         };
         options.check()
-    }
-}
-
-/// A number of threads in words.
-pub fn plural(threads: u32) -> String {
-    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
-}
-
-/// A share of random addresses in words.
-pub fn order(random: u32) -> String {
-    match random {
-        0 => "sequential".into(),
-        100 => "random".into(),
-        share => format!("{share} % random"),
     }
 }

@@ -1,7 +1,5 @@
 //! Cells that are one line of a figure.
 
-use super::{order, plural};
-
 /// Cells that differ in their block size only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
@@ -44,5 +42,19 @@ impl Group {
             share => format!("{share} % reads"),
         };
         format!("{order} {kind}, {} a drive", plural(self.threads))
+    }
+}
+
+/// A number of threads in words.
+pub fn plural(threads: u32) -> String {
+    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
+}
+
+/// A share of random addresses in words.
+pub fn order(random: u32) -> String {
+    match random {
+        0 => "sequential".into(),
+        100 => "random".into(),
+        share => format!("{share} % random"),
     }
 }

@@ -5,9 +5,9 @@ mod cell;
 mod cursor;
 mod group;
 
-pub use cell::{Cell, order, plural};
+pub use cell::Cell;
 pub use cursor::Cursor;
-pub use group::Group;
+pub use group::{Group, order, plural};
 
 use serde::Serialize;
 
