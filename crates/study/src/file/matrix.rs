@@ -1,10 +1,9 @@
-//! `[matrix]`: cells that every arm goes through, instead of workloads; and matrix files.
+//! `[matrix]`: cells that every arm goes through, instead of workloads.
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cursor, Matrix, Named};
 
-use super::{Arm, Settings, StudyFile};
-use crate::stage::StageName;
+use super::vocabulary::Settings;
 
 /// Takes `[matrix]`, or `None` where the study has no matrix; `named` lacks targets and cursors.
 pub(super) fn matrix(
@@ -29,26 +28,4 @@ pub(super) fn matrix(
     }
     section.finish()?;
     Ok(Some(matrix))
-}
-
-impl StudyFile {
-    /// The study of a matrix file: real targets and a single arm, so that there is no verdict.
-    pub fn of_matrix(matrix: Matrix) -> Self {
-        Self {
-            title: matrix.title.clone(),
-            blocks: matrix.blocks,
-            seed: matrix.seed,
-            stage: StageName::Hardware,
-            is_stage_named: true,
-            arms: vec![Arm::default()],
-            cells: matrix.cells(),
-            matrix: Some(matrix),
-            ..Self::default()
-        }
-    }
-
-    /// Whether it is [that of a matrix file](Self::of_matrix).
-    pub fn is_matrix_alone(&self) -> bool {
-        self.arms.len() == 1
-    }
 }

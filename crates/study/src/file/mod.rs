@@ -150,6 +150,26 @@ impl StudyFile {
         Ok(study)
     }
 
+    /// The study of a matrix file: real targets and a single arm, so that there is no verdict.
+    pub fn of_matrix(matrix: Matrix) -> Self {
+        Self {
+            title: matrix.title.clone(),
+            blocks: matrix.blocks,
+            seed: matrix.seed,
+            stage: StageName::Hardware,
+            is_stage_named: true,
+            arms: vec![Arm::default()],
+            cells: matrix.cells(),
+            matrix: Some(matrix),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is [that of a matrix file](Self::of_matrix).
+    pub fn is_matrix_alone(&self) -> bool {
+        self.arms.len() == 1
+    }
+
     /// Makes it what it is at its stage, and puts what the command line says in place of what the
     /// file says. It is called once.
     ///
