@@ -163,7 +163,7 @@ fn a_matrix_is_measured_cell_by_cell_and_goes_on_after_a_kill() {
     let run = || drivelab(folder.path(), &["run", "--matrix", "test.toml", "--json"]);
     let first = run();
     assert_eq!(first.code, 0, "{first:?}");
-    assert!(first.err.contains("48 of 48 cells"), "{first:?}");
+    assert!(first.err.contains("48 runs"), "{first:?}");
     let cells = first.json()["cells"].as_array().unwrap().clone();
     assert_eq!(cells.len(), 48);
     assert!(cells.iter().all(|cell| cell["figures"][0]["errors"] == 0), "{first:?}");
@@ -171,22 +171,22 @@ fn a_matrix_is_measured_cell_by_cell_and_goes_on_after_a_kill() {
     assert!(together.clone().all(|cell| cell["figures"].as_array().unwrap().len() == 2));
     assert_eq!(together.count(), 16);
     // As if it had been killed while it wrote the eleventh cell.
-    let kept = folder.path().join("test.matrix/cells.jsonl");
+    let kept = folder.path().join("test.matrix/runs.jsonl");
     let text = fs::read_to_string(&kept).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    let cut = format!("{}\n{}", lines[..11].join("\n"), &lines[11][..20]);
+    let cut = format!("{}\n{}", lines[..10].join("\n"), &lines[10][..20]);
     fs::write(&kept, cut).unwrap();
     let second = run();
-    assert!(second.err.contains("38 of 48 cells"), "{second:?}");
+    assert!(second.err.contains("38 runs"), "{second:?}");
     let again = second.json()["cells"].as_array().unwrap().clone();
     assert_eq!(again.len(), 48);
     let now = fs::read_to_string(&kept).unwrap();
     let now: Vec<&str> = now.lines().collect();
-    assert_eq!((now.len(), &now[..11]), (49, &lines[..11]), "finished cells stay");
+    assert_eq!((now.len(), &now[..10]), (48, &lines[..10]), "finished cells stay");
     let page = fs::read_to_string(folder.path().join("test.matrix/report.html")).unwrap();
     assert!(page.contains("48 of 48 cells"));
     file(folder.path(), "test.toml", &MATRIX.replace("10ms", "20ms"));
-    run().failed(2, &["another matrix", "--out"]);
+    run().failed(2, &["another study or matrix file", "--out"]);
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn what_a_matrix_would_be_refused_for_later_it_is_refused_for_at_once() {
         file(folder.path(), "test.toml", text);
         let said = drivelab(folder.path(), &["run", "--matrix", "test.toml", "--out", "cells"]);
         said.failed(2, words);
-        let kept = fs::read_to_string(folder.path().join("cells/cells.jsonl")).unwrap();
-        assert_eq!(kept.lines().count(), 1, "a cell was measured: {kept}");
+        let kept = fs::read_to_string(folder.path().join("cells/runs.jsonl")).unwrap();
+        assert_eq!(kept, "", "a cell was measured");
         fs::remove_dir_all(folder.path().join("cells")).unwrap();
     };
     check(&MATRIX.replace("size = \"1M\"", ""), &["does not exist", "--size"]);
@@ -223,20 +223,18 @@ fn damaged_lines_of_a_matrix_are_named_and_their_cells_measured_again() {
     file(folder.path(), "test.toml", MATRIX);
     let run = || drivelab(folder.path(), &["run", "--matrix", "test.toml", "--json"]);
     assert_eq!(run().code, 0);
-    let kept = folder.path().join("test.matrix/cells.jsonl");
+    let kept = folder.path().join("test.matrix/runs.jsonl");
     let mut text = fs::read(&kept).unwrap();
-    let third = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0;
-    // No text at all in the third line, and a cell of another matrix at the end.
-    text[third + 10] = 0xFF;
-    let alien = String::from_utf8_lossy(&text[..third]).lines().nth(1).unwrap().to_owned();
-    let threads = alien.find("\"threads\":").unwrap() + 10;
-    let alien = format!("{}7{}\n", &alien[..threads], &alien[threads + 1..]);
+    let second = text.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    // No text at all in the second line, and a cell of another matrix at the end.
+    text[second + 10] = 0xFF;
+    let alien = String::from_utf8_lossy(&text[..second]).replace("\"cell\":", "\"cell\":9");
     text.extend_from_slice(alien.as_bytes());
     fs::write(&kept, text).unwrap();
     let second = run();
     assert_eq!(second.code, 0, "{second:?}");
-    assert!(second.err.contains("1 of 48 cells"), "{second:?}");
-    for line in ["cells.jsonl:3 is damaged", "cells.jsonl:50 is damaged"] {
+    assert!(second.err.contains("1 run of"), "{second:?}");
+    for line in ["runs.jsonl:2 is damaged", "runs.jsonl:49 is damaged"] {
         assert!(second.err.contains(line), "{second:?}");
     }
     assert_eq!(second.json()["cells"].as_array().unwrap().len(), 48);

@@ -249,7 +249,7 @@ fn an_interrupted_study_keeps_its_runs_and_resumes_only_itself() {
 
     let again = |study: &str, more: &[&str]| real(folder.path(), study, more);
     again(&slow, &[]).failed(2, &["unfinished", "--resume"]);
-    again(&slow.replace("50%", "40%"), &["--resume"]).failed(2, &["another study file"]);
+    again(&slow.replace("50%", "40%"), &["--resume"]).failed(2, &["another study or matrix file"]);
     again(&slow, &["--resume", "--seed", "9"]).failed(2, &["seed"]);
     let other = ["study", path, "--target", "other", "--size", "8M", "--resume"];
     drivelab(folder.path(), &other).failed(2, &["another target"]);

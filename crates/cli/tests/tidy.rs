@@ -485,7 +485,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "commands::inspect",
             "commands::run",
             "commands::run::job",
-            "commands::run::matrix",
             "commands::run::verify",
             "commands::serve",
         ],

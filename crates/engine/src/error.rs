@@ -49,9 +49,9 @@ impl RunError {
                 Some("lower `--iodepth` or `--numjobs`, or use `--ioengine=psync`".into())
             }
             Self::SteadyTogether { .. } => Some("raise `iodepth` instead of `numjobs`".into()),
-            Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => Some(
-                "lower `size`, or remove the file: it is then laid out at that size".into(),
-            ),
+            Self::Load(LoadError::Workload(WorkloadError::RegionBeyondTarget { .. })) => {
+                Some("lower `size`, or remove the file: it is then laid out at that size".into())
+            }
             Self::Verify(StateError::Foreign { .. } | StateError::OtherVersion { .. }) => {
                 Some("name another file with `--verify-state`".into())
             }

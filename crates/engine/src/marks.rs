@@ -105,8 +105,7 @@ fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
     if target.direct {
         None
     } else if workload.rw.reads() && target.laid_out {
-        let held =
-            "buffered reads of a file that was just written: it is in the page cache";
+        let held = "buffered reads of a file that was just written: it is in the page cache";
         Some(held.into())
     } else if workload.rw.reads() && target.capacity <= memory {
         Some(format!("buffered reads of a file that fits into the {} of memory", memory.about()))
@@ -148,9 +147,7 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     let had = facts.total.elapsed * u64::from(facts.numjobs);
     let share = (u128::from(used.ns()) * 100).checked_div(u128::from(had.ns()))?;
     (used.ns() / 9 >= had.ns() / 10).then(|| {
-        format!(
-            "the CPU was busy or unavailable {share} % of the time and may be the bottleneck"
-        )
+        format!("the CPU was busy or unavailable {share} % of the time and may be the bottleneck")
     })
 }
 
@@ -174,8 +171,10 @@ fn unanswered(total: &Tally) -> Option<String> {
             format!("{sent} requests never completed, and {due} that were due were never issued")
         }
     };
-    Some(format!("{what}: each counts with the time it had waited, so the true latency is \
-                           higher"))
+    Some(format!(
+        "{what}: each counts with the time it had waited, so the true latency is \
+                           higher"
+    ))
 }
 
 fn errors(total: &Tally) -> Option<String> {

@@ -14,7 +14,7 @@ use drivelab_core::workload::Workload;
 use drivelab_core::{Device, JobSchedule, Request, Target};
 
 use crate::jobs::{Sharing, seed_of};
-use crate::load::{self, Control, End, Job, LoadError, JobOutcome, Progress, Stepped, Watch};
+use crate::load::{self, Control, End, Job, JobOutcome, LoadError, Progress, Stepped, Watch};
 use crate::marks::{self, RunFacts};
 use crate::virtual_target::VirtualTarget;
 

@@ -149,9 +149,9 @@ pub fn fitted(figures: &[Fitted], not_identified: &[String], path: &str, look: L
 fn explained(Spread { fit_sigma, gain_sigma }: Spread) -> String {
     let queue = match gain_sigma {
         0.0 => "no queue, so no uncertain gain".to_owned(),
-        sigma => format!(
-            "the gain from queuing is a prior, log-normal with sigma {sigma} at depth 32"
-        ),
+        sigma => {
+            format!("the gain from queuing is a prior, log-normal with sigma {sigma} at depth 32")
+        }
     };
     let level = match fit_sigma {
         0.0 => "depth 1 is taken from the profile without error".to_owned(),

@@ -1,10 +1,12 @@
 //! The stages of a study: what makes its runs.
 
+mod cells;
 mod emulate;
 mod hardware;
 mod shell;
 mod simulate;
 
+pub(crate) use cells::RealCells;
 pub(crate) use emulate::Emulator;
 pub(crate) use hardware::Hardware;
 pub(crate) use simulate::Simulator;
@@ -52,6 +54,11 @@ pub(crate) fn of(
     in_place: Option<&str>,
     ui: Ui,
 ) -> Result<Box<dyn Stage<Error = Failure>>, Failure> {
+    if study.matrix.is_some() && study.stage != StageName::Simulate {
+        let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
+        return Err(Failure::cannot_here(anyhow::anyhow!(message))
+            .hint("on real drives: drivelab run --matrix FILE"));
+    }
     match study.stage {
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
         StageName::Hardware => {

@@ -50,7 +50,7 @@ pub struct JobRecord {
     pub seconds: Vec<Second>,
     /// The distribution behind `lat_ns` over time. Kept for the whole of a run only, not for each
     /// of its jobs; empty for acts one after the other.
-    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    #[serde(default = "Series::empty", skip_serializing_if = "Series::is_empty")]
     pub lat_series: Series,
     /// The whole distribution behind `lat_ns`.
     pub lat_histogram: Histogram,
@@ -72,7 +72,13 @@ impl JobRecord {
     /// The same without distributions over time, which are most of its size.
     #[must_use]
     pub fn without_series(self) -> Self {
-        Self { lat_series: Series::default(), ..self }
+        Self { lat_series: Series::empty(), ..self }
+    }
+
+    /// The figures alone, without any distribution.
+    #[must_use]
+    pub fn figures_only(self) -> Self {
+        Self { lat_histogram: Histogram::empty(), seconds: Vec::new(), ..self.without_series() }
     }
 
     /// The kinds of request that there were, each with its name in the plural.

@@ -7,8 +7,8 @@ mod region;
 mod watch;
 
 pub use process::page_size;
-pub use region::seed_of;
 pub(crate) use region::Sharing;
+pub use region::seed_of;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

@@ -75,8 +75,7 @@ impl OpenError {
             }
             Self::NoPolling { instead, .. } => (*instead).into(),
             Self::NoDiscard { .. } => {
-                "`queue/discard_max_bytes` of the device in /sys/block must be above 0"
-                    .into()
+                "`queue/discard_max_bytes` of the device in /sys/block must be above 0".into()
             }
             Self::Guard(error) => error.hint(),
             Self::Layout(error) => return error.hint(),

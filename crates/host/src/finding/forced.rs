@@ -19,8 +19,10 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
     findings
         .add(FindingId::KernelForced, Severity::Warn)
-        .says(format!("a boot or module option overrides how the kernel drives this disk: \
-                              {what}"))
+        .says(format!(
+            "a boot or module option overrides how the kernel drives this disk: \
+                              {what}"
+        ))
         .seen(evidence)
         .fix(
             "if there is no known reason for it, remove the option from the kernel command \

@@ -77,8 +77,10 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
         .seen(evidence)
         .fix(match (usb, is_forced(context)) {
             (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
-            (None, true) => "remove the limit (libata.force) from the kernel command line, and \
-                                 reboot",
+            (None, true) => {
+                "remove the limit (libata.force) from the kernel command line, and \
+                                 reboot"
+            }
             (None, false) => {
                 "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
                      Gb/s), use the fastest port of the board, and check the firmware setup for a \

@@ -36,7 +36,10 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     findings
         .add(FindingId::PcieDowngraded, severity)
-        .says(format!("the PCIe link is slower than the controller supports: {}", reasons.join("; ")))
+        .says(format!(
+            "the PCIe link is slower than the controller supports: {}",
+            reasons.join("; ")
+        ))
         .seen(evidence)
         .fix(
             "move the drive or card to a slot with enough lanes from the CPU, clean and reseat \

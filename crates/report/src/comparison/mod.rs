@@ -11,8 +11,7 @@ mod words;
 pub use analyse::{CompareOptions, analyse};
 pub use direction::by_name as direction_by_name;
 pub use input::{
-    ArmRuns, Choice, Input, RunFigures, Source, from_foreign, from_lines, from_pairs,
-    from_runs,
+    ArmRuns, Choice, Input, RunFigures, Source, from_foreign, from_lines, from_pairs, from_runs,
 };
 pub use json::{COMPARE_SCHEMA, json};
 pub use result::{CompareResult, SeriesFacts};

@@ -46,7 +46,7 @@ struct StudyJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     matrix: Option<&'a Matrix>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cursors: Option<&'a [String]>,
+    cursors: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Vec<Value>>,
 }
@@ -104,7 +104,11 @@ pub fn json(result: &StudyResult) -> String {
         reproduce: &result.experiment.reproduce,
         drivelab: crate::VERSION,
         matrix: result.experiment.cells.as_ref().map(|cells| &cells.matrix),
-        cursors: result.experiment.cells.as_ref().map(|cells| cells.cursors.as_slice()),
+        cursors: result
+            .experiment
+            .cells
+            .as_ref()
+            .map(|cells| cells.matrix.cursors.iter().map(ToString::to_string).collect()),
         cells: result.experiment.cells.as_ref().map(|cells| cells.json(&names)),
     })
 }

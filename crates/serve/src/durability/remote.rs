@@ -48,9 +48,9 @@ pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -
     let Some(stream) = accept(listener, stop)? else { return Ok(0) };
     let mut lines = Lines { stream: BufReader::new(stream), line: Vec::new() };
     let head = lines.next(stop).unwrap_or_default();
-    let ledger = Ledger::from_head(&head)
-        .filter(Ledger::fits_a_file)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the client is not `durability`"))?;
+    let ledger = Ledger::from_head(&head).filter(Ledger::fits_a_file).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidData, "the client is not `durability`")
+    })?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
     while let Some(note) = lines.next(stop).and_then(|line| ledger.note_of(&line)) {

@@ -63,23 +63,26 @@ impl Out {
         Ok(Self { folder: folder.to_owned(), journal, owner, done: BTreeMap::new() })
     }
 
-    /// Keeps a finished run: it is on the disk when this returns.
-    pub fn keep(&mut self, place: usize, run: StoredRun, watch: &dyn Watch) -> Result<(), Refusal> {
-        let line = serde_json::to_string(&run).expect("plain data is always JSON");
-        self.journal.append(&self.owner.seal(&line), watch)?;
-        self.done.insert(place, run);
+    /// Keeps finished runs, each with its place in the agenda: they are on the disk when this
+    /// returns.
+    pub fn keep(
+        &mut self,
+        runs: Vec<(usize, StoredRun)>,
+        watch: &dyn Watch,
+    ) -> Result<(), Refusal> {
+        let line = |(_, run): &(usize, StoredRun)| {
+            self.owner.seal(&serde_json::to_string(run).expect("plain data is always JSON"))
+        };
+        let lines: Vec<String> = runs.iter().map(line).collect();
+        self.journal.append(&lines.join("\n"), watch)?;
+        self.done.extend(runs);
         Ok(())
     }
 
-    /// Every finished run, in the order of the agenda.
+    /// Every finished run, in the order of the agenda, and the folder for the results.
     pub fn into_runs(self) -> (Folder, Vec<StoredRun>) {
         let folder = Folder { path: self.folder, _journal: self.journal };
         (folder, self.done.into_values().collect())
-    }
-
-    /// The folder of a study that keeps no single runs.
-    pub fn into_folder(self) -> Folder {
-        self.into_runs().0
     }
 }
 
@@ -118,15 +121,17 @@ pub struct Begun {
 }
 
 impl Begun {
+    /// Whether a study was begun in `folder`.
+    pub fn is_in(folder: &Path) -> Result<bool, Refusal> {
+        let has_runs = || folder.join("runs.jsonl").metadata().is_ok_and(|about| about.len() > 0);
+        Ok(!matches!(Header::read(folder)?, PlanFile::Missing) || has_runs())
+    }
+
     /// Opens a folder; nothing in it changes before the first run is kept.
     pub fn open(folder: &Path) -> Result<Self, Refusal> {
         let path = folder.join("runs.jsonl");
-        let begun = match Header::read(folder)? {
-            PlanFile::Missing => path.metadata().is_ok_and(|about| about.len() > 0),
-            PlanFile::Whole(_) | PlanFile::Damaged => true,
-        };
-        if !begun {
-            let message = format!("`{}` contains no study", folder.display());
+        if !Self::is_in(folder)? {
+            let message = format!("no study was begun in `{}`", folder.display());
             return Err(Refusal::request(message)
                 .hint("there is nothing to resume: omit --resume to start"));
         }
@@ -169,7 +174,7 @@ impl Begun {
         };
         let owner = header.owner(text);
         if self.study.as_deref() != Some(text) && !is_mine(&owner) {
-            return refuse(&self.folder, "another study file");
+            return refuse(&self.folder, "another study or matrix file");
         }
         for (name, damaged) in [
             ("plan.json", self.header.is_none()),
@@ -299,8 +304,13 @@ fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
     if !folder.join("cells.jsonl").exists() {
         return Ok(());
     }
-    let message = format!("`{}` contains the cells of a matrix", folder.display());
-    Err(Refusal::request(message).hint("choose another folder: --out DIR"))
+    let message = format!(
+        "`{}` holds the cells of a matrix that an earlier version of drivelab measured, and this \
+         one cannot go on with them",
+        folder.display()
+    );
+    Err(Refusal::request(message)
+        .hint("they stay as they are; choose another folder with --out DIR"))
 }
 
 fn refuse_finished(folder: &Path) -> Result<(), Refusal> {

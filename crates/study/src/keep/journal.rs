@@ -137,7 +137,8 @@ impl Journal {
         Ok(lines)
     }
 
-    /// Adds a line; it is on the disk when this returns.
+    /// Adds a line, or several with a break between each two; all are on the disk when this
+    /// returns.
     pub fn append(&mut self, line: &str, watch: &dyn Watch) -> Result<(), Refusal> {
         let _whole = watch.shield();
         let mut write = || {

@@ -154,7 +154,7 @@ class FullDisks(Attack):
     @staticmethod
     def _half_written(tally: Tally, case: int, out: Path, reference: dict[str, bytes]) -> None:
         """What is written as a whole is there as a whole, or not at all."""
-        for name in ("result.json", "results.json", "report.html", "plan.json"):
+        for name in ("result.json", "report.html", "plan.json"):
             path = out / name
             if name in reference and path.exists() and len(path.read_bytes()) == 0:
                 tally.violate(case, f"{name} is empty on a full disk")

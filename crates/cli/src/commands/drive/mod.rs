@@ -8,6 +8,7 @@ use drivelab_model::options::Options;
 use drivelab_model::profile;
 use drivelab_report::drive::{self, DRIVE_SCHEMA, Listed};
 
+use crate::commands::completion::{self, Offer};
 use crate::failure::{Failure, Outcome};
 use crate::target;
 use crate::ui::Ui;

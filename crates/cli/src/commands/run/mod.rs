@@ -1,8 +1,6 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
-mod kept;
-mod matrix;
 mod verify;
 pub(super) mod workload;
 
@@ -15,10 +13,10 @@ use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
-use self::matrix::MatrixArgs;
 use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
 use crate::commands::completion::{self, Offer};
+use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
@@ -145,8 +143,8 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     }
     if let Some(file) = arguments.matrix {
         let (out, progress) = (arguments.out, arguments.progress);
-        let matrix = MatrixArgs { file, out, overwrite, allow_destructive, progress };
-        return matrix::run(&matrix, ui);
+        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
+        return matrix::run(matrix, ui);
     }
     let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {

@@ -3,6 +3,7 @@
 use drivelab_core::plan::Plan;
 use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
+use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
     ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
@@ -38,6 +39,8 @@ pub(crate) fn experiment(
         from: contrast.from,
         to: contrast.to,
     };
+    let cells = study.matrix.as_ref().map(|matrix| Cells::of(matrix, &cell_runs(runs)));
+    let of_workloads = || study.workloads.iter().map(workload).collect();
     Experiment {
         title: study.title.clone(),
         stage: study.stage.to_string(),
@@ -48,13 +51,16 @@ pub(crate) fn experiment(
         candidate: Some(study.candidate),
         margin: study.margin.to_f64(),
         arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
-        workloads: study.workloads.iter().map(workload).collect(),
+        workloads: study.matrix.as_ref().map_or_else(of_workloads, cells::workloads),
         contrasts: study.contrasts.iter().map(contrast).collect(),
         interactions: study.interactions.iter().map(interaction).collect(),
         findings: study.findings.iter().map(finding).collect(),
         asks_gain: study.asks_gain,
-        cells: None,
-        runs: runs.iter().filter_map(sample).collect(),
+        runs: match &cells {
+            Some(cells) => cells::samples(cells),
+            None => runs.iter().filter_map(sample).collect(),
+        },
+        cells,
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         attached: attached(study, runs),
         risks: stage.risks(runs),
@@ -73,7 +79,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         arm: run.step.arm,
         group: match run.task {
             Task::Workload(place) => place,
-            Task::Curve(place) => study.workloads.len() + place,
+            Task::Curve(place) | Task::Cell(place) => study.workloads.len() + place,
         },
         facts: attachment::facts(&run.record),
     };
@@ -97,8 +103,18 @@ fn interaction(interaction: &file::Interaction) -> Interaction {
     Interaction { factors: interaction.factors.clone() }
 }
 
-/// As the report takes it.
-pub(super) fn finding(finding: &file::Finding) -> Finding {
+/// The finished cells of a matrix.
+pub(super) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
+    let mut cells = Vec::new();
+    for StoredRun { step, task, record, .. } in runs {
+        if let Task::Cell(place) = *task {
+            cells.push(CellRun { arm: step.arm, block: step.block, place, record });
+        }
+    }
+    cells
+}
+
+fn finding(finding: &file::Finding) -> Finding {
     Finding {
         name: finding.name.clone(),
         figure: finding.figure.clone(),

@@ -2,7 +2,7 @@
 
 mod conclude;
 mod experiment;
-mod matrix;
+pub(super) mod matrix;
 mod session;
 
 use std::path::PathBuf;

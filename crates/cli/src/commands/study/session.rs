@@ -36,19 +36,9 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
             .hint("add --stage hardware to measure it, or omit --target"));
     }
     let asked = asked(arguments, name, &study);
-    let plan = plan(&study);
-    let console = Console::new(ui);
-    if let Some(matrix) = &study.matrix {
-        conclude::only_in_virtual_time(&study)?;
-        let target = format!("drive:{}", study.drive.as_deref().unwrap_or_default());
-        let header = header(&study, target, plan, &asked);
-        let folder =
-            Out::create(&folder(arguments, name, ui), &text, &header, &console)?.into_folder();
-        let command = command(&words(&study, &asked, None));
-        return conclude::matrix(&study, matrix, &header.plan, &folder, command, ui);
-    }
     let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
-    let header = header(&study, stage.target(), plan, &asked);
+    let header = header(&study, stage.target(), plan(&study), &asked);
+    let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
     let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
     let session = Session { study, asked, plan: header.plan, agenda, out };
@@ -92,10 +82,6 @@ type Named = (String, String, StudyFile);
 fn named(name: &str) -> Result<Named, Failure> {
     let text = read(name)?;
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
-    if study.matrix.is_some() {
-        return Err(Failure::bad_words("a simulated matrix cannot be resumed")
-            .hint("omit --resume: a new simulation gives the same result"));
-    }
     Ok((name.to_owned(), text, study))
 }
 
@@ -110,16 +96,21 @@ fn copied(begun: &Begun) -> Result<Named, Failure> {
 }
 
 /// A study that is ready to run.
-struct Session {
-    study: StudyFile,
-    asked: Asked,
-    plan: Plan,
-    agenda: Agenda,
-    out: Out,
+pub(super) struct Session {
+    pub(super) study: StudyFile,
+    pub(super) asked: Asked,
+    pub(super) plan: Plan,
+    pub(super) agenda: Agenda,
+    pub(super) out: Out,
 }
 
 impl Session {
-    fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, show: Show, ui: Ui) -> Outcome {
+    pub(super) fn go_on(
+        mut self,
+        stage: &mut dyn Stage<Error = Failure>,
+        show: Show,
+        ui: Ui,
+    ) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
@@ -134,12 +125,16 @@ impl Session {
         let console = Console::with_progress(ui, progress);
         let made = carry_out(study, &self.agenda, stage, &mut self.out, &console);
         drop(console);
+        let how = if study.is_matrix_alone() { "the same command" } else { "--resume" };
         let progressed = made.map_err(|failure| match self.out.done.len() {
             0 => failure,
-            1 => failure.hint("the finished run is kept; continue with --resume"),
-            runs => failure.hint(format!("{runs} finished runs are kept; continue with --resume")),
+            1 => failure.hint(format!("the finished run is kept: continue with {how}")),
+            runs => failure.hint(format!("the {runs} finished runs are kept: continue with {how}")),
         })?;
         let (folder, runs) = self.out.into_runs();
+        if study.is_matrix_alone() {
+            return conclude::cells(study, &runs, &progressed, &folder, ui);
+        }
         let command = command(&words(study, &self.asked, stage.size()));
         let experiment = experiment(study, &self.plan, stage, &runs, command);
         conclude::conclude(experiment, &progressed, &folder, ui)
@@ -289,7 +284,7 @@ fn refuse_other_blocks(
         .hint(format!("start a new study: {}", command(&words))))
 }
 
-fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Header {
+pub(super) fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Header {
     Header {
         schema: PLAN_SCHEMA.into(),
         target,
@@ -311,7 +306,7 @@ fn effort(plan: &Plan, arms: usize) -> String {
 }
 
 /// Arms that the user puts in place by hand cost a reboot each time: fewer blocks, then.
-fn plan(study: &StudyFile) -> Plan {
+pub(super) fn plan(study: &StudyFile) -> Plan {
     let by_hand = study.arms.iter().any(|arm| arm.manual.is_some());
     let grouped = by_hand && study.stage == StageName::Hardware;
     let design = if grouped { Design::Grouped } else { Design::Interleaved };

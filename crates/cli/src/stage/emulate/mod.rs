@@ -9,7 +9,7 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Entered, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task};
 use tempfile::TempDir;
 
 use super::Simulator;
@@ -53,16 +53,9 @@ impl Stage for Emulator {
         self.drives.target()
     }
 
-    fn enter(&mut self, arm: usize) -> Result<Entered, Failure> {
-        self.drives.enter(arm)
-    }
-
-    fn leave(&mut self, arm: usize) -> Result<(), Failure> {
-        self.drives.leave(arm)
-    }
-
     /// Serves a drive that no run has used, as simulate does, and measures it.
-    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        let Request { arm, task, seed } = request;
         let spec = self.drives.spec(arm, task);
         let drive = self.serve(&spec, seed)?;
         let measured = measure::file(

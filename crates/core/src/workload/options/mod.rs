@@ -123,11 +123,7 @@ impl WorkloadOptions {
         match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
             (after, 0) => Ok((after, false)),
             (0, after) => Ok((after, true)),
-            _ => Err(conflict(
-                "fsync",
-                "fdatasync",
-                "both set after how many writes to flush",
-            )),
+            _ => Err(conflict("fsync", "fdatasync", "both set after how many writes to flush")),
         }
     }
 
@@ -148,7 +144,11 @@ impl WorkloadOptions {
             return Err(value("percentage_random", format!("{percent} is more than 100 %")));
         }
         if !self.rw.is_none_or(Rw::is_random) {
-            return Err(conflict("percentage_random", "rw", "sequential I/O has no random addresses"));
+            return Err(conflict(
+                "percentage_random",
+                "rw",
+                "sequential I/O has no random addresses",
+            ));
         }
         Ok(Ratio::percent(u64::from(percent)))
     }
