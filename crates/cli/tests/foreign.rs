@@ -70,16 +70,15 @@ ahci against piix
 
 Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix` 228.9 1/s (x0.981,
   one run each, so no interval; more is better); at least 6 runs of each are needed.
-Not settled, whatever the ratio: put block (0.09 % less; x0.999); rewrite (1.3 % more; x1.013); get
-  block (0.33 % more; x1.003); seq create (63 % more; x1.63); seq del (2.12 times as much; x2.12);
-  ran create (26 % more; x1.26); ran del (77 % more; x1.77).
-Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,
-  ran_stat (looking up names in memory involves no disk).
-A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system
-  calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
-  files are looked up in memory (100 % processor load)).
-Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
-  memory).
+Inconclusive regardless of the ratio: put block (0.09 % less; x0.999); rewrite (1.3 % more; x1.013);
+  get block (0.33 % more; x1.003); seq create (63 % more; x1.63); seq del (2.12 times as much;
+  x2.12); ran create (26 % more; x1.26); ran del (77 % more; x1.77).
+Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat, ran_stat
+  (looking up names in memory involves no disk).
+A test of the CPU: putc, getc (one system call per byte (99 % CPU): it counts system calls);
+  seq_stat (empty files are looked up in memory (99 % CPU)); ran_stat (empty files are looked up in
+  memory (100 % CPU)).
+Answered from memory: seq_stat, ran_stat (the files were just created and are looked up in memory).
 A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync()
   inside the timed part: it measures how the file system writes its journal and flushes it).
 

@@ -356,10 +356,13 @@ mod tests {
         Lba::at_byte(Bytes::new(drive * capacity.get()))
     }
 
+    /// What a device was asked for, and when.
+    type Taken = Rc<RefCell<Vec<(Time, Lba)>>>;
+
     /// Each request takes a millisecond; addresses are kept.
     struct Each {
         under_way: Vec<(Time, RequestId)>,
-        taken: Rc<RefCell<Vec<(Time, Lba)>>>,
+        taken: Taken,
         room: usize,
     }
 
@@ -408,7 +411,7 @@ mod tests {
         options.check().unwrap()
     }
 
-    fn target() -> (VirtualTarget<Each>, Rc<RefCell<Vec<(Time, Lba)>>>) {
+    fn target() -> (VirtualTarget<Each>, Taken) {
         let taken = Rc::new(RefCell::new(Vec::new()));
         (VirtualTarget::new(Each { under_way: Vec::new(), taken: taken.clone(), room: 64 }), taken)
     }

@@ -6,10 +6,6 @@ use drivelab_core::foreign::Imported;
 use crate::bonnie;
 use crate::fio::results as fio;
 
-/// Why nothing follows from one run.
-pub(crate) const SINGLE_RUN: &str =
-    "one run: its variation is unknown, so nothing can be concluded from it alone";
-
 /// Reads a result of any known tool.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     if fio::is_fio(text) {

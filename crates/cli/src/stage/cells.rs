@@ -90,7 +90,7 @@ impl RealCells {
                 device => [0, 0, device],
             };
             if let Some((other, _)) = known.iter().find(|(_, identity)| *identity == same) {
-                let message = format!("targets `{other}` and `{target}` are one and the same");
+                let message = format!("targets `{other}` and `{target}` are the same");
                 return Err(Failure::bad_words(message).hint("leave one of them out"));
             }
             known.push((target, same));

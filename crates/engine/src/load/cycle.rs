@@ -126,8 +126,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
         watch: &'a mut W,
     ) -> Self {
         let depth = job.workload.pace.iodepth();
-        watch.enter(Phase::Ramp);
-        Self {
+        let cycle = Self {
             target,
             pacer,
             requests,
@@ -145,7 +144,9 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             start,
             steady: false,
             draining: None,
-        }
+        };
+        cycle.watch.enter(Phase::Ramp);
+        cycle
     }
 
     /// Runs to the end and drains.

@@ -361,7 +361,7 @@ mod tests {
         };
         assert!(with(at, b'2').contains("version 2 of its format"), "{}", with(at, b'2'));
         assert!(with(at + 20, b'~').contains("is damaged"), "{}", with(at + 20, b'~'));
-        assert!(with(3, b'~').contains("no state file"), "{}", with(3, b'~'));
+        assert!(with(3, b'~').contains("not a verify state file"), "{}", with(3, b'~'));
         state.write(2, BlockAccount { newest: 9, durable: 4 }).unwrap();
         let byte = 2 * PAGE + 2 * ENTRY;
         OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&[8], byte).unwrap();

@@ -6,7 +6,7 @@ use super::value::{Value, read};
 use drivelab_core::csv::{Line, ParseError};
 use drivelab_core::record::{Label, Nature, Remark};
 
-use crate::results::SINGLE_RUN;
+use crate::single_run::SINGLE_RUN;
 
 /// From this load on the processor was the limit.
 const CPU_BOUND: f64 = 90.0;

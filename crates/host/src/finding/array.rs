@@ -1,6 +1,9 @@
 //! Software RAID: disks missing, or copying under way.
 
-use super::{Context, FindingId, Findings, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let Some(array) = &context.device.md else { return };

@@ -1,6 +1,9 @@
 //! Others use the disk while it is looked at.
 
-use super::{Context, FindingId, Findings, Severity, attribute};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute};
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let flight = context.device.in_flight;

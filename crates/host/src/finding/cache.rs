@@ -1,8 +1,11 @@
 //! Write caches: volatile, off, or not what the kernel takes them for; file systems that leave out
 //! flushes.
 
-use super::{Context, FindingId, Findings, Severity, attribute};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute};
 use crate::device::{Device, Kind};
+use crate::found::FindingId;
 
 /// Starts of the names of drives whose makers' data sheets promise protection of cached writes at a
 /// loss of power.
@@ -155,13 +158,13 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     };
     let physical = device.kind.is_physical();
     let model = device.model.as_ref().map(|model| format!("model: {model}")).unwrap_or_default();
-    let alike = "none needed while programs fsync what matters; keep it alike in all arms of a \
-                 comparison. For every write to be safe:";
+    let alike = "none needed if programs fsync important data; keep it the same in all arms of a \
+                 comparison. To make every write safe:";
     let (severity, message, fix) = if physical {
         let off = if nvme { "nvme set-feature -f 6 -v 0" } else { "hdparm -W0" };
         let lost = "the write cache is on, without known power-loss protection: a power failure loses \
                  unflushed writes";
-        (Severity::Warn, lost, format!("{alike} {off}, or a drive with capacitors"))
+        (Severity::Warn, lost, format!("{alike} {off}, or a drive with power-loss protection"))
     } else {
         let message = "the host caches writes: what survives a power failure depends on the host";
         let fix = "ask the host's administrator what the disk is and how it is cached: every figure \

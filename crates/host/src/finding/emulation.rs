@@ -1,8 +1,11 @@
 //! Modes of a controller that hide what the drive can: IDE emulation, RAID, plain USB storage.
 
-use super::{Context, FindingId, Findings, Severity, attribute};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute};
 use crate::bus::Controller;
 use crate::device::{Device, Kind, is_ide};
+use crate::found::FindingId;
 use crate::log::ControllerLog;
 
 /// Intel SATA functions in IDE mode, and the parallel ones of the same driver, by device number

@@ -1,8 +1,11 @@
 //! Options of the kernel that change how the disk is driven.
 
-use super::{Context, FindingId, Findings, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
 use crate::device::Kind;
 use crate::forced::Forced;
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let applying: Vec<&Forced> =

@@ -1,8 +1,11 @@
 //! The SATA, SAS or USB link: slower than it could be, slowed down, or with errors.
 
-use super::{Context, FindingId, Findings, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
 use crate::bus::Link;
 use crate::device::{Device, Kind};
+use crate::found::FindingId;
 use crate::log::{AtaLinkLog, AtaPortLog};
 use crate::speed::Speed;
 

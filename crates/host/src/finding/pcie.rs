@@ -1,8 +1,11 @@
 //! The PCIe link of the controller: fewer lanes or a lower speed than it has.
 
-use super::{Context, FindingId, Findings, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
 use crate::bus::pcie::Pcie;
 use crate::device::Kind;
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;

@@ -1,8 +1,11 @@
 //! Queues: native command queuing off, or fewer commands than the drive takes.
 
-use super::{Context, FindingId, Findings, Severity, attribute, write};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute, write};
 use crate::bus::ata::NcqOff;
 use crate::device::Kind;
+use crate::found::FindingId;
 
 /// Requests that an elevator needs to have something to sort: on IDE the kernel leaves it two, and
 /// with 64 random reads of a hard disk become 1.5 times as many (measured at depth 32 with

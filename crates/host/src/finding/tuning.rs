@@ -1,7 +1,10 @@
 //! Settings that do not suit the drive: scheduler, read-ahead, alignment.
 
-use super::{Context, FindingId, Findings, Severity, attribute, write};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute, write};
 use crate::device::{Alignment, Kind};
+use crate::found::FindingId;
 
 /// Read-ahead beyond this is remarkable: 32 times the kernel's default of 128 KiB
 /// (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::outline::{Line, Severity, Tone};
 
-use super::plural;
+use super::plural::plural;
 use crate::bus::HopKind;
 use crate::bus::ata::NcqOff;
 use crate::device::{Device, Kind, Partition};

@@ -2,11 +2,13 @@
 
 mod disk;
 mod moment;
+mod plural;
 
 pub use moment::watched;
 
 use drivelab_core::outline::{Line, Severity, Tone};
 
+use self::plural::plural;
 use crate::inspection::Inspection;
 
 /// Problems that are shown; all of them are in the JSON.
@@ -68,9 +70,4 @@ fn problems(inspection: &Inspection) -> Vec<Line> {
         lines.push(Line::new("... (all with --json)", 4).part(Tone::Plain, "  "));
     }
     lines
-}
-
-/// `1 error`, `2 errors`.
-fn plural(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

@@ -197,7 +197,7 @@ fn primary(input: &Input, columns: &[Column], options: &CompareOptions) -> Resul
         let known: Vec<&str> = columns.iter().filter(|c| usable(c)).map(|c| c.metric).collect();
         return place(name).ok_or_else(|| {
             let hint = suggest::among(name, &known);
-            Refusal::request(format!("there is no metric `{name}` that all arms have; {hint}"))
+            Refusal::request(format!("the arms have no metric `{name}` in common; {hint}"))
         });
     }
     let usual = match &input.source {

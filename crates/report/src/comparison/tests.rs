@@ -382,7 +382,7 @@ fn text_of_a_run_of_phases() {
     seeks   cpu         2 %  cpu
     create  files      16.0  journal-sync
 
-    How it was made: psync, past the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
+    How it was made: psync, bypassing the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
       processor
     ");
 }

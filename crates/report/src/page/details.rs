@@ -1,6 +1,6 @@
 //! Tables for whoever wants every number.
 
-use super::badge;
+use super::badge::badge;
 use super::html::{self, escape, fold, scroll, table};
 use crate::figures;
 use crate::metric;

@@ -5,6 +5,7 @@
 
 mod arms;
 mod attached;
+mod badge;
 mod claims;
 mod data;
 mod details;
@@ -13,8 +14,8 @@ mod picture;
 
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
-use drivelab_stats::Verdict;
 
+use self::badge::class;
 use crate::figures;
 use crate::outcome::{Sentence, Series, gather};
 use crate::study::{StudyResult, words};
@@ -171,28 +172,6 @@ fn point(it: &Sentence, result: &StudyResult) -> String {
     let class = if is_risk { "risk" } else { it.verdict.map_or("", class) };
     let lead = it.lead.trim_end_matches([':', ',']);
     format!("<dt class=\"{class}\">{}</dt><dd>{}</dd>\n", inline(lead), inline(&it.body))
-}
-
-fn class(verdict: Verdict) -> &'static str {
-    signs(verdict)[0]
-}
-
-/// The class that colours a verdict, and a sign of its own, so that nobody needs the colour.
-fn signs(verdict: Verdict) -> [&'static str; 2] {
-    match verdict {
-        Verdict::Faster => ["faster", "\u{25b2}"],
-        Verdict::Slower => ["slower", "\u{25bc}"],
-        Verdict::Different => ["different", "\u{2260}"],
-        Verdict::NoPracticalDifference => ["same", "\u{2248}"],
-        Verdict::Inconclusive => ["open", "?"],
-    }
-}
-
-fn badge(verdict: Verdict) -> String {
-    let [class, sign] = signs(verdict);
-    format!(
-        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</span>"
-    )
 }
 
 /// The arms with the colours they have in every picture.

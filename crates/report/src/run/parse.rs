@@ -61,7 +61,7 @@ fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
     }
     let wrong = |why: String| {
         let hint = "give the unchanged output of `drivelab run --json`";
-        ParseError::new(line, format!("this is no stored run ({why})"), hint)
+        ParseError::new(line, format!("not a stored run ({why})"), hint)
     };
     let record: RunRecord =
         serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?;

@@ -47,9 +47,9 @@ impl<B: Backend> Server<B> {
         let grace = self.settings.grace;
         let (by, release) = (holders.names().join(", "), holders.release());
         report(&format!(
-            "the drive is still open by {by}; to let go of it: {release}\nthe kernel now writes back \
-             what it keeps; the server ends when the drive is closed, at the latest in {grace} \
-             (--grace); Ctrl-C again ends it at once"
+            "{by} still has the drive open; to release it: {release}\nthe kernel now writes back \
+             dirty pages; the server ends when the drive is closed, at the latest in {grace} \
+             (--grace); press Ctrl-C again to end it now"
         ));
         let mut write_back = holders.write_back();
         let until = self.clock.now() + grace;

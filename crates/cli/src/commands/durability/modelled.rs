@@ -36,7 +36,9 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
             (format!("the power went at {power_goes}"), None)
         }
         Ended::Stopped => {
-            let why = format!("interrupted: the power was cut at {took}, not at {power_goes}");
+            let why = format!(
+                "interrupted at {took}, where the power was cut instead of at {power_goes}"
+            );
             (why, Some(Exit::Interrupted))
         }
         Ended::Place(error) => {

@@ -33,8 +33,8 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     list: bool,
     /// Where to run it: simulate (virtual time), emulate (a modelled drive served in real time) or
-    /// hardware (a real file).
-    #[arg(long)]
+    /// hardware (a real file or device).
+    #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     stage: Option<StageName>,
     /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]

@@ -11,10 +11,7 @@ use drivelab_core::{JOBS_MAX, Refusal};
 
 use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs, read, switch, time};
-use super::section::Section;
-
-/// What a modelled drive's name begins with; it holds the colon that parts files in fio.
-pub(super) const DRIVE: &str = "drive:";
+use super::section::{DRIVE, Section};
 
 /// Sets one option from its key and value.
 type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;

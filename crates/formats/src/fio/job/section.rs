@@ -3,10 +3,12 @@
 use super::extent::Extent;
 use super::file_job::FileJob;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
-use super::option::DRIVE;
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
+
+/// What a modelled drive's name begins with; it holds the colon that parts files in fio.
+pub(super) const DRIVE: &str = "drive:";
 
 /// The longest path that the kernel takes (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4096;

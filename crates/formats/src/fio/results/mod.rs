@@ -13,7 +13,7 @@ use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use serde::Deserialize;
 
-use crate::results::SINGLE_RUN;
+use crate::single_run::SINGLE_RUN;
 
 /// One call of fio.
 #[derive(Deserialize)]

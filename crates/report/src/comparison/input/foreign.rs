@@ -31,8 +31,8 @@ pub fn from_lines(imported: &Imported) -> Result<Input, Refusal> {
             [_] => return Err(one_arm(name)),
             _ => {
                 return Err(Refusal::request(format!(
-                    "all {} lines are called `{name}`: put the lines of each arm into a file of \
-                     its own and compare the files",
+                    "all {} lines are named `{name}`: put the lines of each arm into a separate \
+                     file and compare the files",
                     runs.len()
                 )));
             }

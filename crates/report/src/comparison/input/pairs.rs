@@ -71,8 +71,8 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, Refusal
         ([] | [_] | ["A", "B"] | ["a", "b"], _) => Ok(known.to_vec()),
         _ if choice.equal => Ok(known.to_vec()),
         ([one, other], None) => Err(Refusal::request(format!(
-            "which arm is the baseline is not said, and which line came first may be chance: add \
-             --baseline {one} or --baseline {other}"
+            "no baseline is named, and the order of the lines does not decide it: add --baseline \
+             {one} or --baseline {other}"
         ))),
         _ => Err(Refusal::request(format!(
             "there are {} arms, and the order of the lines does not rank them: name them, the baseline \
@@ -95,7 +95,7 @@ fn directions<'a>(
         match (*known, row.better) {
             (Some(first), Some(second)) if first != second => {
                 return Err(Refusal::request(format!(
-                    "line {} says that the other direction of `{}` is better than a line before",
+                    "line {} contradicts an earlier line on which direction of `{}` is better",
                     row.line, row.metric
                 )));
             }
@@ -116,8 +116,8 @@ fn directions<'a>(
         let taken = taken.or(choice.equal.then_some(Better::More));
         let better = taken.ok_or_else(|| {
             Refusal::request(format!(
-                "whether more or less of `{metric}` is better does not follow from its name: add \
-                 --better less or --better more, or a column `better` to the file"
+                "the name `{metric}` does not say whether more or less is better: add --better \
+                 less or --better more, or a column `better` to the file"
             ))
         })?;
         if by_line.is_none() && by_word.is_some_and(|word| word != better) {

@@ -101,8 +101,8 @@ fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), Refusal> {
             Some((_, first)) if first == id => {}
             Some((first, _)) => {
                 return Err(Refusal::request(format!(
-                    "`{first}` was run on another machine than `{name}`: their difference may be \
-                     the machine's; run both on one machine"
+                    "`{first}` and `{name}` ran on different machines, which may cause the \
+                     difference; run both on one machine"
                 )));
             }
         }

@@ -6,8 +6,8 @@
 use super::scale::Scale;
 use crate::figures;
 use crate::outcome::{Outcome, Series, direction};
+use crate::page::badge::{badge, class};
 use crate::page::html::{self, escape, swatch};
-use crate::page::{badge, class};
 use crate::study::{ContrastResult, WorkloadInfo};
 
 /// Ratios of a study or a comparison, and how its arms are called.

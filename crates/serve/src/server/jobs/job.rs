@@ -67,8 +67,8 @@ impl Job {
         let BlockRequest { task, offset, length, fua, data } = request;
         debug_assert_eq!(task == Task::Write, data.is_some(), "a write brings its data");
         let step = Step::Body;
-        let asked = Time::ZERO;
-        let mut job = Self { asker, task, offset, length, asked, fua, data, step, zeroed: 0 };
+        let mut job =
+            Self { asker, task, offset, length, asked: Time::ZERO, fua, data, step, zeroed: 0 };
         if job.has_edges() {
             job.step = Step::ReadEdge(0);
             job.data = job.data.take().map(|data| job.padded(&data));
