@@ -1,6 +1,6 @@
 //! What a number of bonnie++ may be taken for.
 
-use super::column::{Kind, Phase, Work};
+use super::column::{Kind, PHASES, Phase, Work};
 use super::layout::{Format, Layout};
 use super::value::{Value, read};
 use drivelab_core::csv::{Line, ParseError};
@@ -47,7 +47,7 @@ impl Run {
                 _ => None,
             }
         };
-        let measured = (0..super::PHASES.len()).map(|phase| Measured {
+        let measured = (0..PHASES.len()).map(|phase| Measured {
             rate: number(phase, Kind::Rate),
             cpu: number(phase, Kind::Cpu),
         });
