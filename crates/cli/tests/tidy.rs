@@ -29,13 +29,13 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.ancestors().nth(2).expect("the crate lies in crates/").to_owned()
 }
 
 /// Every file below `folder` with one of the endings, without what is built or vendored.
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -53,11 +53,11 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn check(rule: &str, offenders: &[String]) {
+pub(crate) fn check(rule: &str, offenders: &[String]) {
     assert!(offenders.is_empty(), "{rule}:\n{}", offenders.join("\n"));
 }
 

@@ -305,12 +305,11 @@ fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = format!(
-        "`{}` holds the cells of a matrix that an earlier version of drivelab measured, and this \
-         one cannot go on with them",
+        "`{}` contains cells of a matrix that an earlier version of drivelab measured; this version \
+         cannot continue them",
         folder.display()
     );
-    Err(Refusal::request(message)
-        .hint("they stay as they are; choose another folder with --out DIR"))
+    Err(Refusal::request(message).hint("they are left unchanged; choose another folder: --out DIR"))
 }
 
 fn refuse_finished(folder: &Path) -> Result<(), Refusal> {

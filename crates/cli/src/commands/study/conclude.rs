@@ -72,7 +72,7 @@ pub(super) fn cells(
         page: drivelab_report::cells::html(matrix, &cells),
         text: drivelab_report::cells::text(matrix, &cells, ui.look()),
         exit: Exit::Done,
-        interrupted: "the same command goes on with the cells that are missing",
+        interrupted: "the same command measures the missing cells",
     };
     conclusion.publish(matches!(progressed, Progressed::Interrupted), folder, ui)
 }

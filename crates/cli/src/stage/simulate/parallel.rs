@@ -11,7 +11,7 @@ pub(super) fn map<T: Sync, R: Send>(
     items: &[T],
     make: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    const HELD: &str = "nobody panics while the results are held";
+    const HELD: &str = "no thread panics while it holds the results";
     let next = AtomicUsize::new(0);
     let results = Mutex::new(items.iter().map(|_| None).collect::<Vec<Option<R>>>());
     let work = || {
