@@ -41,7 +41,7 @@ pub(crate) struct Made {
     pub(crate) host: Option<Host>,
 }
 
-fn record(plan: &RunPlan, made: Made) -> RunRecord {
+pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
     RunRecord {
         schema: RUN_SCHEMA.into(),
         target: plan.path.display().to_string(),

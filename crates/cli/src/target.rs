@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::record::{Attached, JobRecord, RUN_SCHEMA, RunConfig, RunRecord};
+use drivelab_core::Target as _;
+use drivelab_core::record::{Attached, RunRecord};
 use drivelab_core::units::{Bytes, Span};
-use drivelab_core::workload::Workload;
-use drivelab_core::{JobSchedule, Target as _};
 use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
@@ -144,39 +143,6 @@ pub(crate) fn simulate(
     let mut records = Together::new(std::slice::from_ref(plan), made, &[1]).records;
     let record = records.pop().expect("one record a plan");
     Ok(RunRecord { target: spec.to_string(), ..record })
-}
-
-/// The record of a run in virtual time.
-pub(crate) fn record(
-    spec: &DriveSpec,
-    attached: Attached,
-    workload: &Workload,
-    seed: u64,
-    total: JobRecord,
-) -> RunRecord {
-    RunRecord {
-        schema: RUN_SCHEMA.into(),
-        target: spec.to_string(),
-        label: None,
-        config: RunConfig {
-            polling: Vec::new(),
-            drivelab: env!("CARGO_PKG_VERSION").into(),
-            ioengine: "virtual".into(),
-            direct: true,
-            numjobs: 1,
-            conduct: JobSchedule::default(),
-            seed,
-            workload: Some(workload.clone()),
-        },
-        jobs: vec![total.clone().without_series()],
-        total: Some(total),
-        phases: Vec::new(),
-        marks: Vec::new(),
-        host: None,
-        attached: Some(attached),
-        served: None,
-        verification: None,
-    }
 }
 
 /// The modelled drives of a job file: what one group leaves, the next one meets.

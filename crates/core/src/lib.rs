@@ -14,6 +14,7 @@ pub mod histogram;
 pub mod label;
 pub mod matrix;
 pub mod plan;
+pub mod question;
 pub mod record;
 pub mod request;
 pub mod rng;

@@ -164,7 +164,7 @@ fn no_request(trace: &Path) -> Failure {
         return input::interrupted(trace);
     }
     Failure::bad_words(format!("`{}` contains no requests", trace.display()))
-        .hint("check the file name `drivelab replay --help` names the formats")
+        .hint("check the file name; `drivelab replay --help` lists the formats")
 }
 
 fn scores(compared: &[Compared]) -> Result<Scores, Failure> {

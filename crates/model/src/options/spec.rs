@@ -30,11 +30,11 @@ pub struct DriveSpec {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No profile of that name comes with drivelab.
-    #[error("unknown drive `{name}`; {hint}")]
+    #[error("unknown drive `{name}`{hint}")]
     UnknownDrive {
         /// What was asked for.
         name: String,
-        /// The nearest name, or how to see them all.
+        /// The nearest name, or what a file must be called; empty where neither helps.
         hint: String,
     },
     /// An option is not `key=value`.
@@ -78,11 +78,11 @@ fn profile_ref(name: &str) -> Result<ProfileRef, SpecError> {
         return Ok(ProfileRef::Embedded(name.to_owned()));
     }
     let hint = match nearest(name, profile::names()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
+        Some(meant) => format!("; did you mean `{meant}`?"),
         None if name.contains(['/', '.']) => {
-            "a profile file must end in `.toml`, or in `.parv` for DiskSim's".to_owned()
+            "; a profile file must end in `.toml`, or in `.parv` for DiskSim's".to_owned()
         }
-        None => "`drivelab drive list` shows them all".to_owned(),
+        None => String::new(),
     };
     Err(SpecError::UnknownDrive { name: name.to_owned(), hint })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
+use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::record::{Figure, MarkId};
 use serde::{Serialize, Serializer};
 
@@ -91,39 +92,6 @@ pub struct WorkloadInfo {
     pub summary: String,
     /// The metric shown on the first screen, for example `iops`.
     pub headline: String,
-}
-
-/// Two arms between which one cause differs.
-#[derive(Debug, Clone)]
-pub struct ContrastInfo {
-    /// The cause: `the host elevator`.
-    pub name: String,
-    /// The arm without it, by place.
-    pub from: usize,
-    /// The arm with it, by place.
-    pub to: usize,
-}
-
-/// Factors between which an interaction is asked for; every combination of their levels is an arm.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interaction {
-    /// The factors, as they stand in [`ArmInfo::levels`].
-    pub factors: Vec<String>,
-}
-
-/// A claim about one figure.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// Short name, or the claim itself.
-    pub name: String,
-    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio).
-    pub figure: String,
-    /// Who states it.
-    pub source: String,
-    /// The claim holds from this value on.
-    pub at_least: Option<f64>,
-    /// The claim holds up to this value.
-    pub at_most: Option<f64>,
 }
 
 /// The figures of one run.

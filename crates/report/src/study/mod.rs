@@ -16,9 +16,7 @@ mod words;
 pub use analyse::analyse;
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
 pub use declared::{Answer, ArmPrice, FindingResult, InteractionResult, Price};
-pub use experiment::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
-};
+pub use experiment::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{ContrastResult, StudyResult};
 pub use text::text;

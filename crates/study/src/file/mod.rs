@@ -10,13 +10,13 @@ mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
-pub use question::{Contrast, Finding, Interaction};
 pub use vocabulary::{Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload};
 
 use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cell, Matrix, Named};
+use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
 use drivelab_core::workload::{Workload, WorkloadError};
 
@@ -54,7 +54,7 @@ pub struct StudyFile {
     /// What each of them does.
     pub workloads: Vec<NamedWorkload>,
     /// Pairs of arms that isolate one cause.
-    pub contrasts: Vec<Contrast>,
+    pub contrasts: Vec<ContrastInfo>,
     /// Factors whose interaction is asked for.
     pub interactions: Vec<Interaction>,
     /// Claims that the figures are held against.

@@ -4,42 +4,10 @@ use std::collections::BTreeSet;
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::factor;
+use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 
 use super::arm::{Arm, arm_named};
 use crate::metric;
-
-/// Two arms between which one cause differs, by place.
-#[derive(Debug, Clone)]
-pub struct Contrast {
-    /// The cause.
-    pub name: String,
-    /// The arm without it.
-    pub from: usize,
-    /// The arm with it.
-    pub to: usize,
-}
-
-/// Factors whose main effects and interaction are asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interaction {
-    /// Each arm has a level of each of them, and every combination of levels is an arm.
-    pub factors: Vec<String>,
-}
-
-/// A claim that somebody made about one figure.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
-    /// Its name, or the claim itself.
-    pub name: String,
-    /// `WORKLOAD.METRIC of ARM`, or `WORKLOAD.METRIC of ARM over ARM`.
-    pub figure: String,
-    /// Who states it; may be empty.
-    pub source: String,
-    /// The claim holds from this value on.
-    pub at_least: Option<f64>,
-    /// The claim holds up to this value.
-    pub at_most: Option<f64>,
-}
 
 /// `factor = "scheduler"`, or several: `factor = "scheduler, nr-requests"`.
 pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
@@ -61,11 +29,11 @@ pub(super) fn asks_gain(top: &mut Section) -> Result<bool, ConfigError> {
     Ok(top.take_with("asks", read)?.unwrap_or(false))
 }
 
-pub(super) fn contrasts(top: &mut Section, arms: &[Arm]) -> Result<Vec<Contrast>, ConfigError> {
+pub(super) fn contrasts(top: &mut Section, arms: &[Arm]) -> Result<Vec<ContrastInfo>, ConfigError> {
     let mut contrasts = Vec::new();
     for mut section in top.sections("contrast")? {
         let (from, to): (String, String) = (section.require("from")?, section.require("to")?);
-        contrasts.push(Contrast {
+        contrasts.push(ContrastInfo {
             name: section.require("name")?,
             from: arm_named(&section, arms, &from)?,
             to: arm_named(&section, arms, &to)?,

@@ -5,11 +5,9 @@ use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
-use drivelab_report::study::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
-};
+use drivelab_report::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 use drivelab_stats::SteadyState;
-use drivelab_study::file::{self, Contrast, NamedWorkload};
+use drivelab_study::file::NamedWorkload;
 use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task, metric};
 
 use crate::failure::Failure;
@@ -34,11 +32,6 @@ pub(crate) fn experiment(
         summary: named.summary.clone(),
         headline: metric::headline(&named.workload).into(),
     };
-    let contrast = |contrast: &Contrast| ContrastInfo {
-        name: contrast.name.clone(),
-        from: contrast.from,
-        to: contrast.to,
-    };
     let cells = study.matrix.as_ref().map(|matrix| Cells::of(matrix, &cell_runs(runs)));
     let of_workloads = || study.workloads.iter().map(workload).collect();
     Experiment {
@@ -52,9 +45,9 @@ pub(crate) fn experiment(
         margin: study.margin.to_f64(),
         arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
         workloads: study.matrix.as_ref().map_or_else(of_workloads, cells::workloads),
-        contrasts: study.contrasts.iter().map(contrast).collect(),
-        interactions: study.interactions.iter().map(interaction).collect(),
-        findings: study.findings.iter().map(finding).collect(),
+        contrasts: study.contrasts.clone(),
+        interactions: study.interactions.clone(),
+        findings: study.findings.clone(),
         asks_gain: study.asks_gain,
         runs: match &cells {
             Some(cells) => cells::samples(cells),
@@ -99,10 +92,6 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
     }
 }
 
-fn interaction(interaction: &file::Interaction) -> Interaction {
-    Interaction { factors: interaction.factors.clone() }
-}
-
 /// The finished cells of a matrix.
 pub(super) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
     let mut cells = Vec::new();
@@ -112,16 +101,6 @@ pub(super) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
         }
     }
     cells
-}
-
-fn finding(finding: &file::Finding) -> Finding {
-    Finding {
-        name: finding.name.clone(),
-        figure: finding.figure.clone(),
-        source: finding.source.clone(),
-        at_least: finding.at_least,
-        at_most: finding.at_most,
-    }
 }
 
 /// What arms with targets of their own are meant to differ in: what was seen to differ of the

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
-use drivelab_core::record::{Attached, JobRecord, RunConfig, RunRecord};
+use drivelab_core::record::{Attached, JobRecord, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
@@ -24,6 +24,7 @@ use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task};
 use super::options;
 use crate::attached;
 use crate::failure::Failure;
+use crate::measure::{self, Made};
 use crate::target;
 use cells::{CellFigures, CellRun};
 
@@ -172,9 +173,20 @@ impl Simulator {
             let drive = target::build(profile, &options, 0)?;
             let attached = attached::to_model(&profile_ref.to_string(), drive.about());
             let spec = DriveSpec { profile: profile_ref.clone(), options };
-            let record = target::record(&spec, attached, &run.workload, seed, total);
-            let config = RunConfig { numjobs: run.threads(), ..record.config };
-            return Ok(RunRecord { config, jobs, ..record });
+            let numjobs = run.threads();
+            let plan = RunPlan::new(spec.to_string().into(), run.workload.clone());
+            let record = measure::record(
+                &RunPlan { numjobs, seed, ..plan },
+                Made {
+                    jobs: Vec::new(),
+                    total: Tally::default(),
+                    marks: Vec::new(),
+                    ioengine: "virtual".into(),
+                    attached,
+                    host: None,
+                },
+            );
+            return Ok(RunRecord { jobs, total: Some(total), ..record });
         }
         let (workload, options) = self.plan(arm, task);
         let spec = DriveSpec { profile: profile_ref.clone(), options };

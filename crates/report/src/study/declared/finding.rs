@@ -5,8 +5,9 @@ use drivelab_stats::{ALPHA_DEFAULT, effects};
 use serde::Serialize;
 
 use crate::outcome::{Series, median};
-use crate::study::{ArmInfo, Experiment, Finding};
+use crate::study::{ArmInfo, Experiment};
 use crate::{figures, metric, suggest};
+use drivelab_core::question::Finding;
 
 /// Whether a finding holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

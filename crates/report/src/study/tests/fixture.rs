@@ -3,11 +3,12 @@
 use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::{Design, Plan};
+use drivelab_core::question::ContrastInfo;
 use drivelab_core::record::{Better, Figure};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
 
-use super::super::{ArmInfo, ContrastInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
+use super::super::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 
 /// Arm, summary, settings that differ: controller, requests in flight at the drive, `nr_requests`.
 const ARMS: [(&str, &str, [&str; 3]); 4] = [

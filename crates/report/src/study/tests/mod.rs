@@ -6,8 +6,9 @@ use drivelab_core::plan::Design;
 use drivelab_core::record::{Better, Figure, MarkId};
 use drivelab_stats::{Adjustment, Interacts, Role, Verdict};
 
-use super::{Answer, Experiment, Finding, Interaction, StudyResult, analyse, json, text};
+use super::{Answer, Experiment, StudyResult, analyse, json, text};
 use crate::text::Look;
+use drivelab_core::question::{Finding, Interaction};
 use fixture::experiment;
 
 const PLAIN: Look = Look { width: 100, colour: false };

@@ -1,0 +1,35 @@
+//! What a study asks of its figures beside the primary metric, as its file states it and its report
+//! answers it. Arms are named by place.
+
+/// Two arms between which one cause differs.
+#[derive(Debug, Clone)]
+pub struct ContrastInfo {
+    /// The cause: `the host elevator`.
+    pub name: String,
+    /// The arm without it.
+    pub from: usize,
+    /// The arm with it.
+    pub to: usize,
+}
+
+/// Factors whose main effects and interaction are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interaction {
+    /// Each arm has a level of each of them, and every combination of levels is an arm.
+    pub factors: Vec<String>,
+}
+
+/// A claim about one figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Short name, or the claim itself.
+    pub name: String,
+    /// `WORKLOAD.METRIC of ARM` (a median) or `WORKLOAD.METRIC of ARM over ARM` (a ratio).
+    pub figure: String,
+    /// Who states it; may be empty.
+    pub source: String,
+    /// The claim holds from this value on.
+    pub at_least: Option<f64>,
+    /// The claim holds up to this value.
+    pub at_most: Option<f64>,
+}
