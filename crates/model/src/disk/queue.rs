@@ -32,6 +32,11 @@ pub(crate) enum Order {
         /// A target that would be reached with less time to spare than this is counted as missed:
         /// it costs one revolution more in the choice.
         guard: Span,
+        /// By how much the guard grows with what a target's seek takes beyond `guard_from`, in units
+        /// of 2^-20: settling and flight of long seeks vary, so that firmware keeps a margin in
+        /// proportion. It grows to half a revolution at most, and never below `guard`.
+        guard_growth: u64,
+        guard_from: Span,
         /// By how much waiting lowers the cost, in units of 2^-20 of the time waited.
         ageing: u64,
         /// What has waited longer than this comes first, the oldest before all.
@@ -96,11 +101,30 @@ impl<'a> Choosing<'a> {
         self.best_with_patience(list, CACHED_PATIENCE)
     }
 
+    /// The same for commands of which only the oldest write may go: the firmware serves writes that
+    /// go past the cache in order.
+    pub(crate) fn best_with_writes_in_order(&mut self, list: &[Candidate]) -> Option<usize> {
+        let writes = list.iter().filter(|candidate| candidate.write);
+        let oldest = writes.map(|write| write.sequence).min();
+        let barred = |candidate: &Candidate| candidate.write && Some(candidate.sequence) != oldest;
+        self.best_of_those(list, 1, |candidate| !barred(candidate))
+    }
+
     #[inline]
     fn best_with_patience(&mut self, list: &[Candidate], patience: u64) -> Option<usize> {
+        self.best_of_those(list, patience, |_| true)
+    }
+
+    #[inline]
+    fn best_of_those(
+        &mut self,
+        list: &[Candidate],
+        patience: u64,
+        may_go: impl Fn(&Candidate) -> bool,
+    ) -> Option<usize> {
         let mut found = None;
         for (index, candidate) in list.iter().enumerate() {
-            if candidate.ready > self.heads.now {
+            if candidate.ready > self.heads.now || !may_go(candidate) {
                 continue;
             }
             let rank = (self.cost(candidate, patience), candidate.sequence);
@@ -115,7 +139,9 @@ impl<'a> Choosing<'a> {
     /// What it costs to serve `candidate` next, in nanoseconds less its bonus for age.
     #[inline]
     fn cost(&self, candidate: &Candidate, patience: u64) -> i64 {
-        let Order::ShortestPositioning { guard, ageing, age_limit } = self.order else { return 0 };
+        let Order::ShortestPositioning { guard, ageing, age_limit, .. } = self.order else {
+            return 0;
+        };
         let waited = self.heads.now.since(candidate.arrived);
         if waited > age_limit * patience {
             // Below every other cost; among those that are over it the sequence decides.
@@ -134,10 +160,25 @@ impl<'a> Choosing<'a> {
         }
         let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
         let mut wait = spindle.wait_about(arrives, candidate.place.angle);
-        if wait < guard.ns() {
+        if wait < self.margin(reach) {
             wait += period.ns();
         }
         signed(reach.ns() + wait) - bonus
+    }
+
+    /// With how much less time to spare a target counts as missed, in nanoseconds, if it takes
+    /// `reach` to get to its track.
+    #[inline]
+    fn margin(&self, reach: Span) -> u64 {
+        let Order::ShortestPositioning { guard, guard_growth, guard_from, .. } = self.order else {
+            return 0;
+        };
+        if guard_growth == 0 {
+            return guard.ns();
+        }
+        let grown = (reach.saturating_sub(guard_from).ns() * guard_growth) >> 20;
+        let most = guard.max(Span::from_ns(self.mechanics.spindle.period().ns() / 2));
+        (guard.ns() + grown).min(most.ns())
     }
 }
 
