@@ -69,6 +69,33 @@ impl Heads {
     }
 }
 
+/// With how much less time to spare a target counts as missed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Margin {
+    least_ns: u64,
+    most_ns: u64,
+    growth: u64,
+    from_ns: u64,
+}
+
+impl Margin {
+    fn of(order: Order, period: Span) -> Self {
+        let Order::ShortestPositioning { guard, guard_growth, guard_from, .. } = order else {
+            return Self::default();
+        };
+        let least_ns = guard.ns();
+        let most_ns = if guard_growth == 0 { least_ns } else { least_ns.max(period.ns() / 2) };
+        Self { least_ns, most_ns, growth: guard_growth, from_ns: guard_from.ns() }
+    }
+
+    /// The margin, in nanoseconds, for a target whose track is reached after `reach`.
+    #[inline]
+    fn after(&self, reach: Span) -> u64 {
+        let grown = (reach.ns().saturating_sub(self.from_ns) * self.growth) >> 20;
+        (self.least_ns + grown).min(self.most_ns)
+    }
+}
+
 /// How many times older than a command cached data may become. Our choice: a hundred cached writes
 /// take about a second, and a limit near that would turn the sorting off.
 const CACHED_PATIENCE: u64 = 5;
@@ -80,13 +107,15 @@ pub(crate) struct Choosing<'a> {
     order: Order,
     heads: Heads,
     angle: u64,
+    margin: Margin,
     best: Option<(i64, u64)>,
 }
 
 impl<'a> Choosing<'a> {
     pub(crate) fn new(mechanics: &'a Mechanics, order: Order, heads: Heads) -> Self {
         let angle = mechanics.spindle.angle_at(heads.now);
-        Self { mechanics, order, heads, angle, best: None }
+        let margin = Margin::of(order, mechanics.spindle.period());
+        Self { mechanics, order, heads, angle, margin, best: None }
     }
 
     /// The index of the candidate in `list` that beats all seen before, if one does.
@@ -160,25 +189,11 @@ impl<'a> Choosing<'a> {
         }
         let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
         let mut wait = spindle.wait_about(arrives, candidate.place.angle);
-        if wait < self.margin(reach) {
+        let margin = &self.margin;
+        if wait < margin.most_ns && wait < margin.after(reach) {
             wait += period.ns();
         }
         signed(reach.ns() + wait) - bonus
-    }
-
-    /// With how much less time to spare a target counts as missed, in nanoseconds, if it takes
-    /// `reach` to get to its track.
-    #[inline]
-    fn margin(&self, reach: Span) -> u64 {
-        let Order::ShortestPositioning { guard, guard_growth, guard_from, .. } = self.order else {
-            return 0;
-        };
-        if guard_growth == 0 {
-            return guard.ns();
-        }
-        let grown = (reach.saturating_sub(guard_from).ns() * guard_growth) >> 20;
-        let most = guard.max(Span::from_ns(self.mechanics.spindle.period().ns() / 2));
-        (guard.ns() + grown).min(most.ns())
     }
 }
 
