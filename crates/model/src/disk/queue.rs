@@ -152,8 +152,8 @@ impl<'a> Choosing<'a> {
         may_go: impl Fn(&Candidate) -> bool,
     ) -> Option<usize> {
         let mut found = None;
-        for (index, candidate) in list.iter().enumerate() {
-            if candidate.ready > self.heads.now || !may_go(candidate) {
+        for (index, candidate) in list.iter().enumerate().filter(|(_, one)| may_go(one)) {
+            if candidate.ready > self.heads.now {
                 continue;
             }
             let rank = (self.cost(candidate, patience), candidate.sequence);
