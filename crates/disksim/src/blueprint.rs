@@ -13,7 +13,6 @@ use crate::disk::Disk;
 use crate::disk::params::Params;
 use crate::parameters::{self, Description, DiskSimError};
 
-/// What such a drive is, in messages.
 const NATURE: &str = "takes one command at a time over a parallel SCSI bus";
 
 /// What a drive that was read from a parameter file does not show.

@@ -16,7 +16,6 @@ pub(crate) enum Heads {
     SerpentineOverall,
 }
 
-/// Where one sector lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) arm: Arm,
@@ -30,7 +29,6 @@ pub(crate) struct Spot {
     pub(crate) track_end: u64,
 }
 
-/// The whole drive, zone by zone.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     zones: Vec<Zone>,
@@ -40,13 +38,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Joins `zones`, which are in order of their addresses.
     pub(crate) fn new(zones: Vec<Zone>, heads: u32, order: Heads) -> Self {
         let capacity = zones.last().map_or(0, |zone| zone.end);
         Self { zones, heads, order, capacity }
     }
 
-    /// Addressable sectors.
     pub(crate) fn capacity(&self) -> u64 {
         self.capacity
     }

@@ -27,7 +27,6 @@ use params::{ByPrevious, Params, Residual, later};
 use segments::Segments;
 pub(crate) use zone::{Sparing, Zone, ZoneShape};
 
-/// The drive and where it stands.
 #[derive(Debug)]
 pub(crate) struct Disk {
     params: Params,

@@ -9,7 +9,6 @@ use super::layout::Layout;
 /// from a measured whole.
 pub(crate) type Residual = i64;
 
-/// All that the machine needs to know.
 #[derive(Debug, Clone)]
 pub(crate) struct Params {
     pub(crate) mechanics: Mechanics,
@@ -19,7 +18,6 @@ pub(crate) struct Params {
     pub(crate) writes: Writes,
 }
 
-/// Arm and platter.
 #[derive(Debug, Clone)]
 pub(crate) struct Mechanics {
     pub(crate) spindle: Spindle,
@@ -70,7 +68,6 @@ pub(crate) struct ExtraDisconnect {
     pub(crate) second_disconnect: Residual,
 }
 
-/// The wire to the host.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Bus {
     pub(crate) read_sector: Span,
@@ -109,7 +106,6 @@ pub(crate) enum Stop {
     AfterSector,
 }
 
-/// The buffer and its rules.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own in the files")]
 pub(crate) struct Buffer {
@@ -139,7 +135,6 @@ pub(crate) struct Buffer {
     pub(crate) marks_by_request: bool,
 }
 
-/// How writes are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Writes {
     /// A write is reported as done when its data is in the buffer.

@@ -95,7 +95,6 @@ impl Mechanics {
         }
     }
 
-    /// The time for `sectors` of `pass` to go by.
     pub(super) fn passing(&self, pass: &Pass, sectors: u64) -> Span {
         self.spindle.time_for(u128::from(sectors) * u128::from(pass.sector))
     }
@@ -161,7 +160,6 @@ impl Pass {
         self
     }
 
-    /// The width of a sector.
     pub(super) fn sector(&self) -> Angle {
         self.sector
     }

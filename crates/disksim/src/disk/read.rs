@@ -12,7 +12,6 @@ use super::pass::{Pass, Split};
 use super::segments::{Activity, HitRules, Lookup};
 
 impl Disk {
-    /// Serves a read of `count` sectors from `lba` that came at `now`.
     pub(super) fn read(&mut self, now: Time, lba: u64, count: u64) -> (Time, ServedBy) {
         let end = lba + count;
         let overheads = &self.params.overheads;

@@ -10,11 +10,9 @@ pub(super) struct Segment {
     pub(super) written: bool,
     /// How far its stream may be read ahead.
     pub(super) limit: u64,
-    /// Kept for writes.
     for_writes: bool,
 }
 
-/// What a read found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lookup {
     Whole,
@@ -30,7 +28,6 @@ pub(super) enum Activity {
     Writing,
 }
 
-/// What may count as a hit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HitRules {
     pub(super) on_written: bool,
@@ -135,7 +132,6 @@ impl Segments {
         best.1
     }
 
-    /// Whether the segment at `index` was the last one used.
     pub(super) fn is_last(&self, index: usize) -> bool {
         index + 1 == self.list.len()
     }

@@ -8,7 +8,6 @@ use super::background::{Background, Destage};
 use super::params::{ExtraDisconnect, later, until};
 use super::pass::{Pass, Split, Way};
 
-/// Data on its way from the host into the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Inflow {
     first: u64,
@@ -40,7 +39,6 @@ impl Inflow {
 }
 
 impl Disk {
-    /// Serves a write of `count` sectors to `lba` that came at `now`.
     pub(super) fn write(
         &mut self,
         now: Time,

@@ -8,7 +8,6 @@ use drivelab_model::mechanics::Angle;
 /// parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sparing {
-    /// No spares at all.
     None,
     /// Whole tracks at the end of the zone.
     Tracks,
@@ -80,16 +79,12 @@ pub(crate) struct ZoneShape {
     pub(crate) remapped: Vec<(u64, u64)>,
 }
 
-/// A zone that has its addresses.
 #[derive(Debug, Clone)]
 pub(crate) struct Zone {
-    /// Its first address.
     pub(crate) first: u64,
-    /// The address after its last.
     pub(crate) end: u64,
     pub(crate) first_cylinder: u32,
     pub(crate) per_track: u64,
-    /// The width of one sector.
     pub(crate) sector: Angle,
     shape: ZoneShape,
     /// Physical sectors of a part that keeps its own spares.
@@ -163,7 +158,6 @@ impl Zone {
         })
     }
 
-    /// Its last cylinder.
     pub(crate) fn last_cylinder(&self) -> u32 {
         self.first_cylinder + self.shape.cylinders - 1
     }

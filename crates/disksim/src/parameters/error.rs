@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct At {
     pub(super) file: Rc<str>,

@@ -9,10 +9,8 @@ use super::include::Resolve;
 use super::tree::{Block, Item};
 use crate::disk::params::{Bus, Params};
 
-/// The disk that a parameter file describes.
 #[derive(Debug, Clone)]
 pub(crate) struct Description {
-    /// What the file calls the drive.
     pub(crate) model: String,
     pub(crate) params: Params,
 }

@@ -8,7 +8,6 @@ use super::error::{At, DiskSimResult};
 use super::include::{Resolve, include};
 use super::token::{Token, tokens};
 
-/// A value and where it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub(super) at: At,
@@ -29,7 +28,6 @@ pub(super) struct Block {
     pub(super) at: At,
     /// What it is: its first word.
     pub(super) what: String,
-    /// What it is called.
     pub(super) name: String,
     pub(super) entries: Vec<(String, Value)>,
 }
@@ -56,7 +54,6 @@ const MAX_DEPTH: usize = 8;
 /// All files together may have this many words; the largest known has a tenth of it.
 const MAX_WORDS: usize = 1 << 20;
 
-/// Reads files into items.
 pub(super) struct Reader<'a> {
     resolve: Resolve<'a>,
     depth: usize,
@@ -65,7 +62,6 @@ pub(super) struct Reader<'a> {
 
 type Tokens<'t> = Peekable<IntoIter<(usize, Token<'t>)>>;
 
-/// One file being read.
 struct Source<'t> {
     file: Rc<str>,
     line: usize,

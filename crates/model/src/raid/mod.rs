@@ -49,7 +49,6 @@ struct Group {
     fua: bool,
 }
 
-/// An access to a member that is under way.
 #[derive(Debug, Clone, Copy)]
 struct Child {
     group: usize,
@@ -106,7 +105,6 @@ impl<D: Device> Array<D> {
         &self.inner
     }
 
-    /// The groups of accesses that make up a request.
     fn groups_of(&mut self, request: &Request) -> Vec<plan::Group> {
         if self.layout.level != Level::Raid1 {
             return plan(&self.layout, self.failed, request);
@@ -188,7 +186,6 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// Answers what needs no member.
     fn answer(&mut self, now: Time, request: &Request, result: Result<(), IoError>) {
         let served_by = ServedBy::Unknown;
         self.answered.push_back(Completion { id: request.id, at: now, result, served_by });

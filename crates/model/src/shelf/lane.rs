@@ -8,10 +8,8 @@ use drivelab_core::{Span, Time};
 /// bus, and 2^64 of them last two years of a lane that is never idle.
 const SHIFT: u32 = 8;
 
-/// Data that has to cross.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// The command it belongs to.
     pub(super) command: usize,
     /// How long it takes when nothing else crosses.
     pub(super) whole: Span,

@@ -43,7 +43,6 @@ pub struct Sharing {
 /// The most pieces that may wait: far more than any load keeps outstanding.
 const MAX_WAITING: usize = 1 << 20;
 
-/// A command on its way.
 #[derive(Debug, Clone, Copy)]
 struct Command {
     request: usize,
@@ -55,7 +54,6 @@ struct Command {
     /// Of a write: whether the drive has it, and whether all of its data has crossed.
     sent: bool,
     crossed: bool,
-    /// What the drive answered.
     answer: Option<(Result<(), IoError>, ServedBy)>,
 }
 
@@ -243,14 +241,12 @@ impl<D: Device> Shelf<D> {
         }
     }
 
-    /// Gives a command to its drive.
     fn hand_over(&mut self, now: Time, place: usize) {
         let Command { slot, op, fua, lba, sectors, .. } = self.commands[place];
         let id = RequestId(place as u64);
         self.slots[slot].submit(now, Request { id, op, lba, sectors, fua });
     }
 
-    /// The drive has answered.
     fn answer(&mut self, done: Completion, completed: &mut Vec<Completion>) {
         let place = usize::try_from(done.id.0).expect("named by us");
         let command = &mut self.commands[place];
@@ -310,7 +306,6 @@ impl<D: Device> Shelf<D> {
         self.next = slots.chain(lanes).chain(answered).min();
     }
 
-    /// Everything that happens at one moment.
     fn at(&mut self, now: Time, completed: &mut Vec<Completion>) {
         while self.answered.front().is_some_and(|answer| answer.at <= now) {
             completed.extend(self.answered.pop_front());

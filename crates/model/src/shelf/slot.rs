@@ -26,7 +26,6 @@ pub(super) struct Slot<D> {
     pub(super) limit: usize,
     pub(super) next: Option<Time>,
     wire: Option<Pace>,
-    /// Requests that the drive gave back.
     refused: VecDeque<Request>,
 }
 

@@ -12,7 +12,7 @@ use super::warning;
 pub struct Arm {
     /// Its name.
     pub name: String,
-    /// What is set for it, by factor ([`super::names`]). A factor without a name is something that
+    /// What is set for it, by the name of the factor. A factor without a name is something that
     /// is done to the machine and that no inspection knows.
     pub declares: Vec<(String, String)>,
 }

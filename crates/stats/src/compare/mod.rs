@@ -86,7 +86,6 @@ pub fn compare(pairs: &[Pair], criteria: &Criteria) -> Result<Comparison, Compar
     Ok(compare_kept(&kept, pairs.len() - kept.len(), criteria))
 }
 
-/// Says whether a comparison can be made.
 pub(crate) fn check(pairs: &[Pair], criteria: &Criteria) -> Result<(), CompareError> {
     criteria.check()?;
     pair::check(pairs)?;
@@ -135,7 +134,6 @@ pub(crate) fn compare_kept(kept: &[Pair], copies: usize, criteria: &Criteria) ->
     estimates.report(&sample, conclusion)
 }
 
-/// What follows from the estimates.
 struct Conclusion {
     /// In canonical orientation.
     verdict: Verdict,

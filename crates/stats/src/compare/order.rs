@@ -22,7 +22,6 @@ pub struct OrderTest {
     pub bias_max: f64,
 }
 
-/// What follows from the order test for the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OrderEffect {
     /// No sign of an effect, or a trace.

@@ -13,7 +13,6 @@ const SHAPE_LEVEL: f64 = 0.01;
 /// Blocks with which the spread is judged: enough to see it, and few enough for a test that takes
 /// the square of them in time.
 const SHAPE_BLOCKS: std::ops::RangeInclusive<usize> = 10..=1_000;
-/// What the remarks are about.
 pub(super) struct Facts<'a> {
     pub(super) pairs: &'a [Pair],
     pub(super) copies: usize,

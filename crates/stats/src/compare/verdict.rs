@@ -55,7 +55,6 @@ impl Evidence {
         }
     }
 
-    /// Returns the intervals moved by `offset`.
     pub(super) fn shifted(&self, offset: f64) -> Self {
         let moved = |i: Interval| Interval { lo: i.lo + offset, hi: i.hi + offset };
         Self { difference: moved(self.difference), equivalence: moved(self.equivalence) }

@@ -48,7 +48,6 @@ pub(super) fn hold_together(
     ));
 }
 
-/// What a claim fails by.
 fn why(adjusted: &Adjusted, criteria: &Criteria, interval: Interval, among: usize) -> String {
     let [lo, hi] = interval.ratios();
     match adjusted.comparison.verdict {

@@ -7,7 +7,6 @@ use crate::interval::float;
 pub(super) struct Drift {
     /// Mean of the fitted curve over the asymptote, less 1: what the mean is off by.
     pub(super) relative: f64,
-    /// Standard error of `relative`.
     pub(super) error: f64,
 }
 
@@ -42,7 +41,6 @@ pub(super) fn fit(series: &[f64]) -> Option<Drift> {
     })
 }
 
-/// A regression on exp(-t / tau).
 struct Line {
     centre: f64,
     slope: f64,
