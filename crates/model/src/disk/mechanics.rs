@@ -73,7 +73,7 @@ impl Mechanics {
         self.arrive_after(now, self.reach(arm, place.arm, write), place)
     }
 
-    /// When the head can begin the access at `place`, whose sectors follow those it has just passed.
+    /// The same where the sectors of `place` follow those that the head has just passed.
     pub(crate) fn arrive_next(&self, now: Time, arm: Arm, place: Place, write: bool) -> Time {
         self.arrive_after(now, self.reach_next(arm, place.arm, write), place)
     }

@@ -32,8 +32,8 @@ pub(crate) enum Order {
         /// A target that would be reached with less time to spare than this is counted as missed:
         /// it costs one revolution more in the choice.
         guard: Span,
-        /// By how much the guard grows with what a target's seek takes beyond `guard_from`, in units
-        /// of 2^-20: settling and flight of long seeks vary, so that firmware keeps a margin in
+        /// By how much the guard grows with what a seek takes beyond `guard_from`, in units of
+        /// 2^-20: settling and flight of long seeks vary, so that firmware keeps a margin in
         /// proportion. It grows to half a revolution at most, and never below `guard`.
         guard_growth: u64,
         guard_from: Span,

@@ -2,8 +2,8 @@
 
 use drivelab_core::Rng;
 
-/// A seek takes `short + (full - short) * (shape * sqrt(x) + (1 - shape) * x)` milliseconds at a share
-/// x of the stroke. It rises everywhere: an arm accelerates, then coasts.
+/// A seek takes `short + (full - short) * (shape * sqrt(x) + (1 - shape) * x)` milliseconds at a
+/// share x of the stroke. It rises everywhere: an arm accelerates, then coasts.
 ///
 /// Three numbers are all that a distribution at depth 1 fixes. A table with more points meets it
 /// better and a queue worse: its steps decide which requests lie near, and no drive has them.
@@ -14,8 +14,8 @@ pub(super) struct Curve {
     pub(super) shape: f64,
 }
 
-/// The settled short seek of 7200 rpm drives is 2.3 ms beside a mean of 9.6 ms, log-normal with this
-/// sigma; the shape lies between 0.8 and 1.3 (docs/internals/drive-facts.md).
+/// The settled short seek of 7200 rpm drives is 2.3 ms beside a mean of 9.6 ms, log-normal with
+/// this sigma; the shape lies between 0.8 and 1.3 (docs/internals/drive-facts.md).
 const SHORT_SHARE: f64 = 0.24;
 const SHORT_SIGMA: f64 = 0.45;
 const SHAPE: f64 = 1.0;
