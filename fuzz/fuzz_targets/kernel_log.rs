@@ -1,8 +1,7 @@
 //! No kernel log may panic, and what an inspection makes of one must be text and JSON again.
 #![no_main]
 
-use drivelab_host::view::{Paint, text};
-use drivelab_host::{Inspection, Options, Root, inspect};
+use drivelab_host::{Inspection, Options, Root, inspect, outline};
 
 libfuzzer_sys::fuzz_target!(|log: &str| {
     // A folder that is not there: the log is all there is to go by.
@@ -11,5 +10,5 @@ libfuzzer_sys::fuzz_target!(|log: &str| {
     let found = inspect(&root, &[], &options).expect("nothing was asked for by name");
     let json = serde_json::to_string(&found).expect("plain data is always JSON");
     assert_eq!(serde_json::from_str::<Inspection>(&json).expect("our own JSON"), found);
-    text(&found, Paint { colour: false, width: 80 });
+    outline(&found);
 });

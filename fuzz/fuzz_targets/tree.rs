@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use drivelab_host::capture::Capture;
-use drivelab_host::view::{Paint, text};
-use drivelab_host::{Options, Root, inspect};
+use drivelab_host::{Options, Root, inspect, outline};
 
 const PATHS: [&str; 16] = [
     "proc/cmdline",
@@ -45,7 +44,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let root = Root::recording(&*TREE);
     let options = Options { temperature: true, serials: true, ..Options::default() };
     let found = inspect(&root, &[], &options).expect("nothing was asked for by name");
-    text(&found, Paint { colour: false, width: 80 });
+    outline(&found);
     let capture = Capture { recording: root.into_recording(), log: None, serials: false };
     capture.write(std::io::sink()).expect("a sink takes all");
 });

@@ -15,7 +15,7 @@ use std::io::Write as _;
 use conformance::{Arm as _, Client, Kind, Mounted, Served, VirtualTime, random_reads};
 use drivelab_core::record::Tally;
 use drivelab_core::{Bytes, Ratio, Span};
-use drivelab_serve::server::{Spin, Summary, wakeup_latency};
+use drivelab_serve::server::{Spin, Summary, least_answer_time};
 
 const DISK: Kind = Kind::Named("seagate-st31000333as");
 const REGION: Bytes = Bytes::gib(900);
@@ -55,11 +55,15 @@ fn line(arm: &str, it: Figures, model: Option<Figures>, summary: Option<&Summary
         }
     }
     if let Some(summary) = summary {
-        let lateness = summary.stats.lateness_ns;
+        let lateness = summary.stats.served.lateness_ns;
         let us = |ns: Option<u64>| ns.unwrap_or(0) / 1000;
         text.push_str(&format!(" {:6} {:6}", us(lateness.p50), us(lateness.p99)));
-        text.push_str(if summary.stats.valid { "" } else { "  VOID" });
-        text.push_str(if summary.stats.scheduling == "fifo" { "" } else { "  (no SCHED_FIFO)" });
+        text.push_str(if summary.stats.served.valid { "" } else { "  VOID" });
+        text.push_str(if summary.stats.served.scheduling == "fifo" {
+            ""
+        } else {
+            "  (no SCHED_FIFO)"
+        });
     }
     say(&text);
 }
@@ -123,7 +127,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
     let seconds = arguments.first().map_or(30, |text| text.parse().expect("SECONDS"));
     let spin = arguments.get(1).map_or(Spin::Auto, |text| text.parse().expect("auto or a SPAN"));
-    let floor: Span = wakeup_latency(Span::ZERO).expect("the host has timers");
+    let floor: Span = least_answer_time(Spin::Auto, Span::ZERO).expect("the host has timers");
     say(&format!("nine wake-ups of ten are later than their moment by at most {floor}"));
     let head = "     IOPS     p50 us     p99 us     IOPS      p50      p99   late us: p50, p99";
     say(&format!("{:22} {head}", "arm"));

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::commands;
 use crate::failure::Failure;
 
-/// A laboratory for disks: measures honestly, compares soundly, models what you don't have.
+/// A laboratory for disks: measure, compare and model storage.
 #[derive(Debug, Parser)]
 #[command(name = "drivelab", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -23,13 +23,13 @@ pub(crate) struct Arguments {
 const AFTER_HELP: &str = "\
 Examples:
   drivelab study ahci-or-ide                         is it worth enabling AHCI? (virtual time)
-  drivelab study buffered-or-direct --target FILE    the same machinery on a real file
+  drivelab study buffered-or-direct --target FILE    the same method on a real file
   drivelab run FILE --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
-  drivelab compare before.json after.json            what may be concluded from stored runs
+  drivelab compare before.json after.json            a verdict from stored runs
   drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock    a slow disk for any program
-  drivelab durability FILE                           does the drive keep what it promises?
-  drivelab drive list                                the drives that are modelled
+  drivelab durability FILE                           does the drive keep acknowledged writes?
+  drivelab drive list                                the modelled drives
   drivelab inspect                                   how this machine's disks are attached
 
 Exit codes: 0 done, no regression; 1 the answer is no; 2 bad request; 3 this machine cannot;
@@ -72,7 +72,7 @@ pub(crate) fn negative(
         Some(option) => Failure::bad_words(format!("`{option}` cannot be negative: `{value}`")),
         None => Failure::bad_words(format!("`{value}` is neither an option nor a target")),
     };
-    Some(failure.hint("give a number from 0 on; a file of that name is `./-1`"))
+    Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
 /// The same error with the control characters of what was typed escaped: a line break in a value

@@ -50,7 +50,7 @@ pub(crate) fn text(path: &Path, kind: Kind) -> Result<String, Failure> {
     String::from_utf8(bytes(path, kind)?).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|b| *b == b'\n');
         let (name, line) = (path.display(), line.count());
-        Failure::bad_words(format!("`{name}`, line {line}: this is no text (UTF-8)"))
+        Failure::bad_words(format!("`{name}`, line {line}: not UTF-8 text"))
             .hint(format!("a {} is text", kind.what))
     })
 }
@@ -64,8 +64,9 @@ pub(crate) fn lossy(path: &Path, kind: Kind) -> Result<String, Failure> {
 pub(crate) fn beginning(path: &Path, kind: Kind) -> Result<String, Failure> {
     let mut bytes = up_to(path, kind, kind.limit.get())?;
     if bytes.contains(&0) {
-        let message = format!("`{}` holds binary data, and no {} does", path.display(), kind.what);
-        return Err(Failure::bad_words(message).hint("is it the file that was meant?"));
+        let message =
+            format!("`{}` holds binary data, which no {} contains", path.display(), kind.what);
+        return Err(Failure::bad_words(message).hint("check the file name"));
     }
     bytes.truncate(usize::try_from(kind.limit.get()).unwrap_or(usize::MAX));
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -77,8 +78,8 @@ fn bytes(path: &Path, kind: Kind) -> Result<Vec<u8>, Failure> {
         return Ok(bytes);
     }
     let (name, Kind { what, limit }) = (path.display(), kind);
-    Err(Failure::bad_words(format!("`{name}` is larger than {limit}, and no {what} is"))
-        .hint("is it the file that was meant?"))
+    Err(Failure::bad_words(format!("`{name}` is larger than {limit}, the limit for a {what}"))
+        .hint("check the file name"))
 }
 
 fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Failure> {
@@ -93,7 +94,7 @@ fn up_to(path: &Path, kind: Kind, limit: u64) -> Result<Vec<u8>, Failure> {
 
 /// The user ended the reading of `path`.
 pub(crate) fn interrupted(path: &Path) -> Failure {
-    let error = anyhow::anyhow!("interrupted while `{}` was read", path.display());
+    let error = anyhow::anyhow!("interrupted while reading `{}`", path.display());
     Failure { exit: Exit::Interrupted, error, hints: Vec::new() }
 }
 
@@ -130,9 +131,9 @@ impl Lines {
         };
         if length > LINE_BYTES_MAX && !self.line.ends_with(b"\n") {
             return Err(wrong(&format!("the line is longer than {LINE_BYTES_MAX} bytes"))
-                .hint("is it the file that was meant?"));
+                .hint("check the file name"));
         }
-        let text = std::str::from_utf8(&self.line).map_err(|_| wrong("this is no text (UTF-8)"))?;
+        let text = std::str::from_utf8(&self.line).map_err(|_| wrong("not UTF-8 text"))?;
         Ok((length > 0).then_some((text, length as u64)))
     }
 }
@@ -194,7 +195,7 @@ impl Read for Patient {
                 done => return done,
             }
             if ticks >= TICKS_WITHOUT_WRITER {
-                let why = "it is a pipe, and nobody writes to it";
+                let why = "it is a pipe that no process writes to";
                 return Err(std::io::Error::new(ErrorKind::InvalidInput, why));
             }
         }

@@ -25,7 +25,7 @@ static SIGNALS: AtomicU32 = AtomicU32::new(0);
 /// Shields that are up.
 static SHIELDS: Mutex<u32> = Mutex::new(0);
 static LOWERED: Condvar = Condvar::new();
-const HELD: &str = "nobody panics while the count of shields is held";
+const HELD: &str = "no code panics while it holds the lock";
 
 /// Begins to listen for SIGINT, SIGTERM and SIGHUP.
 pub(crate) fn listen() {
@@ -41,7 +41,10 @@ fn signalled() {
             let _ = thread::Builder::new().spawn(end_after_grace);
         }
         1 if *SHIELDS.lock().expect(HELD) > 0 => {
-            ui::interrupted("what is under way must not be cut in two; once more ends it anyway");
+            ui::interrupted(
+                "the step under way must finish first; press Ctrl-C once more to end \
+                             it anyway",
+            );
         }
         _ => ui::exit_now(Exit::Interrupted),
     }
@@ -60,7 +63,7 @@ fn end_after_grace() {
         if shielded.elapsed() > FILE_WRITTEN {
             continue;
         }
-        ui::interrupted("gave up what did not answer");
+        ui::interrupted("gave up waiting for what did not answer");
         // Held to the end, so that nobody raises a shield any more.
         let _held = shields;
         ui::exit_now(Exit::Interrupted)

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use drivelab_core::path_hint;
-use drivelab_core::record::{Attached, Host, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::record::{
+    Attached, Host, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally,
+};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
-    RunError, RunOutcome, RunPlan,
+    RunError, RunPlan,
 };
 use drivelab_host::Linux;
 
@@ -25,26 +27,41 @@ use crate::ui::Ui;
 /// The machine that we are on.
 pub(crate) static LINUX: LazyLock<Linux> = LazyLock::new(|| Linux::below("/"));
 
-fn record(plan: &RunPlan, outcome: RunOutcome, attached: Attached, host: &Host) -> RunRecord {
+/// What a plan came to, wherever it was carried out.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// One entry a job.
+    pub(crate) jobs: Vec<Tally>,
+    pub(crate) total: Tally,
+    pub(crate) marks: Vec<Mark>,
+    /// What moved the data.
+    pub(crate) ioengine: String,
+    pub(crate) attached: Attached,
+    /// The machine, where it matters.
+    pub(crate) host: Option<Host>,
+}
+
+fn record(plan: &RunPlan, made: Made) -> RunRecord {
     RunRecord {
         schema: RUN_SCHEMA.into(),
         target: plan.path.display().to_string(),
         label: None,
         config: RunConfig {
             drivelab: env!("CARGO_PKG_VERSION").into(),
-            ioengine: outcome.ioengine.to_string(),
+            ioengine: made.ioengine,
             polling: plan.polling.names(),
             direct: plan.direct,
             numjobs: plan.numjobs,
             conduct: plan.conduct,
             seed: plan.seed,
-            workload: plan.workload.clone(),
+            workload: Some(plan.workload.clone()),
         },
-        jobs: outcome.jobs.iter().map(|job| job.record().without_series()).collect(),
-        total: outcome.total.record(),
-        marks: outcome.marks,
-        host: Some(host.clone()),
-        attached: Some(attached),
+        jobs: made.jobs.iter().map(|job| job.record().without_series()).collect(),
+        total: Some(made.total.record()),
+        phases: Vec::new(),
+        marks: made.marks,
+        host: made.host,
+        attached: Some(made.attached),
         served: None,
         verification: None,
     }
@@ -55,17 +72,34 @@ pub(crate) fn file(
     plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let mut records = together(std::slice::from_ref(plan), progress)?.records;
-    Ok(records.pop().expect("one record a measurement"))
+    let mut together = together(std::slice::from_ref(plan), progress)?;
+    Ok(together.records.pop().expect("one record a plan"))
 }
 
-/// Measurements that were made at the same time.
+/// Runs that were made at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
-    /// One record a measurement.
+    /// One record a section.
     pub(crate) records: Vec<RunRecord>,
     /// All of them together.
     pub(crate) total: Tally,
+}
+
+impl Together {
+    /// What plans came to, where `lengths` says how many of them, one after the other, are copies
+    /// of one that has but one record.
+    pub(crate) fn new(plans: &[RunPlan], made: Vec<Made>, lengths: &[usize]) -> Self {
+        let mut total = Tally::default();
+        for one in &made {
+            total.merge(&one.total);
+        }
+        if let [only] = &made[..] {
+            total.cpu = only.total.cpu;
+        }
+        let mut made = plans.iter().zip(made);
+        let of = |&length: &usize| one_record(made.by_ref().take(length).collect());
+        Self { records: lengths.iter().filter_map(of).collect(), total }
+    }
 }
 
 /// Makes several measurements at the same time, started together.
@@ -73,64 +107,54 @@ pub(crate) fn together(
     plans: &[RunPlan],
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Together, Failure> {
-    sections(plans, &vec![1; plans.len()], progress)
+    Ok(Together::new(plans, on_this_machine(plans, progress)?, &vec![1; plans.len()]))
 }
 
-/// The same where `lengths` says how many measurements, one after the other in the list, are copies
-/// of one that has but one record.
-pub(crate) fn sections(
+/// Carries plans out at the same time, started together.
+pub(crate) fn on_this_machine(
     plans: &[RunPlan],
-    lengths: &[usize],
     progress: &(dyn Fn(&Progress) + Sync),
-) -> Result<Together, Failure> {
+) -> Result<Vec<Made>, Failure> {
     // What takes no look at the targets comes first: a look takes some milliseconds.
-    drivelab_engine::fits(plans, LINUX.machine().memory).map_err(failure)?;
+    fits(plans)?;
     let control = Control { stop: interrupt::flag(), progress };
     // Before the run: during it, the run itself is what keeps the disk busy. One look a target.
     let mut seen: BTreeMap<&Path, Attached> = BTreeMap::new();
-    let attached: Vec<Attached> = plans
-        .iter()
-        .map(|plan| {
-            let attach = || attached::to_path(&plan.path);
-            seen.entry(&plan.path).or_insert_with(attach).clone()
-        })
-        .collect();
+    for plan in plans {
+        seen.entry(&plan.path).or_insert_with(|| attached::to_path(&plan.path));
+    }
     let outcomes = drivelab_engine::run_together(plans, &*LINUX, &control).map_err(failure)?;
-    let mut total = Tally::default();
-    for outcome in &outcomes {
-        total.merge(&outcome.total);
-    }
-    if let [only] = &outcomes[..] {
-        total.cpu = only.total.cpu;
-    }
     let host = LINUX.host();
-    let mut made = plans.iter().zip(outcomes).zip(attached);
-    let mut records = Vec::new();
-    for &length in lengths {
-        let copies: Vec<_> = made.by_ref().take(length).collect();
-        records.extend(one_record(copies, &host));
-    }
-    Ok(Together { records, total })
+    let made = plans.iter().zip(outcomes).map(|(plan, outcome)| Made {
+        jobs: outcome.jobs,
+        total: outcome.total,
+        marks: outcome.marks,
+        ioengine: outcome.ioengine.to_string(),
+        attached: seen[&*plan.path].clone(),
+        host: Some(host.clone()),
+    });
+    Ok(made.collect())
 }
 
-/// The record of all copies of a measurement.
-fn one_record(copies: Vec<((&RunPlan, RunOutcome), Attached)>, host: &Host) -> Option<RunRecord> {
+/// The record of all copies of a plan.
+fn one_record(copies: Vec<(&RunPlan, Made)>) -> Option<RunRecord> {
     let targets: Vec<String> =
-        copies.iter().map(|((plan, _), _)| plan.path.display().to_string()).collect();
+        copies.iter().map(|(plan, _)| plan.path.display().to_string()).collect();
     let mut copies = copies.into_iter();
-    let ((plan, mut all), attached) = copies.next()?;
-    for ((_, outcome), _) in copies {
-        all.total.merge(&outcome.total);
-        all.jobs.extend(outcome.jobs);
-        let news =
-            outcome.marks.into_iter().filter(|mark| all.marks.iter().all(|it| it.id != mark.id));
-        let news: Vec<_> = news.collect();
-        all.marks.extend(news);
+    let (plan, mut all) = copies.next()?;
+    for (_, made) in copies {
+        all.total.merge(&made.total);
+        all.jobs.extend(made.jobs);
+        for mark in made.marks {
+            if all.marks.iter().all(|known| known.id != mark.id) {
+                all.marks.push(mark);
+            }
+        }
     }
     // Each copy said how few its own requests were.
     all.marks.retain(|mark| mark.id != MarkId::FewRequests);
     all.marks.extend(drivelab_engine::few_requests(&all.total));
-    let mut record = record(plan, all, attached, host);
+    let mut record = record(plan, all);
     record.config.numjobs = u32::try_from(record.jobs.len()).expect("at most JOBS_MAX");
     record.target = targets.join(", ");
     Some(record)
@@ -157,8 +181,8 @@ pub(crate) fn lay_out_if_missing(path: &Path, size: Bytes, seed: u64) -> Result<
 pub(crate) fn warn_of_unseen(allowed: &[PathBuf], ui: Ui) {
     if !allowed.is_empty() && !drivelab_engine::sees_all_processes() {
         ui.warn(
-            "processes of other users are seen only as root: whether one of them has the device \
-             open is not known",
+            "processes of other users are visible to root only: one of them may have the device \
+             open",
         );
     }
 }
@@ -179,7 +203,7 @@ pub(crate) fn refuse_used(path: &Path) -> Result<(), Failure> {
 }
 
 fn refused(path: &Path, error: OpenError) -> Failure {
-    let again = format!("if all that it holds may go: --allow-destructive {}", path.display());
+    let again = format!("to destroy everything on it: --allow-destructive {}", path.display());
     match &error {
         OpenError::Guard(GuardError::BlockDevice { .. }) => Failure::bad_request(error).hint(again),
         OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
@@ -196,7 +220,7 @@ fn names_nothing(kind: ErrorKind) -> bool {
 }
 
 /// What the machine refuses has exit code 3, what was asked wrongly 2.
-fn failure(error: RunError) -> Failure {
+pub(crate) fn failure(error: RunError) -> Failure {
     if let RunError::Open(OpenError::Layout(LayoutError::System { path, source })) = &error
         && names_nothing(source.kind())
     {
@@ -260,9 +284,7 @@ mod tests {
         check(RunError::Verify(state(denied)), Exit::CannotHere);
         check(RunError::Verify(state(system(2))), Exit::BadRequest);
         check(RunError::Verify(StateError::Foreign { path: path() }), Exit::BadRequest);
-        let (why, instead) = ("no discard".into(), "none".into());
-        let no_discard = OpenError::NoDiscard { path: path(), why, instead };
-        check(RunError::Open(no_discard), Exit::CannotHere);
+        check(RunError::Open(OpenError::NoDiscard { path: path() }), Exit::CannotHere);
         check(RunError::Numjobs { numjobs: 2000 }, Exit::BadRequest);
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Failure> {
     if (kind.is_ours)(&head) {
         return Ok(());
     }
-    let message = format!("`{}` exists, and is no {}", path.display(), kind.what);
+    let message = format!("`{}` exists and is not a {}", path.display(), kind.what);
     Err(Failure::bad_words(message)
         .hint(format!("name another file with {}, or remove this one", kind.option)))
 }
@@ -73,8 +73,7 @@ pub(crate) fn refuse_other(path: &Path, kind: &Kind) -> Result<(), Failure> {
 pub(crate) fn refuse_device(path: &Path) -> Result<(), Failure> {
     match path.metadata() {
         Ok(meta) if meta.file_type().is_block_device() => {
-            let message =
-                format!("`{}` is a block device, and a file is to be written", path.display());
+            let message = format!("`{}` is a block device, not a file", path.display());
             Err(Failure::bad_words(message).hint("name a file"))
         }
         _ => Ok(()),

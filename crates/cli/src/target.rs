@@ -1,12 +1,14 @@
 //! What TARGET and DRIVE mean: a path, or a modelled drive.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::JobSchedule;
-use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord};
+use drivelab_core::record::{Attached, JobRecord, RUN_SCHEMA, RunConfig, RunRecord};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::workload::Workload;
-use drivelab_engine::{Control, Progress, Simulation};
+use drivelab_core::{JobSchedule, Target as _};
+use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::{About, Arrangement, Drive};
@@ -15,6 +17,10 @@ use crate::attached;
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt;
+use crate::measure::{self, Made, Together};
+
+/// What makes a TARGET a modelled drive.
+pub(crate) const PREFIX: &str = "drive:";
 
 /// What a load is aimed at.
 #[derive(Debug)]
@@ -27,12 +33,12 @@ pub(crate) enum Target {
 
 /// Reads a TARGET.
 pub(crate) fn parse(text: &str) -> Result<Target, Failure> {
-    if text.starts_with("drive:") {
+    if text.starts_with(PREFIX) {
         return drive_spec(text).map(Target::Drive);
     }
     let path = PathBuf::from(text);
     if !path.exists() && profile::text(text).is_some() {
-        let message = format!("there is no file `{text}`, but a drive of that name is modelled");
+        let message = format!("there is no file `{text}`; `{text}` is a modelled drive");
         return Err(Failure::bad_words(message).hint(format!("write `drive:{text}`")));
     }
     Ok(Target::Path(path))
@@ -80,21 +86,75 @@ pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<D
     drivelab_model::build(profile, options, seed).map_err(Failure::bad_request)
 }
 
-/// Runs a workload against a modelled drive in virtual time.
+/// A modelled drive and the time that has passed for it.
+#[derive(Debug)]
+pub(crate) struct ModelledDrive {
+    attached: Attached,
+    target: VirtualTarget<Drive>,
+}
+
+impl ModelledDrive {
+    pub(crate) fn new(spec: &DriveSpec, profile: &Profile, seed: u64) -> Result<Self, Failure> {
+        let drive = build(profile, &spec.options, seed)?;
+        let attached = attached::to_model(&spec.profile.to_string(), drive.about());
+        Ok(Self { attached, target: VirtualTarget::new(drive) })
+    }
+
+    /// Carries plans out at the same time, started together; the next ones meet what they left.
+    fn run(
+        &mut self,
+        plans: &[&RunPlan],
+        progress: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Vec<Made>, Failure> {
+        let jobs = |plan: &&'_ RunPlan| {
+            drivelab_engine::fits(std::slice::from_ref(*plan), Bytes::ZERO)
+                .map_err(measure::failure)
+        };
+        plans.iter().try_for_each(jobs)?;
+        let sets = plans.iter().map(|plan| VirtualJobs {
+            numjobs: plan.numjobs,
+            schedule: plan.conduct,
+            ..VirtualJobs::one(&plan.workload, plan.seed)
+        });
+        let control = Control { stop: interrupt::flag(), progress };
+        let done = drivelab_engine::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
+        let made = plans.iter().zip(done.map_err(Failure::bad_request)?).map(|(plan, done)| {
+            let total = done.total();
+            Made {
+                marks: done.marks(&plan.workload, &total),
+                jobs: done.jobs,
+                total,
+                ioengine: "virtual".into(),
+                attached: self.attached.clone(),
+                host: None,
+            }
+        });
+        Ok(made.collect())
+    }
+}
+
+/// Carries a plan out on a modelled drive that nothing was asked of before.
 pub(crate) fn simulate(
     spec: &DriveSpec,
     profile: &Profile,
-    workload: &Workload,
-    seed: u64,
+    plan: &RunPlan,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<RunRecord, Failure> {
-    let drive = build(profile, &spec.options, seed)?;
-    let attached = attached::to_model(&spec.profile.to_string(), drive.about());
-    let control = Control { stop: interrupt::flag(), progress };
-    let Simulation { tally, marks, .. } =
-        drivelab_engine::simulate(drive, workload, seed, &control).map_err(Failure::bad_request)?;
-    let total = tally.record();
-    Ok(RunRecord {
+    let made = ModelledDrive::new(spec, profile, plan.seed)?.run(&[plan], progress)?;
+    let mut records = Together::new(std::slice::from_ref(plan), made, &[1]).records;
+    let record = records.pop().expect("one record a plan");
+    Ok(RunRecord { target: spec.to_string(), ..record })
+}
+
+/// The record of a run in virtual time.
+pub(crate) fn record(
+    spec: &DriveSpec,
+    attached: Attached,
+    workload: &Workload,
+    seed: u64,
+    total: JobRecord,
+) -> RunRecord {
+    RunRecord {
         schema: RUN_SCHEMA.into(),
         target: spec.to_string(),
         label: None,
@@ -106,16 +166,63 @@ pub(crate) fn simulate(
             numjobs: 1,
             conduct: JobSchedule::default(),
             seed,
-            workload: workload.clone(),
+            workload: Some(workload.clone()),
         },
         jobs: vec![total.clone().without_series()],
-        total,
-        marks,
+        total: Some(total),
+        phases: Vec::new(),
+        marks: Vec::new(),
         host: None,
         attached: Some(attached),
         served: None,
         verification: None,
-    })
+    }
+}
+
+/// The modelled drives of a job file: what one group leaves, the next one meets.
+#[derive(Debug, Default)]
+pub(crate) struct ModelledDrives(BTreeMap<PathBuf, ModelledDrive>);
+
+impl ModelledDrives {
+    /// The drive that `target` names, and how large it is; nothing where it names none.
+    pub(crate) fn find(
+        &mut self,
+        target: &str,
+        seed: u64,
+    ) -> Result<Option<(PathBuf, Bytes)>, Failure> {
+        if !target.starts_with(PREFIX) {
+            return Ok(None);
+        }
+        let spec = drive_spec(target)?;
+        let name = PathBuf::from(spec.to_string());
+        let drive = match self.0.entry(name.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(ModelledDrive::new(&spec, &profile(&spec)?, seed)?),
+        };
+        Ok(Some((name, drive.target.capacity())))
+    }
+
+    /// Carries plans out at the same time, each on the drive that it names; nothing where they name
+    /// files and devices.
+    pub(crate) fn run(
+        &mut self,
+        plans: &[RunPlan],
+        progress: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Option<Vec<Made>>, Failure> {
+        let mut made: Vec<Option<Made>> = plans.iter().map(|_| None).collect();
+        for (name, drive) in &mut self.0 {
+            let own = plans.iter().enumerate().filter(|(_, plan)| plan.path == *name);
+            let (places, own): (Vec<usize>, Vec<&RunPlan>) = own.unzip();
+            for (place, one) in places.into_iter().zip(drive.run(&own, progress)?) {
+                made[place] = Some(one);
+            }
+        }
+        if made.iter().any(Option::is_some) && made.iter().any(Option::is_none) {
+            let message = "a modelled drive and a real file cannot run together: time differs";
+            return Err(Failure::bad_words(message).hint("put `stonewall` between their sections"));
+        }
+        Ok(made.into_iter().collect())
+    }
 }
 
 /// Everything that is set about a drive, as names and values for people.
@@ -124,11 +231,11 @@ pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     settings.extend(about.arrangement.iter().flat_map(arrangement));
     let Some(attached) = &about.attached else { return settings };
     let guard = match (attached.guard_ns.map(Span::from_ns), attached.guard_growth) {
-        (None, _) => "none: commands are served as they come".into(),
+        (None, _) => "first come, first served".into(),
         (Some(guard), None) => format!("shortest positioning first, guard band {guard}"),
         (Some(guard), Some(share)) => format!(
-            "shortest positioning first, guard band {guard} and {:.0} % of what a seek takes beyond \
-             the shortest",
+            "shortest positioning first, guard band {guard} and {:.0} % of the seek time beyond \
+             the shortest seek",
             100.0 * share
         ),
     };
@@ -165,14 +272,14 @@ fn arrangement(it: &Arrangement) -> Vec<(String, String)> {
             let how = if it.bus_shared { "shared by both directions" } else { "each way" };
             format!("{bus}: {reads} MB/s from the drives, {writes} MB/s to them, {how}")
         }
-        _ => "none that limits".into(),
+        _ => "no limit".into(),
     };
     let queue = it.host_queue.map_or_else(|| "no limit of its own".into(), |n| n.to_string());
     let rows = [
         ("drives", format!("{}, {array}{failed}", it.drives)),
         ("bus", bus),
         ("host queue", queue),
-        ("requests cut at", Bytes::new(it.piece_bytes).to_string()),
+        ("requests split at", Bytes::new(it.piece_bytes).to_string()),
     ];
     rows.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }

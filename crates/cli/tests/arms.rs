@@ -240,7 +240,7 @@ fn a_study_that_names_drives_and_targets_must_say_where_it_runs() {
     assert_eq!(run(&["--stage", "simulate"]).code, 0);
     file(folder.path(), "files.toml", FILES);
     let said = drivelab(folder.path(), &["study", "files.toml", "--target", "third"]);
-    said.failed(2, &["every arm has a target of its own", "leave --target out"]);
+    said.failed(2, &["every arm names its own target", "omit --target"]);
     let missing = FILES.replace("target = \"other/data\"\n", "");
     file(folder.path(), "missing.toml", &missing);
     let said = drivelab(folder.path(), &["study", "missing.toml"]);

@@ -95,7 +95,7 @@ fn broken_results_are_refused_with_their_line() {
         drivelab(folder.path(), &["compare", "--pairs", "x.csv"]).failed(2, words);
         drivelab(folder.path(), &["compare", "x.csv", "x.csv"]).failed(2, &["x.csv"]);
     };
-    check(b"", &["x.csv", "nothing in it"]);
+    check(b"", &["x.csv", "it is empty"]);
     check(b"block,arm,value\n1,a,fast\n", &["x.csv:2", "fast"]);
     check(b"block,arm,value\n1,a\n", &["x.csv:2"]);
     check(b"\x00\xff\xfe\x00", &["x.csv"]);
@@ -105,7 +105,7 @@ fn broken_results_are_refused_with_their_line() {
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--margin", "0"])
         .failed(2, &["margin"]);
     drivelab(folder.path(), &["compare", "--pairs", "x.csv", "--mei", "2%"])
-        .failed(2, &["`--mei` is now called `--margin`"]);
+        .failed(2, &["`--mei` is now named `--margin`"]);
 }
 
 /// Runs of a modelled drive with these options, one a seed.

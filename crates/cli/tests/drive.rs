@@ -128,5 +128,5 @@ fn a_drive_is_fitted_to_records_of_runs() {
     }
     fit(&["random.json"]).failed(2, &["--rpm 7200 --capacity"]);
     fit(&[&["deep.json"], &known[..]].concat()).failed(2, &["iodepth 1"]);
-    fit(&[&["own.toml"], &known[..]].concat()).failed(2, &["records of runs"]);
+    fit(&[&["own.toml"], &known[..]].concat()).failed(2, &["run records only"]);
 }

@@ -51,13 +51,13 @@ fn another_machine_keeps_the_promises() {
     let wrote = drivelab(folder.path(), &arguments);
     assert_eq!(wrote.code, 0, "{wrote:?}");
     let kept = said(keeper.wait_with_output().unwrap());
-    assert!(kept.code == 0 && kept.out.contains("notes are in kept"), "{kept:?}");
+    assert!(kept.code == 0 && kept.out.contains("ledger entries to kept"), "{kept:?}");
     let verified =
         drivelab(folder.path(), &["durability", "pages", "--verify", "--ledger", "kept"]);
     assert_eq!(verified.code, 0, "{verified:?}");
-    assert!(verified.out.contains("every promise was kept"), "{verified:?}");
+    assert!(verified.out.contains("all acknowledged pages are intact"), "{verified:?}");
     drivelab(folder.path(), &["durability", "pages", "--server", &address])
-        .failed(3, &["nobody keeps at", "--listen"]);
+        .failed(3, &["no ledger at", "--listen"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn data_of_others_is_not_written_over() {
     std::fs::write(&path, "letters of a lifetime").unwrap();
     let write = ["durability", "precious", "--size", "64k", "--runtime", "50ms", "--ledger", "l"];
     drivelab(folder.path(), &write)
-        .failed(2, &["holds data that drivelab did not write", "--overwrite"]);
+        .failed(2, &["contains data that drivelab did not write", "--overwrite"]);
     assert_eq!(std::fs::read(&path).unwrap(), b"letters of a lifetime");
     let allowed = [&write[..], &["--overwrite"]].concat();
     assert_eq!(drivelab(folder.path(), &allowed).code, 0);
@@ -115,7 +115,7 @@ fn a_keeper_that_is_interrupted_says_what_it_has() {
     assert_eq!(&answer, b"ok\n");
     interrupt(&keeper);
     let kept = said(keeper.wait_with_output().unwrap());
-    assert!(kept.code == 130 && kept.out.contains("1 notes are in kept"), "{kept:?}");
+    assert!(kept.code == 130 && kept.out.contains("1 ledger entries to kept"), "{kept:?}");
     let ledger = std::fs::read_to_string(folder.path().join("kept")).unwrap();
     let lines: Vec<&str> = ledger.lines().collect();
     let sealed = |line: &str, words: &str| {
@@ -133,7 +133,7 @@ fn a_keeper_does_not_listen_to_a_line_without_end() {
     // It hangs up at some point, which then is where writing fails.
     while flood.write_all(&[b'7'; 4096]).is_ok() {}
     let ended = said(keeper.wait_with_output().unwrap());
-    assert!(ended.code != 0 && ended.err.contains("this is no writer of pages"), "{ended:?}");
+    assert!(ended.code != 0 && ended.err.contains("the client is not `durability`"), "{ended:?}");
 }
 
 #[test]
@@ -205,8 +205,8 @@ fn where_nothing_was_promised_nothing_is_known() {
     let check = |arguments: &[&str]| {
         let said = drivelab(folder.path(), &[&["durability"], arguments].concat());
         assert_eq!(said.code, 4, "{said:?}");
-        assert!(said.out.contains("nothing was promised"), "{said:?}");
-        assert!(!said.out.contains("every promise was kept"), "{said:?}");
+        assert!(said.out.contains("no page was acknowledged"), "{said:?}");
+        assert!(!said.out.contains("all acknowledged pages are intact"), "{said:?}");
     };
     let drive = "drive:generic-10k";
     check(&[drive, "--size", "0", "--runtime", "100ms"]);
@@ -235,7 +235,7 @@ fn a_ledger_takes_no_other_files_place() {
     std::fs::write(&letters, "of a lifetime").unwrap();
     let write = ["durability", "pages", "--size", "64k", "--runtime", "50ms", "--ledger"];
     let with = |ledger: &str| drivelab(folder.path(), &[&write[..], &[ledger]].concat());
-    with("letters").failed(2, &["letters", "no ledger", "--ledger"]);
+    with("letters").failed(2, &["letters", "not a ledger", "--ledger"]);
     assert_eq!(std::fs::read(&letters).unwrap(), b"of a lifetime");
     with("pages").failed(2, &["pages", "--ledger"]);
     assert_eq!(with("l").code, 0);
@@ -243,7 +243,7 @@ fn a_ledger_takes_no_other_files_place() {
     with("other").failed(2, &["other", "--ledger"]);
     assert_eq!(with("l").code, 0, "a ledger of ours is begun anew");
     let listen = ["durability", "--listen", "127.0.0.1:0", "--ledger", "letters"];
-    drivelab(folder.path(), &listen).failed(2, &["letters", "no ledger"]);
+    drivelab(folder.path(), &listen).failed(2, &["letters", "not a ledger"]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn ledgers_that_claim_too_much_are_refused_by_name() {
     check(&format!("drivelab-durability 1 7 {pages}\n"), &["claim", "pages", "line 1"]);
     check(&format!("drivelab-durability 1 7 4\nkept {} 1 1\n", 4), &["claim", "page 4", "line 2"]);
     let endless = "7".repeat(1 << 20);
-    check(&format!("drivelab-durability 1 7 4{endless}\n"), &["no ledger"]);
+    check(&format!("drivelab-durability 1 7 4{endless}\n"), &["not a ledger"]);
     check(&format!("drivelab-durability 1 7 4\nkept 1 1 {endless}\n"), &["claim", "line 2"]);
     check("drivelab-durability 1 7 4\nkept one 1 1\nbegun 1 1 1\n", &["claim", "line 2"]);
 }
@@ -281,7 +281,7 @@ fn writing_ends_when_it_is_interrupted_and_keeps_what_it_has() {
     }
     interrupt(&child);
     let said = said(child.wait_with_output().unwrap());
-    assert!(said.code == 130 && said.out.contains("pages promised"), "{said:?}");
+    assert!(said.code == 130 && said.out.contains("pages acknowledged"), "{said:?}");
     let verify = ["durability", "pages", "--verify", "--ledger", "l"];
     assert_eq!(drivelab(folder.path(), &verify).code, 0);
 }
@@ -342,5 +342,5 @@ fn who_cannot_see_all_processes_is_told() {
         command.uid(65534);
     }
     let said = said(command.output().unwrap());
-    assert!(said.err.contains("seen only as root"), "{said:?}");
+    assert!(said.err.contains("visible to root only"), "{said:?}");
 }

@@ -47,11 +47,16 @@ fn a_model_is_served_and_measured_and_says_how_late_it_was() {
         return left_out("stage emulate", "no /dev/fuse");
     }
     let said = emulate(folder.path(), "4ms");
-    assert!([0, 1, 4].contains(&said.code), "{said:?}");
-    let result: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(result["stage"], "emulate");
-    let notes = result["notes"].to_string();
-    assert!(notes.contains("Emulated:") && notes.contains("Lateness of the server"), "{notes}");
+    if said.code == 3 {
+        // The answer of a machine that was too busy; what it kept is checked all the same.
+        assert!(said.err.contains("too late") && said.err.contains("are kept in"), "{said:?}");
+    } else {
+        assert!([0, 1, 4].contains(&said.code), "{said:?}");
+        let result: Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(result["stage"], "emulate");
+        let notes = result["notes"].to_string();
+        assert!(notes.contains("Emulated:") && notes.contains("Lateness of the server"), "{notes}");
+    }
     let text = fs::read_to_string(folder.path().join("out/runs.jsonl")).unwrap();
     let runs: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(runs.len(), 2);

@@ -1,6 +1,6 @@
 //! Results of other tools from their text to the verdict.
 
-use drivelab_core::foreign::Label;
+use drivelab_core::record::{Label, Nature};
 use drivelab_formats::results;
 use drivelab_report::comparison::{
     CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
@@ -53,12 +53,12 @@ fn the_published_columns_are_named_for_what_they_are() {
         let place = result.series.iter().position(|s| s.name == metric).unwrap();
         assert_eq!(result.facts[place].is(label), expected, "{metric}");
     };
-    check("putc", Label::CpuTest, true);
-    check("getc", Label::CpuTest, true);
-    check("seq_stat", Label::CpuTest, true);
-    check("ran_stat", Label::PageCache, true);
-    check("seq_create", Label::JournalSync, true);
-    check("ran_del", Label::JournalSync, true);
+    check("putc", Label::Nature(Nature::Cpu), true);
+    check("getc", Label::Nature(Nature::Cpu), true);
+    check("seq_stat", Label::Nature(Nature::Cpu), true);
+    check("ran_stat", Label::Nature(Nature::PageCache), true);
+    check("seq_create", Label::Nature(Nature::JournalSync), true);
+    check("ran_del", Label::Nature(Nature::JournalSync), true);
     check("put_block", Label::NotDisk, false);
     check("seeks", Label::SingleRun, true);
 }
@@ -70,15 +70,15 @@ ahci against piix
 
 Nothing can be concluded from one run each in seeks: `ahci` has 224.5 1/s, `piix` 228.9 1/s (x0.981,
   one run each, so no interval; more is better); at least 6 runs of each are needed.
-Not settled, whatever the ratio: put block (x0.999); rewrite (x1.013); get block (x1.003); seq
-  create (x1.63); seq del (x2.12); ran create (x1.26); ran del (x1.77).
-Not measured on a disk: putc, getc (no disk is this slow: the processor was measured); seq_stat,
-  ran_stat (looking up names in memory involves no disk).
-A test of the processor: putc, getc (one system call a byte (99 % processor load): it counts system
-  calls); seq_stat (empty files are looked up in memory (99 % processor load)); ran_stat (empty
-  files are looked up in memory (100 % processor load)).
-Answered from memory: seq_stat, ran_stat (the files were made a moment before and are looked up in
-  memory).
+Inconclusive regardless of the ratio: put block (0.09 % less; x0.999); rewrite (1.3 % more; x1.013);
+  get block (0.33 % more; x1.003); seq create (63 % more; x1.63); seq del (2.12 times as much;
+  x2.12); ran create (26 % more; x1.26); ran del (77 % more; x1.77).
+Not measured on a disk: putc, getc (no disk is this slow: it measured the CPU); seq_stat, ran_stat
+  (looking up names in memory involves no disk).
+A test of the CPU: putc, getc (one system call per byte (99 % CPU): it counts system calls);
+  seq_stat (empty files are looked up in memory (99 % CPU)); ran_stat (empty files are looked up in
+  memory (100 % CPU)).
+Answered from memory: seq_stat, ran_stat (the files were just created and are looked up in memory).
 A test of journal and sync(): seq_create, seq_del, ran_create, ran_del (the phase ends with sync()
   inside the timed part: it measures how the file system writes its journal and flushes it).
 
@@ -97,13 +97,14 @@ ran_create    24781 1/s    31110 1/s   x1.26  inconclusive            journal-sy
 ran_stat     522877 1/s   522376 1/s  x0.999  inconclusive            page-cache, cpu-test, not-disk
 ran_del         579 1/s     1026 1/s   x1.77  inconclusive            journal-sync
 
-Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: 1 of at least 6 blocks: chance
-  alone gives as clear a result more than 5 % of the time; run each arm 6 times or more
-How to read this: ratios above 1 are better than `piix`; n = 1 block(s), 3 % is what matters, seed
-  1; the primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one
-  another: the chance that any of these wrongly says faster, slower or different is at most 5 %, and
-  so is that of wrongly saying no practical difference. 24 more metrics (processor load, longest
-  waits) are in the JSON.
+Warning: `putc`, `putc_cpu`, `putc_latency` and 33 more: few-blocks: n = 1, but at least 6 blocks
+  are needed: chance alone gives as clear a result more than 5 % of the time; run each arm 6 times
+  or more
+How to read this: ratios above 1 are better than `piix`; n = 1 block(s), margin 3 %, seed 1; the
+  primary metric decides and is not adjusted, the other 35 comparisons are adjusted for one another:
+  the chance that any of these wrongly says faster, slower or different is at most 5 %, and so is
+  the chance of wrongly saying no practical difference. 24 more metrics (CPU load, maximum
+  latencies) are in the JSON.
 ");
 }
 
@@ -136,7 +137,7 @@ fn two_lines_in_one_file_are_two_arms() {
     let renamed = AHCI.replace("kvm", "ahci");
     check(&format!("{IDE}\n{renamed}\n{IDE}"), Ok(&["kvm", "ahci"]));
     check(IDE, Err("there is one arm"));
-    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("a file of its own"));
+    check(&format!("{IDE}\n{IDE}\n{IDE}"), Err("into a separate file"));
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn several_lines_are_runs_of_their_arm() {
     let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
     assert_eq!(result.blocks.len(), 3);
     assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));
-    assert!(result.notes.iter().any(|note| note.contains("paired in the order given")));
+    assert!(result.notes.iter().any(|note| note.contains("paired in the given order")));
 }
 
 /// The output of one call of fio: a warning, and a job that read at about `iops`.
@@ -200,5 +201,5 @@ fn results_of_fio_are_compared_run_by_run() {
     file(folder.path(), "cut.json", &before[..before.len() - 9]);
     let said = drivelab(folder.path(), &["compare", "cut.json", "after.json"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("cut.json:95: the JSON ends in the middle"), "{said:?}");
+    assert!(said.err.contains("cut.json:95: the JSON is truncated"), "{said:?}");
 }

@@ -68,3 +68,40 @@ fn the_reference_names_every_workload_option_and_every_scheduler() {
     let schedulers: Vec<String> = schedulers.map(|(name, _)| (*name).to_owned()).collect();
     check_named("drive-spec.md", &schedulers);
 }
+
+/// What a real shell offers after `words`, the last of which is begun.
+fn offered(shell: &str, words: &[&str]) -> Vec<String> {
+    let folder = folder();
+    let script = drivelab(folder.path(), &["completions", "bash"]).out;
+    let script_path = folder.path().join("drivelab.bash");
+    std::fs::write(&script_path, script).unwrap();
+    let last = words.len() - 1;
+    let ask = format!(
+        "source {} && COMP_WORDS=({}) && COMP_CWORD={last} && \
+         $(complete -p drivelab | sed 's/.*-F \\([^ ]*\\).*/\\1/') drivelab \"{}\" \"{}\" && \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        script_path.display(),
+        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        words[last],
+        words[last - 1],
+    );
+    let said = std::process::Command::new(shell).args(["--norc", "-c", &ask]).output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8(said.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_studies_drives_and_values() {
+    let check = |words: &[&str], expected: &[&str]| {
+        assert_eq!(offered("bash", words), expected, "{words:?}");
+    };
+    check(&["drivelab", "study", "ahci"], &["ahci-or-ide"]);
+    check(&["drivelab", "study", "--stage", ""], &["simulate", "emulate", "hardware"]);
+    check(&["drivelab", "run", "x", "--rw", "randr"], &["randread", "randrw"]);
+    check(&["drivelab", "run", "x", "--ioengine", "ps"], &["psync"]);
+    check(&["drivelab", "serve", "generic"], &["generic-10k", "generic-5400"]);
+    check(&["drivelab", "drive", "show", "hita"], &["hitachi-hts542516k9sa00"]);
+    check(&["drivelab", "replay", "t", "--drive", "hita"], &["hitachi-hts542516k9sa00"]);
+    // Bash splits the word at its colon and expects the part after it.
+    check(&["drivelab", "run", "drive", ":", "generic-5"], &["generic-5400"]);
+}

@@ -57,7 +57,7 @@ fn a_pipe_that_nobody_writes_to_is_named() {
     for verb in READERS {
         let said = on(folder.path(), verb, "IN");
         assert_eq!(said.code, 2, "{verb:?}: {said:?}");
-        assert!(said.err.contains("nobody writes to it"), "{verb:?}: {said:?}");
+        assert!(said.err.contains("no process writes to"), "{verb:?}: {said:?}");
     }
 }
 
@@ -116,7 +116,7 @@ fn a_name_that_does_not_exist_is_an_error_that_says_what_to_type() {
     )
     .failed(2, &["hint: "]);
     drivelab(folder.path(), &["run", "none/data", "--size", "1M"])
-        .failed(2, &["hint: make the folder first: `mkdir -p none`"]);
+        .failed(2, &["hint: create it first: `mkdir -p none`"]);
     drivelab(folder.path(), &["durability", "pages", "--verify"])
         .failed(2, &["durability.ledger", "hint: ", "--ledger FILE"]);
 }
@@ -127,7 +127,7 @@ fn a_standard_output_that_takes_nothing_is_named() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut list = command(folder.path(), &["drive", "list"]);
     let said = said(list.stdout(full).output().unwrap());
-    said.failed(3, &["cannot write to standard output", "No space left", "hint: make room"]);
+    said.failed(3, &["cannot write to standard output", "No space left", "hint: free space"]);
 }
 
 #[test]
@@ -204,8 +204,10 @@ fn a_folder_is_not_made_by_the_name_of_a_modelled_drive() {
     let folder = folder();
     let out = ["--out", "drive:generic-5400"];
     for verb in [&["man"][..], &["study", "ahci-or-ide"]] {
-        drivelab(folder.path(), &[verb, &out].concat())
-            .failed(2, &["names a modelled drive", "hint: a folder of that name is `./drive:"]);
+        drivelab(folder.path(), &[verb, &out].concat()).failed(
+            2,
+            &["names a modelled drive", "hint: for a folder of that name write `./drive:"],
+        );
     }
     assert!(!folder.path().join(out[1]).exists());
 }

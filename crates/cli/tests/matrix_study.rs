@@ -125,15 +125,55 @@ fn what_makes_no_sense_is_refused_by_name() {
     };
     check("drives = 3", "drives = 1", &["`drives`", "2 or more"]);
     check("scaling of wide\"", "scaling of wild\"", &["the arm `wild`", "`wide`"]);
-    check("at_most = 119_000_000", "at_most = 1\nat_least = 2", &["nothing lies between"]);
+    check("at_most = 119_000_000", "at_most = 1\nat_least = 2", &["is above `at_most`"]);
     check("scaling of wide\"", "scaling\"", &["WORKLOAD.METRIC of ARM"]);
     check("at_least = 0.98", "at_least = 0.98\ntake = \"min\"", &["`take`"]);
     check("sequential-read-1.scaling", "sequential-read-2.scaling", &["sequential-read-1"]);
     check("sequential-read-1.scaling", "sequential-read-1.iops", &["`scaling`"]);
-    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["not both"]);
+    check("[matrix]", "[[workload]]\nname = \"w\"\n[matrix]", &["either `[matrix]` or"]);
     check("bus = \"pcie2x4\"", "bus = \"pcie9x4\"", &["`pcie1x8`"]);
-    study(SMALL, &["--resume"]).failed(2, &["not resumed"]);
+    study(SMALL, &["--resume"]).failed(2, &["no study was begun"]);
+    study(SMALL, &["--stage", "emulate"]).failed(3, &["stage simulate"]);
     study(SMALL, &["--stage", "hardware"]).failed(3, &["run --matrix"]);
+}
+
+#[test]
+fn a_matrix_study_that_was_killed_goes_on_to_the_bytes_of_an_undisturbed_one() {
+    let folder = folder();
+    file(folder.path(), "small.toml", SMALL);
+    let run = |more: &[&str]| {
+        drivelab(folder.path(), &[&["study", "small.toml", "--blocks", "2"], more].concat())
+    };
+    run(&["--out", "whole"]);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let whole = read("whole/runs.jsonl");
+    assert_eq!(whole.split_inclusive(|byte| *byte == b'\n').count(), 2 * 2 * 3 * 4);
+    // As a kill in the middle of a line leaves it.
+    run(&["--out", "killed"]);
+    for name in ["result.json", "report.html"] {
+        std::fs::remove_file(folder.path().join("killed").join(name)).unwrap();
+    }
+    std::fs::write(folder.path().join("killed/runs.jsonl"), &whole[..whole.len() / 3]).unwrap();
+    let said = run(&["--out", "killed", "--resume"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for name in ["runs.jsonl", "result.json", "report.html"] {
+        assert!(read(&format!("whole/{name}")) == read(&format!("killed/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn a_group_of_cells_can_be_run_alone() {
+    let text = SMALL.replace("random = [0]", "random = [0, 100]");
+    let all = study(&text, &["--json", "--blocks", "1"]).json();
+    let only = study(&text, &["--json", "--blocks", "1", "--only", "sequential-read-1"]).json();
+    assert_eq!(
+        (all["cells"].as_array().unwrap().len(), all["workloads"][1].is_null()),
+        (12, false)
+    );
+    let sequential: Vec<&Value> =
+        all["cells"].as_array().unwrap().iter().filter(|cell| cell["random"] == 0).collect();
+    assert_eq!(only["cells"].as_array().unwrap().iter().collect::<Vec<_>>(), sequential);
+    study(&text, &["--only", "random-read-1"]).failed(2, &["`sequential-read-1` must be among"]);
 }
 
 #[test]

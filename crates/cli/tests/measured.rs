@@ -93,7 +93,7 @@ fn more_blocks_are_another_study_and_the_command_for_it_is_printed() {
     let arguments = ["study", "real.toml", "--target", "data", "--size", "1M"];
     ended(&drivelab(folder.path(), &arguments));
     let more = drivelab(folder.path(), &["study", "real.toml", "--resume", "--blocks", "8"]);
-    more.failed(2, &["6 blocks, not 8", "before looking", "--blocks 8"]);
+    more.failed(2, &["6 blocks, not 8", "before the first result", "--blocks 8"]);
     let command = more.err.lines().find_map(|line| line.split_once(": drivelab study"));
     let command = format!("drivelab study{}", command.unwrap().1);
     ended(&shell(folder.path(), &command));

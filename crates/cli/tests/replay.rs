@@ -97,7 +97,7 @@ fn wrong_requests_are_answered_with_the_place() {
         drivelab(folder.path(), &arguments).failed(2, words);
     };
     check("R Hit 1 8 1 1\nR Hit 1 eight 1 1\n", &[], &["a.trace, line 2", "`eight`"]);
-    check("", &[], &["holds no request"]);
+    check("", &[], &["contains no requests"]);
     check("0,1,512,R,0.1\n", &["--score"], &["no measured times"]);
     check("R Hit 1 8 1 1\n", &["--format", "tape"], &["tape"]);
     drivelab(folder.path(), &["replay", "none.trace", "--drive", "generic-10k"])
@@ -117,5 +117,5 @@ fn the_report_of_a_score_is_one_page() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("demerit ms") && said.out.contains("closed loop"), "{said:?}");
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
-    assert_eq!(page.matches("<figure>").count(), 4, "two each for reads and writes");
+    assert_eq!(page.matches("<figure>").count(), 4, "two each for in use by");
 }

@@ -239,9 +239,9 @@ fn a_matrix_that_was_killed_goes_on_and_keeps_its_cells() {
     let arguments = ["run", "--matrix", "cells.toml", "--out", "out", "--json"];
     let out = folder.path().join("out");
     let mut before = Vec::new();
-    for kib in [8, 20] {
+    for kib in [16, 48] {
         limited(folder.path(), kib, &arguments);
-        let now = fs::read(out.join("cells.jsonl")).unwrap();
+        let now = fs::read(out.join("runs.jsonl")).unwrap();
         let whole = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         assert!(now.starts_with(&before[..whole]), "finished cells stay");
         assert!(now.len() > before.len());
@@ -250,18 +250,18 @@ fn a_matrix_that_was_killed_goes_on_and_keeps_its_cells() {
     let first = drivelab(folder.path(), &arguments);
     assert_eq!(first.code, 0, "{first:?}");
     assert_eq!(first.json()["cells"].as_array().unwrap().len(), 32);
-    let results = fs::read(out.join("results.json")).unwrap();
+    let results = fs::read(out.join("result.json")).unwrap();
     let page = fs::read(out.join("report.html")).unwrap();
     // A cell that is damaged is measured again, in its place; all others keep their bytes.
-    let cells = fs::read_to_string(out.join("cells.jsonl")).unwrap();
-    assert_eq!(cells.lines().count(), 33);
+    let cells = fs::read_to_string(out.join("runs.jsonl")).unwrap();
+    assert_eq!(cells.lines().count(), 32);
     let again = drivelab(folder.path(), &arguments);
     assert_eq!(again.out, first.out);
-    assert!(results == fs::read(out.join("results.json")).unwrap());
+    assert!(results == fs::read(out.join("result.json")).unwrap());
     assert!(page == fs::read(out.join("report.html")).unwrap());
-    fs::write(out.join("cells.jsonl"), cells.replacen("\"iops\":", "\"iops\":9", 1)).unwrap();
+    fs::write(out.join("runs.jsonl"), cells.replacen("\"iops\":", "\"iops\":9", 1)).unwrap();
     let mended = drivelab(folder.path(), &arguments);
-    assert!(mended.err.contains("cells.jsonl:2 is damaged"), "{mended:?}");
+    assert!(mended.err.contains("runs.jsonl:1 is damaged"), "{mended:?}");
     let order = |said: &Said| -> Vec<String> {
         let cells = said.json()["cells"].as_array().unwrap().clone();
         cells.iter().map(|cell| cell["cell"].to_string()).collect()
@@ -270,25 +270,41 @@ fn a_matrix_that_was_killed_goes_on_and_keeps_its_cells() {
 }
 
 #[test]
-fn a_matrix_whose_first_line_is_damaged_keeps_its_cells() {
+fn a_matrix_whose_plan_is_damaged_keeps_its_cells() {
     let folder = folder();
     file(folder.path(), "data", &"x".repeat(256 << 10));
     file(folder.path(), "cells.toml", CELLS);
     let arguments = ["run", "--matrix", "cells.toml", "--out", "out", "--json"];
     let first = drivelab(folder.path(), &arguments);
     assert_eq!(first.code, 0, "{first:?}");
-    let path = folder.path().join("out/cells.jsonl");
-    let mut cells = fs::read(&path).unwrap();
-    cells[10] ^= 1;
-    fs::write(&path, &cells).unwrap();
+    let (plan, path) = (folder.path().join("out/plan.json"), folder.path().join("out/runs.jsonl"));
+    let (whole, cells) = (fs::read(&plan).unwrap(), fs::read(&path).unwrap());
+    let mut damaged = whole.clone();
+    damaged[10] ^= 1;
+    fs::write(&plan, &damaged).unwrap();
     let again = drivelab(folder.path(), &arguments);
-    assert!(again.err.contains("cells.jsonl:1 is damaged"), "{again:?}");
-    assert!(again.err.contains("0 of 32 cells"), "{again:?}");
+    assert!(again.err.contains("plan.json` is damaged"), "{again:?}");
     assert_eq!(again.out, first.out);
-    // Of another matrix nothing is taken, whatever became of the line that names it.
+    assert!(fs::read(&path).unwrap() == cells && fs::read(&plan).unwrap() == whole);
+    // Of another matrix nothing is taken, whatever became of the file that names it.
     file(folder.path(), "cells.toml", &CELLS.replace("10ms", "20ms"));
-    drivelab(folder.path(), &arguments).failed(2, &["cells.jsonl:1 is damaged", "--out"]);
+    drivelab(folder.path(), &arguments).failed(2, &["another study or matrix file", "--out"]);
+    fs::write(&plan, &damaged).unwrap();
+    drivelab(folder.path(), &arguments).failed(2, &["plan.json` is damaged", "--out"]);
     assert!(fs::read(&path).unwrap() == cells);
+}
+
+#[test]
+fn cells_of_an_earlier_version_stay_as_they_are() {
+    let folder = folder();
+    file(folder.path(), "data", &"x".repeat(256 << 10));
+    file(folder.path(), "cells.toml", CELLS);
+    fs::create_dir(folder.path().join("cells.matrix")).unwrap();
+    file(folder.path(), "cells.matrix/cells.jsonl", "{\"title\":\"Test matrix\"}\n");
+    let said = drivelab(folder.path(), &["run", "--matrix", "cells.toml"]);
+    said.failed(2, &["earlier version", "--out"]);
+    let left: Vec<_> = fs::read_dir(folder.path().join("cells.matrix")).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
 }
 
 #[test]
@@ -345,11 +361,11 @@ fn a_finished_study_is_never_replaced() {
     let first = fs::read(results.join("study/runs.jsonl")).unwrap();
     let second = run(&["--seed", "2"]);
     assert!(second.err.contains("drivelab-results/study-2"), "{second:?}");
-    assert!(second.err.contains("holds a finished study"), "{second:?}");
+    assert!(second.err.contains("contains a finished study"), "{second:?}");
     assert!(fs::read(results.join("study/runs.jsonl")).unwrap() == first);
     assert!(fs::read(results.join("study-2/runs.jsonl")).unwrap() != first);
     let out = "drivelab-results/study";
-    run(&["--out", out]).failed(2, &["holds a finished study", "--resume", "--out"]);
+    run(&["--out", out]).failed(2, &["contains a finished study", "--resume", "--out"]);
     // What goes on without a folder's name is the last of that name.
     run(&["--resume", "--blocks", "7"]).failed(2, &["drivelab-results/study-2", "6 blocks"]);
     assert!(fs::read(results.join("study/runs.jsonl")).unwrap() == first);

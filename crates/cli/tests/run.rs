@@ -101,7 +101,7 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
     check(&["drive:generic-5400", "--bs", "0"], 2, &["bs"]);
     check(&["drive:generic-5400", "--bs", "513"], 2, &["512"]);
     check(&["drive:generic-5400", "--iodepth", "0"], 2, &["iodepth"]);
-    check(&["drive:generic-5400", "--offset", "1P"], 2, &["beyond the end"]);
+    check(&["drive:generic-5400", "--offset", "1P"], 2, &["past the end"]);
     check(&["drive:generic-5400", "--runtime", "0"], 2, &["runtime"]);
     check(&["drive:generic-5400", "--rw", "radnread"], 2, &["randread"]);
     check(&["drive:generic-5400", "--rate", "1"], 2, &["rate_iops"]);

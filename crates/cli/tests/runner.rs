@@ -28,3 +28,4 @@ mod study;
 mod tidy;
 mod transcripts;
 mod verify;
+mod words;

@@ -14,17 +14,17 @@ fn a_drive_faster_than_this_host_wakes_up_is_refused_with_the_floor() {
     let text = "base = \"fixed\"\n[fixed]\nservice = \"1us\"\n";
     file(folder.path(), "fast.toml", text);
     drivelab(folder.path(), &["serve", "fast.toml", "--nbd", "unix:sock"])
-        .failed(3, &["this host cannot be", "within 1us", "floor", "drivelab run"]);
+        .failed(3, &["this host is too slow to be", "within 1us", "wakeup takes", "drivelab run"]);
     // Not sleeping at all helps, but sending an answer takes its time too.
     drivelab(folder.path(), &["serve", "fast.toml", "--nbd", "unix:sock", "--spin", "1s"])
-        .failed(3, &["floor here", "15us"]);
+        .failed(3, &["too slow to be", "15us"]);
     assert!(!folder.path().join("sock").exists());
 }
 
 #[test]
 fn a_drive_that_nobody_could_reach_is_refused() {
     let folder = folder();
-    drivelab(folder.path(), &["serve", "null"]).failed(2, &["nobody could reach", "--nbd"]);
+    drivelab(folder.path(), &["serve", "null"]).failed(2, &["no export given", "--nbd"]);
     drivelab(folder.path(), &["serve", "null", "--nbd", "0.0.0.0:10809"])
         .failed(2, &["other machines"]);
 }
@@ -34,7 +34,7 @@ fn a_drive_that_nobody_could_reach_is_refused() {
 fn a_build_without_ublk_names_the_one_with_it() {
     let folder = folder();
     let said = drivelab(folder.path(), &["serve", "null", "--ublk"]);
-    said.failed(3, &["no ublk", "--features ublk", "--nbd", "--fuse"]);
+    said.failed(3, &["built without ublk", "--features ublk", "--nbd", "--fuse"]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_another_server_has_is_not_taken_from_it() {
         folder.path(),
         &["serve", "null", "--size", "2M", "--nbd", "unix:sock", "--image", "image"],
     )
-    .failed(2, &["holds 1048576 bytes", "another image"]);
+    .failed(2, &["has 1048576 bytes", "another image"]);
 }
 
 /// A server that is ready, and the rest of what it says; `None` where this host has no FUSE.
@@ -113,7 +113,7 @@ fn what_a_killed_server_left_mounted_is_cleared_by_the_next() {
     assert_eq!(size, 1 << 20);
     // The drive of a living server is not buried under another.
     let third = ["serve", "null", "--size", "1M", "--fuse", "drive"];
-    drivelab(folder.path(), &third).failed(3, &["cannot mount", "another server", "another place"]);
+    drivelab(folder.path(), &third).failed(3, &["cannot mount", "another server", "another path"]);
     signal("TERM", &second);
     assert!(second.wait().unwrap().success());
     assert!(!std::fs::metadata(folder.path().join("drive")).is_ok_and(|meta| meta.len() > 0));
@@ -130,7 +130,7 @@ fn a_drive_that_somebody_has_open_is_not_taken_away_without_a_word() {
     let mut words = String::new();
     said.read_to_string(&mut words).unwrap();
     let here = format!("({})", std::process::id());
-    for word in ["still open", &here, "taken away", "Ctrl-C"] {
+    for word in ["has the drive open", &here, "went away", "Ctrl-C"] {
         assert!(words.contains(word), "`{word}` is missing: {words}");
     }
     drop(open);
@@ -152,7 +152,7 @@ fn a_server_ends_at_once_when_what_it_waited_for_is_closed() {
     said.read_line(&mut words).unwrap();
     drop(open);
     said.read_to_string(&mut words).unwrap();
-    assert!(words.contains("still open") && !words.contains("taken away"), "{words}");
+    assert!(words.contains("has the drive open") && !words.contains("taken away"), "{words}");
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
@@ -266,7 +266,7 @@ fn a_server_without_a_descriptor_for_a_client_does_not_begin() {
 fn options_that_would_change_nothing_are_refused() {
     let folder = folder();
     let modelled = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--size", "1G"];
-    drivelab(folder.path(), &modelled).failed(2, &["size of its profile", "serve null"]);
+    drivelab(folder.path(), &modelled).failed(2, &["profile determines the size", "serve null"]);
     let dispatch = ["serve", "seagate-st250dm000", "--nbd", "unix:sock", "--dispatch", "split"];
     drivelab(folder.path(), &dispatch).failed(2, &["--dispatch", "cannot be used with"]);
     let fault = ["serve", "null", "--nbd", "unix:sock", "--fault", r#"{"kind": "stall"}"#];

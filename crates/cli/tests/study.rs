@@ -171,7 +171,7 @@ fn arms_put_in_place_by_hand_wait_for_the_user_and_go_on() {
         let said = real(folder.path(), &study, if visits == 0 { &[] } else { &more });
         visits += 1;
         assert!(visits < 20, "the study never ends: {said:?}");
-        assert!(said.err.contains("6 blocks of 2 arms, each entered anew: 12 times"), "{said:?}");
+        assert!(said.err.contains("6 blocks of 2 arms: the arm is switched 12 times"), "{said:?}");
         if said.code != 4 || !said.out.is_empty() {
             break said.code;
         }
@@ -197,7 +197,7 @@ fn a_boot_serves_one_block_only() {
     again();
     // Whatever this boot may serve is done: the user's word brings no more.
     let before = kept();
-    again().failed(4, &["Reboot", "a boot of its own", "--resume"]);
+    again().failed(4, &["Reboot", "needs its own boot", "--resume"]);
     assert_eq!(kept(), before);
     let blocks: Vec<Value> = before
         .lines()
@@ -249,7 +249,7 @@ fn an_interrupted_study_keeps_its_runs_and_resumes_only_itself() {
 
     let again = |study: &str, more: &[&str]| real(folder.path(), study, more);
     again(&slow, &[]).failed(2, &["unfinished", "--resume"]);
-    again(&slow.replace("50%", "40%"), &["--resume"]).failed(2, &["another study file"]);
+    again(&slow.replace("50%", "40%"), &["--resume"]).failed(2, &["another study or matrix file"]);
     again(&slow, &["--resume", "--seed", "9"]).failed(2, &["seed"]);
     let other = ["study", path, "--target", "other", "--size", "8M", "--resume"];
     drivelab(folder.path(), &other).failed(2, &["another target"]);
@@ -275,4 +275,13 @@ fn a_full_disk_is_an_error_with_a_remedy() {
         .unwrap();
     let to_full = crate::common::said(to_full);
     to_full.failed(3, &["No space left"]);
+}
+
+#[test]
+fn what_is_not_modelled_is_said() {
+    let folder = folder();
+    let arguments = ["study", "ahci-or-ide", "--blocks", "1", "--only", "random-read-32", "--json"];
+    let json = drivelab(folder.path(), &arguments).json();
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("Not modelled: thermal recalibration"), "{notes}");
 }

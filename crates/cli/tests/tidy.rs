@@ -3,6 +3,7 @@
 //! Every rule reports all its offenders at once, as `path:line: what`, so that one run shows what
 //! there is to do.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,13 +29,13 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.ancestors().nth(2).expect("the crate lies in crates/").to_owned()
 }
 
 /// Every file below `folder` with one of the endings, without what is built or vendored.
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -52,11 +53,11 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn check(rule: &str, offenders: &[String]) {
+pub(crate) fn check(rule: &str, offenders: &[String]) {
     assert!(offenders.is_empty(), "{rule}:\n{}", offenders.join("\n"));
 }
 
@@ -264,4 +265,233 @@ fn no_test_file_is_forgotten() {
         }
     }
     check("every file in tests/ is a module of runner.rs", &offenders);
+}
+
+/// A path of names: to a module from the root of its crate, or as it stands in the code.
+type Names = Vec<String>;
+
+/// What a module names of its own crate.
+#[derive(Default)]
+struct Mentions {
+    /// Every path in it, those of `use` with their braces expanded.
+    paths: Vec<Names>,
+    /// What it passes on with `pub use`, by the last name.
+    passed_on: BTreeMap<String, Names>,
+}
+
+fn names(path: &str) -> Names {
+    let path = path.split(" as ").next().unwrap_or("");
+    path.split("::").map(str::trim).filter(|name| !name.is_empty()).map(Into::into).collect()
+}
+
+/// The single paths of `a::{b, c::{d, e}}`.
+fn expanded(tree: &str, prefix: &[String], found: &mut Vec<Names>) {
+    let Some((head, inner)) = tree.split_once('{') else {
+        let path = [prefix.to_vec(), names(tree)].concat();
+        return found.extend((path.len() > prefix.len()).then_some(path));
+    };
+    let prefix = [prefix.to_vec(), names(head)].concat();
+    let (mut depth, mut start) = (0, 0);
+    for (at, sign) in inner.char_indices() {
+        match sign {
+            ',' | '}' if depth == 0 => {
+                expanded(&inner[start..at], &prefix, found);
+                start = at + 1;
+            }
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+}
+
+fn mentions(code: &str) -> Mentions {
+    let mut found = Mentions::default();
+    let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    while let Some(line) = lines.next() {
+        if line.trim() == "#[cfg(test)]" {
+            lines.next();
+            continue;
+        }
+        let line = line.trim_start();
+        let open = ["pub(crate) ", "pub(super) ", "pub "];
+        let shown = open.iter().find_map(|open| line.strip_prefix(open));
+        if let Some(tree) = shown.unwrap_or(line).strip_prefix("use ") {
+            let mut tree = tree.to_owned();
+            while !tree.contains(';') {
+                tree += lines.next().expect("a `use` ends");
+            }
+            let before = found.paths.len();
+            expanded(tree.trim_end_matches(';'), &[], &mut found.paths);
+            let passed_on = found.paths[before..].iter().filter(|_| shown.is_some());
+            let named = passed_on.map(|path| (path[path.len() - 1].clone(), path.clone()));
+            found.passed_on.extend(named);
+            continue;
+        }
+        let words = line.split(|sign: char| !sign.is_alphanumeric() && !"_:".contains(sign));
+        found.paths.extend(words.filter(|word| word.contains("::")).map(names));
+    }
+    found
+}
+
+/// The modules of a crate and what each names.
+struct Modules(BTreeMap<Names, Mentions>);
+
+impl Modules {
+    /// Those of the sources in a folder, tests left out.
+    fn of(sources: &Path) -> Self {
+        let mut modules = BTreeMap::new();
+        for path in files(sources, &[".rs"]) {
+            let inner = path.strip_prefix(sources).unwrap().with_extension("");
+            let mut module: Names =
+                inner.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+            if module.iter().any(|name| ["main", "tests", "testing"].contains(&name.as_str())) {
+                continue;
+            }
+            module.pop_if(|name| ["lib", "mod"].contains(&name.as_str()));
+            let text = read(&path);
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or("");
+            modules.insert(module, mentions(code));
+        }
+        Self(modules)
+    }
+
+    /// `path`, which stands in `module`, from the root of the crate; `None` where it leads out.
+    fn absolute(&self, module: &[String], path: &[String]) -> Option<Names> {
+        let above = path.iter().take_while(|name| *name == "super").count();
+        let (base, rest) = match path[0].as_str() {
+            "crate" => (&[][..], &path[1..]),
+            "self" => (module, &path[1..]),
+            "super" => (&module[..module.len().checked_sub(above)?], &path[above..]),
+            _ => {
+                let child = [module, &path[..1]].concat();
+                return self.0.contains_key(&child).then(|| [module, path].concat());
+            }
+        };
+        Some([base, rest].concat())
+    }
+
+    /// The module whose file defines what `path` in `module` names: one that only passes it on is
+    /// not meant. `None` where the path leads out of the crate, or is a module's.
+    fn defines(&self, module: &[String], path: &[String], depth: u32) -> Option<Names> {
+        let path = self.absolute(module, path).filter(|_| depth < 8)?;
+        let modules = (0..=path.len()).rev().map(|end| &path[..end]);
+        let home = modules.into_iter().find(|module| self.0.contains_key(*module))?;
+        let (name, rest) = path[home.len()..].split_first()?;
+        if let Some(origin) = self.0[home].passed_on.get(name)
+            && let Some(origin) = self.defines(home, &[origin, rest].concat(), depth + 1)
+        {
+            return Some(origin);
+        }
+        (name != "self").then(|| home.to_vec())
+    }
+
+    /// The modules that `module` uses.
+    fn used(&self, module: &Names) -> BTreeSet<Names> {
+        let Mentions { paths, passed_on } = &self.0[module];
+        let whole = |path: &Names| {
+            let mut path = self.absolute(module, path).filter(|_| path.len() > 1)?;
+            path.pop_if(|name| name == "self");
+            self.0.contains_key(&path).then_some(path)
+        };
+        let imported: Vec<Names> = paths.iter().filter_map(whole).collect();
+        let uses = |path: &Names| {
+            if let Some(origin) = self.defines(module, path, 0) {
+                // To pass on what a child has is no use of it.
+                let passes_on = passed_on.values().any(|passed| passed == path);
+                return (!passes_on || !origin.starts_with(module)).then_some(origin);
+            }
+            let by_name = imported.iter().find(|it| it.last() == path.first())?;
+            self.defines(&[], &[by_name, &path[1..]].concat(), 0)
+        };
+        paths.iter().filter_map(uses).filter(|it| it != module).collect()
+    }
+
+    /// Groups of modules that use one another.
+    fn circles(&self) -> BTreeSet<Vec<String>> {
+        let uses: BTreeMap<&Names, BTreeSet<Names>> =
+            self.0.keys().map(|module| (module, self.used(module))).collect();
+        let reached = |from: &Names| {
+            let (mut seen, mut next) = (BTreeSet::new(), vec![from.clone()]);
+            while let Some(module) = next.pop() {
+                let more = uses[&module].iter().filter(|it| seen.insert((*it).clone()));
+                next.extend(more.cloned());
+            }
+            seen
+        };
+        let reach: BTreeMap<&Names, _> = uses.keys().map(|it| (*it, reached(it))).collect();
+        let around = reach.iter().filter(|(module, reached)| reached.contains(**module));
+        let circle = |(module, reached): (&&Names, &BTreeSet<Names>)| {
+            let back = reached.iter().filter(|other| reach[other].contains(*module));
+            back.map(|it| it.join("::")).collect()
+        };
+        around.map(circle).collect()
+    }
+}
+
+/// Circles that are still to be opened, by crate; none may be added.
+const CIRCLES: &[(&str, &[&str])] = &[
+    ("serve", &["server", "server::kernel", "server::memory"]),
+    ("serve", &["store", "store::trim", "store::versions"]),
+    ("host", &["bus", "bus::pci"]),
+    ("host", &["root", "root::folder", "root::resolve", "root::watchdog"]),
+    ("report", &["attachment::difference", "attachment::warning"]),
+    (
+        "cli",
+        &[
+            "arguments",
+            "commands",
+            "commands::compare",
+            "commands::drive",
+            "commands::drive::fit",
+            "commands::drive::predict",
+            "commands::durability",
+            "commands::durability::modelled",
+            "commands::durability::writing",
+            "commands::generate",
+            "commands::inspect",
+            "commands::run",
+            "commands::run::job",
+            "commands::run::verify",
+            "commands::serve",
+        ],
+    ),
+    ("cli", &["commands::study", "commands::study::session"]),
+    ("cli", &["interrupt", "ui"]),
+];
+
+#[test]
+fn files_do_not_import_one_another_in_a_circle() {
+    let mut offenders = Vec::new();
+    for (name, ..) in EDGES {
+        let modules = Modules::of(&root().join("crates").join(name).join("src"));
+        let known = CIRCLES.iter().filter(|(of, _)| of == name).map(|(_, circle)| circle.to_vec());
+        let known: BTreeSet<Vec<&str>> = known.collect();
+        let found = modules.circles();
+        let found: BTreeSet<Vec<&str>> =
+            found.iter().map(|circle| circle.iter().map(String::as_str).collect()).collect();
+        let new = found.difference(&known).map(|circle| format!("{name}: {}", circle.join(", ")));
+        offenders.extend(new);
+        let gone = known.difference(&found);
+        offenders.extend(gone.map(|circle| format!("{name}: no circle: {}", circle.join(", "))));
+    }
+    check("files use one another in one direction", &offenders);
+}
+
+#[test]
+fn a_circle_is_found_through_what_is_passed_on_and_whole_modules() {
+    let circles = |files: &[(&str, &str)]| {
+        let modules = files.iter().map(|(name, code)| (names(name), mentions(code)));
+        Modules(modules.collect()).circles().into_iter().collect::<Vec<_>>()
+    };
+    let door = "mod one;\nmod two;\npub use one::One;\npub use two::Two;";
+    let (one, two) = ("use super::Two;\npub struct One(Two);", "pub struct Two;");
+    assert!(circles(&[("", door), ("one", one), ("two", two)]).is_empty());
+    let two = "use crate::{\n    one as other,\n};\npub struct Two;\nfn f() { crate::one::f() }";
+    let found = circles(&[("", door), ("one", one), ("two", two)]);
+    assert_eq!(found, [["one", "two"]]);
+    let two = "use super::one;\npub struct Two;\nfn f() {\n    one::f()\n}";
+    assert_eq!(circles(&[("", door), ("one", one), ("two", two)]), [["one", "two"]]);
+    let door = "mod one;\npub struct Two;\nfn f() {\n    one::f();\n}";
+    assert_eq!(circles(&[("", door), ("one", one)]), [["", "one"]]);
 }

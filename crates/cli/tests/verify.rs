@@ -48,7 +48,7 @@ fn what_was_written_is_verified_at_once_and_a_second_time() {
     assert_eq!(run.json()["verification"]["good"], 256);
     assert_eq!(verify(folder.path()).json()["verification"]["faults"], serde_json::json!({}));
     let text = drivelab(folder.path(), &["run", "data", "--verify-only"]);
-    assert_eq!(text.out, "Verified: all 256 blocks hold what they must\n");
+    assert_eq!(text.out, "Verified: all 256 blocks are intact\n");
     let none = drivelab(folder.path(), &["run", "other", "--verify-only"]);
     none.failed(2, &["other.verify-state", "--verify"]);
 }
@@ -110,8 +110,8 @@ fn a_damaged_account_accuses_nobody() {
     check(&|state| state.copy_within(8192..8208, 8192 + 16 * 9), &["damaged", "block 9"]);
     check(&|state| state[60] ^= 1, &["damaged", "first page"]);
     check(&|state| state.truncate(9000), &["damaged", "12288"]);
-    check(&|state| state.clear(), &["no state file", "--verify-state"]);
-    check(&|state| state[..10].fill(b'x'), &["no state file"]);
+    check(&|state| state.clear(), &["not a verify state file", "--verify-state"]);
+    check(&|state| state[..10].fill(b'x'), &["not a verify state file"]);
     fs::write(&path, &whole).unwrap();
     assert_eq!(verify(folder.path()).code, 0);
 }
@@ -129,7 +129,7 @@ fn an_account_is_found_by_any_name_of_its_target_and_kept_from_other_targets() {
     let arguments = ["run", "other", "--size", "1M", "--direct=0", "--rw", "write", "--verify"];
     let more = ["--number-ios", "1", "--verify-state", "data.verify-state"];
     drivelab(folder.path(), &[&arguments[..], &more].concat())
-        .failed(2, &["tells of data, not of other"]);
+        .failed(2, &["belongs to data, not to other"]);
     assert_eq!(verify(folder.path()).code, 0, "the account is as it was");
 }
 
@@ -146,9 +146,9 @@ fn what_was_never_promised_is_not_called_good() {
         let arguments = ["run", target, "--direct=0", "--rw", rw, "--verify"];
         drivelab(folder.path(), &arguments).failed(2, words);
     };
-    check("data", "randread", &["writes no data", "--rw randwrite"]);
-    check("data", "randtrim", &["writes no data"]);
-    check("drive:generic-5400", "randwrite", &["holds no data", "drivelab serve"]);
+    check("data", "randread", &["writes none", "--rw randwrite"]);
+    check("data", "randtrim", &["writes none"]);
+    check("drive:generic-5400", "randwrite", &["stores no data", "drivelab serve"]);
 }
 
 /// Waits until the account in `state` has an entry: writes are under way.
@@ -170,7 +170,7 @@ fn a_file_whose_writes_are_kept_account_of_has_no_second_writer() {
     wait_for_writes(&mut first, &folder.path().join("data.verify-state"));
     let process = format!("process {}", first.id());
     let other = ["--number-ios", "10", "--verify-state", "other.verify-state"];
-    let words = ["data is not written", &process, "(drivelab)"];
+    let words = ["refusing to write data", &process, "(drivelab)"];
     drivelab(folder.path(), &[&verified[..], &other].concat()).failed(2, &words);
     drivelab(folder.path(), &[&writes[..], &["--number-ios", "10"]].concat()).failed(2, &words);
     let pages = ["durability", "data", "--size", "64k", "--runtime", "10ms"];

@@ -7,21 +7,27 @@ use crate::config::nearest;
 pub struct Factor {
     /// As the study file and `--factor` spell it.
     pub name: &'static str,
-    /// Other spellings.
-    aliases: &'static [&'static str],
+    /// Other spellings, as words in one string.
+    aliases: &'static str,
     /// The facts that it is.
     pub own: &'static [&'static str],
     /// The facts that cannot but change with it, whoever changes it.
-    follows: &'static [&'static str],
+    follows: &'static str,
     /// Words of a command or an instruction that tell of it.
-    words: &'static [&'static str],
+    words: &'static str,
+}
+
+const NONE: Factor = Factor { name: "", aliases: "", own: &[], follows: "", words: "" };
+
+fn is_among(word: &str, words: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
 }
 
 impl Factor {
     /// Whether a fact changes with it.
     pub fn covers(&self, fact: &str) -> bool {
         // Findings are conclusions from other facts, and never a cause.
-        fact == "findings" || self.own.contains(&fact) || self.follows.contains(&fact) || {
+        fact == "findings" || self.own.contains(&fact) || is_among(fact, self.follows) || {
             // Another drive is another in everything that a drive has.
             self.name == "drive" && !MACHINE.contains(&fact)
         }
@@ -36,134 +42,99 @@ const MACHINE: [&str; 5] = ["kernel", "ioengine", "direct", "cpu_governor", "ker
 /// AHCI against IDE have arms for it).
 /// In an order in which the cause comes before what follows from it.
 const FACTORS: &[Factor] = &[
-    Factor {
-        name: "drive",
-        aliases: &["disk", "target"],
-        own: &["model", "capacity_bytes"],
-        follows: &[],
-        words: &[],
-    },
+    Factor { name: "drive", own: &["model", "capacity_bytes"], aliases: "disk target", ..NONE },
     Factor {
         name: "controller",
-        aliases: &["mode", "ahci", "ide"],
         own: &["controller"],
-        follows: &[
-            "driver",
-            "pci_id",
-            "host_driver",
-            "usb_driver",
-            "kind",
-            "queue_depth",
-            "ncq",
-            "ncq_off_cause",
-            "dispatch",
-            "order",
-            "hardware_queues",
-            "tags",
-            "link_gbps",
-            "link_policy",
-            "wire_mb_per_s",
-            "max_sectors_kb",
-            "transfer_mode",
-            "shares_port",
-        ],
-        words: &["ahci", "ide", "raid", "controller", "hba"],
+        aliases: "mode ahci ide",
+        follows: "driver pci_id host_driver usb_driver kind queue_depth ncq ncq_off_cause dispatch \
+            order hardware_queues tags link_gbps link_policy wire_mb_per_s max_sectors_kb \
+            transfer_mode shares_port",
+        words: "ahci ide raid controller hba",
     },
     Factor {
         name: "queue-depth",
-        aliases: &["tags", "depth"],
         own: &["queue_depth"],
-        follows: &["ncq", "ncq_off_cause", "order", "tags", "dispatch"],
-        words: &["queue_depth"],
+        aliases: "tags depth",
+        follows: "ncq ncq_off_cause order tags dispatch",
+        words: "queue_depth",
     },
     Factor {
         name: "ncq",
-        aliases: &[],
         own: &["ncq"],
-        follows: &["ncq_off_cause", "queue_depth", "order", "tags", "dispatch", "kernel_options"],
-        words: &["ncq", "noncq"],
+        follows: "ncq_off_cause queue_depth order tags dispatch kernel_options",
+        words: "ncq noncq",
+        ..NONE
     },
     Factor {
         name: "scheduler",
-        aliases: &["elevator"],
         own: &["scheduler"],
+        aliases: "elevator",
         // Set anew with each scheduler by the kernel: `blk_mq_init_sched`, `wbt_disable_default`.
-        follows: &["nr_requests", "wbt_lat_usec"],
-        words: &["scheduler", "elevator"],
+        follows: "nr_requests wbt_lat_usec",
+        words: "scheduler elevator",
     },
-    Factor {
-        name: "nr-requests",
-        aliases: &[],
-        own: &["nr_requests"],
-        follows: &[],
-        words: &["nr_requests"],
-    },
+    Factor { name: "nr-requests", own: &["nr_requests"], words: "nr_requests", ..NONE },
     Factor {
         name: "write-cache",
-        aliases: &["cache"],
         own: &["write_cache", "write_cache_kernel"],
-        follows: &["fua", "write_cache_bytes"],
-        words: &["write_cache", "cache_type", "write-cache", "-w0", "-w1", "wce"],
+        aliases: "cache",
+        follows: "fua write_cache_bytes",
+        words: "write_cache cache_type write-cache -w0 -w1 wce",
     },
     Factor {
         name: "link",
-        aliases: &["link-speed"],
         own: &["link_gbps"],
-        follows: &["wire_mb_per_s", "transfer_mode", "kernel_options"],
-        words: &["link", "gbps"],
+        aliases: "link-speed",
+        follows: "wire_mb_per_s transfer_mode kernel_options",
+        words: "link gbps",
     },
-    Factor { name: "pcie", aliases: &[], own: &["pcie"], follows: &[], words: &["pcie"] },
+    Factor { name: "pcie", own: &["pcie"], words: "pcie", ..NONE },
     Factor {
         name: "dispatch",
-        aliases: &[],
         own: &["dispatch"],
-        follows: &["queue_depth", "tags"],
-        words: &["dispatch"],
+        follows: "queue_depth tags",
+        words: "dispatch",
+        ..NONE
     },
     Factor {
         name: "read-ahead",
-        aliases: &["readahead"],
         own: &["read_ahead_kb"],
-        follows: &[],
-        words: &["read_ahead_kb", "setra", "read-ahead", "readahead"],
+        aliases: "readahead",
+        words: "read_ahead_kb setra read-ahead readahead",
+        ..NONE
     },
     Factor {
         name: "power",
-        aliases: &["link-policy"],
         own: &["link_policy", "runtime_control"],
-        follows: &[],
-        words: &["link_power_management_policy"],
+        aliases: "link-policy",
+        words: "link_power_management_policy",
+        ..NONE
     },
     Factor {
         name: "governor",
-        aliases: &["cpu-governor"],
         own: &["cpu_governor"],
-        follows: &[],
-        words: &["scaling_governor", "governor"],
+        aliases: "cpu-governor",
+        words: "scaling_governor governor",
+        ..NONE
     },
     Factor {
         name: "mount-options",
-        aliases: &["mount"],
         own: &["mount_options"],
-        follows: &[],
-        words: &["remount", "barrier", "nobarrier"],
+        aliases: "mount",
+        words: "remount barrier nobarrier",
+        ..NONE
     },
     Factor {
         name: "file-system",
-        aliases: &["fs"],
         own: &["file_system"],
-        follows: &["mount_options"],
-        words: &["mkfs"],
+        aliases: "fs",
+        follows: "mount_options",
+        words: "mkfs",
     },
-    Factor { name: "direct", aliases: &["page-cache"], own: &["direct"], follows: &[], words: &[] },
-    Factor { name: "ioengine", aliases: &["engine"], own: &["ioengine"], follows: &[], words: &[] },
-    Factor {
-        name: "kernel",
-        aliases: &[],
-        own: &["kernel"],
-        follows: &["kernel_options"],
-        words: &[],
-    },
+    Factor { name: "direct", own: &["direct"], aliases: "page-cache", ..NONE },
+    Factor { name: "ioengine", own: &["ioengine"], aliases: "engine", ..NONE },
+    Factor { name: "kernel", own: &["kernel"], follows: "kernel_options", ..NONE },
 ];
 
 /// The factors that can be declared.
@@ -182,21 +153,18 @@ pub fn find(name: &str) -> Option<&'static Factor> {
     let own = name.to_lowercase().replace('-', "_");
     let is = |factor: &&Factor| {
         factor.name == spelled
-            || factor.aliases.contains(&spelled.as_str())
+            || is_among(&spelled, factor.aliases)
             || factor.own.contains(&own.as_str())
     };
     FACTORS.iter().find(is)
 }
 
 /// The name of a factor as it is declared; what is none is refused with what was probably meant.
-///
-/// # Errors
-/// There is no such factor; the message suggests one, or lists all.
 pub fn read(name: &str) -> Result<&'static str, String> {
     let found = find(name).map(|factor| factor.name);
     found.ok_or_else(|| match nearest(name, names()) {
-        Some(meant) => format!("there is no factor `{name}`; did you mean `{meant}`?"),
-        None => format!("there is no factor `{name}`; known: `{}`", names().join("`, `")),
+        Some(meant) => format!("unknown factor `{name}`; did you mean `{meant}`?"),
+        None => format!("unknown factor `{name}`; known: `{}`", names().join("`, `")),
     })
 }
 
@@ -207,7 +175,7 @@ pub fn named_in(text: &str) -> Vec<&'static str> {
         text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).collect();
     let is = |word: &str, known: &str| word == known || word.trim_start_matches('-') == known;
     let told = |factor: &&Factor| {
-        factor.words.iter().any(|known| words.iter().any(|word| is(word, known)))
+        factor.words.split_whitespace().any(|known| words.iter().any(|word| is(word, known)))
     };
     FACTORS.iter().filter(told).map(|factor| factor.name).collect()
 }

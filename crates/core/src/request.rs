@@ -85,7 +85,7 @@ pub enum ServedBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
     /// The range ends beyond the last sector.
-    #[error("the request reaches beyond the end of the drive")]
+    #[error("the request extends past the end of the drive")]
     OutOfRange,
     /// The drive could not read or write the medium.
     #[error("the medium failed")]

@@ -14,11 +14,12 @@ pub trait Census: fmt::Debug + Sync {
     /// A part of it cannot be read, so that a user may have been missed.
     fn usage(&self) -> io::Result<Usage>;
 
+    /// What the target with this device number lies on, not who uses it: its block device and, of a
+    /// partition, the disk. Where there is none every device, and the mounts of our own namespace.
+    fn under(&self, number: DeviceNumber) -> Usage;
+
     /// One entry for each time that a process has one of `devices` open. Processes of other users
     /// are seen only by root.
-    ///
-    /// # Errors
-    /// As [`Census::usage`].
     fn openers(&self, devices: &[DeviceNumber]) -> io::Result<Vec<Opener>>;
 
     /// The running process that holds a `flock(2)` lock on `file`.

@@ -44,8 +44,8 @@ fn it_is_attached_as_one_command_over_scsi_allows() {
     };
     check(",controller=ide", "attach it with `controller=scsi`, not `ide`");
     check(",ncq=on", "SMALL takes one command at a time over a parallel SCSI bus: it has no `ncq`");
-    check(",link=3", "it has no `link` to set");
-    check(",dispatch=shared", "it has no `dispatch` to set");
+    check(",link=3", "it has no `link`");
+    check(",dispatch=shared", "it has no `dispatch`");
     let drive = built(",scheduler=fscan,write-cache=off").unwrap();
     let attached = drive.about().attached.clone().unwrap();
     assert_eq!((attached.tags, attached.write_cache_bytes), (1, None));

@@ -11,7 +11,7 @@ use drivelab_core::Device;
 use drivelab_core::request::{Completion, Request, ServedBy};
 use drivelab_core::units::{Bytes, Sectors, Span, Time};
 use drivelab_core::workload::WorkloadOptions;
-use drivelab_engine::{Control, simulate};
+use drivelab_engine::{Control, VirtualJobs, VirtualTarget, simulate};
 
 /// Requests of one measurement.
 const REQUESTS: u64 = 5_000_000;
@@ -63,8 +63,9 @@ fn million_per_s(iodepth: u32) -> f64 {
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
     let began = Instant::now();
-    let loaded = simulate(device, &workload, 1, &control).expect("the workload fits the drive");
-    assert_eq!(loaded.tally.ios(), REQUESTS);
+    let (mut target, jobs) = (VirtualTarget::new(device), [VirtualJobs::one(&workload, 1)]);
+    let done = simulate(&mut target, &jobs, &control).expect("the workload fits the drive");
+    assert_eq!(done[0].jobs[0].ios(), REQUESTS);
     5.0 / began.elapsed().as_secs_f64()
 }
 

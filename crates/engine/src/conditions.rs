@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use drivelab_core::record::{Mark, MarkId};
 use drivelab_core::usage::{Census, Counters, DeviceNumber};
 
+use crate::marks::marks_of;
+
 /// More than this share of the processors' time that the hypervisor gave to others is told.
 const STOLEN_PERCENT: u64 = 1;
 /// More than this share of foreign data on the device is told: a file system's journal stays below.
@@ -12,11 +14,18 @@ const OTHERS_PERCENT: u64 = 5;
 /// Less than this is left alone: a few requests of the run's own lie on either side of the edges.
 const OTHERS_BYTES: u64 = 16 << 20;
 
+/// What a machine counted when a group of jobs began to measure and when it had ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountersAround {
+    pub(crate) begin: Counters,
+    pub(crate) end: Counters,
+}
+
 /// Counters of groups of jobs that begin and end at about the same time.
 #[derive(Debug)]
-pub(crate) struct Noted {
-    groups: Vec<(Option<Counters>, Option<Counters>)>,
-    /// The last reading at a beginning and at an end, of which device, and when.
+pub(crate) struct CounterLog {
+    begins: Vec<Option<Counters>>,
+    ends: Vec<Option<Counters>>,
     last: [Option<Reading>; 2],
 }
 
@@ -31,9 +40,9 @@ struct Reading {
 /// thousand jobs that each read them would wait for.
 const TOGETHER: Duration = Duration::from_millis(20);
 
-impl Noted {
+impl CounterLog {
     pub(crate) fn new(groups: usize) -> Self {
-        Self { groups: vec![(None, None); groups], last: [None; 2] }
+        Self { begins: vec![None; groups], ends: vec![None; groups], last: [None; 2] }
     }
 
     /// Notes what is counted now: at the beginning of a job of `group`, or at its end.
@@ -44,8 +53,7 @@ impl Noted {
         device: Option<DeviceNumber>,
         begins: bool,
     ) {
-        let (begin, end) = &mut self.groups[group];
-        if begins && begin.is_some() {
+        if begins && self.begins[group].is_some() {
             return;
         }
         let last = &mut self.last[usize::from(begins)];
@@ -56,58 +64,58 @@ impl Noted {
             at: Instant::now(),
         });
         *last = Some(reading);
-        *(if begins { begin } else { end }) = Some(reading.counters);
+        let noted = if begins { &mut self.begins } else { &mut self.ends };
+        noted[group] = Some(reading.counters);
     }
 
-    /// What was counted at the beginning and at the end of each group that had both.
-    pub(crate) fn around(self) -> Vec<Option<(Counters, Counters)>> {
-        self.groups.into_iter().map(|(begin, end)| begin.zip(end)).collect()
+    pub(crate) fn around(self) -> Vec<Option<CountersAround>> {
+        let edges = self.begins.into_iter().zip(self.ends);
+        edges.map(|(begin, end)| Some(CountersAround { begin: begin?, end: end? })).collect()
     }
 }
 
-/// What went on between two moments in which the run moved `ours` bytes past the page cache;
-/// absent where the page cache was in between, and nobody can tell whose I/O is whose.
-pub(crate) fn marks(begin: Counters, end: Counters, ours: Option<u64>) -> Vec<Mark> {
-    let marks = [stolen(begin, end), throttled(begin, end), busy(begin, end, ours)];
-    marks.into_iter().flatten().collect()
+/// What went on meanwhile, where the run moved `ours` bytes past the page cache; absent where the
+/// page cache was in between, and nobody can tell whose I/O is whose.
+pub(crate) fn marks(counters: CountersAround, ours: Option<u64>) -> Vec<Mark> {
+    let CountersAround { begin, end } = counters;
+    let said = [
+        (MarkId::Steal, stolen(begin, end)),
+        (MarkId::Throttled, throttled(begin, end)),
+        (MarkId::Busy, busy(begin, end, ours)),
+    ];
+    marks_of(said).collect()
 }
 
-fn stolen(begin: Counters, end: Counters) -> Option<Mark> {
+fn stolen(begin: Counters, end: Counters) -> Option<String> {
     let (begin, end) = (begin.ticks?, end.ticks?);
-    let (stolen, all) =
-        (end.stolen.saturating_sub(begin.stolen), end.all.saturating_sub(begin.all));
-    if all == 0 || stolen * 100 <= all * STOLEN_PERCENT {
-        return None;
-    }
-    let share = stolen * 100 / all;
-    let message = format!("the hypervisor took {share} % of the processors' time for others");
-    Some(Mark { id: MarkId::Steal, message })
+    let stolen = end.stolen.saturating_sub(begin.stolen);
+    let all = end.all.saturating_sub(begin.all);
+    let share = (stolen * 100).checked_div(all)?;
+    (stolen * 100 > all * STOLEN_PERCENT)
+        .then(|| format!("the hypervisor gave {share} % of the CPU time to other guests (steal)"))
 }
 
-fn throttled(begin: Counters, end: Counters) -> Option<Mark> {
+fn throttled(begin: Counters, end: Counters) -> Option<String> {
     let times = end.throttled.saturating_sub(begin.throttled);
-    let message = format!("processors were slowed down {times} times, by heat or by a quota");
-    (times > 0).then_some(Mark { id: MarkId::Throttled, message })
+    (times > 0).then(|| format!("CPUs were throttled {times} times, by heat or by a quota"))
 }
 
-fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<Mark> {
+fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
     let (ours, moved) = (ours?, end.moved_bytes?.saturating_sub(begin.moved_bytes?));
     let others = moved.saturating_sub(ours);
     if others <= OTHERS_BYTES || others / OTHERS_PERCENT <= moved / 100 {
         return None;
     }
     let (others, moved) = (others >> 20, moved >> 20);
-    let message = format!(
-        "the device moved {moved} MiB meanwhile, of which {others} MiB were not this run's"
-    );
-    Some(Mark { id: MarkId::Busy, message })
+    Some(format!(
+        "the device transferred {moved} MiB during the run, {others} MiB of it for other processes"
+    ))
 }
 
 /// The processors' frequency follows their load, which a single request never makes.
 pub(crate) fn governed(governor: &str) -> Option<Mark> {
-    let message = format!(
-        "the processors' frequency follows their load (governor `{governor}`), and latency with it"
-    );
+    let message =
+        format!("the CPU frequency follows the load (governor `{governor}`), and latency with it");
     (governor != "performance").then_some(Mark { id: MarkId::Governor, message })
 }
 
@@ -123,7 +131,8 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn check(end: Counters, ours: Option<u64>, expected: &[MarkId]) {
-        let ids: Vec<MarkId> = marks(STILL, end, ours).iter().map(|mark| mark.id).collect();
+        let ids: Vec<MarkId> =
+            marks(CountersAround { begin: STILL, end }, ours).iter().map(|mark| mark.id).collect();
         assert_eq!(ids, expected, "{end:?}");
     }
 
@@ -146,7 +155,7 @@ mod tests {
 
     #[test]
     fn one_reading_serves_groups_that_begin_together() {
-        let mut noted = Noted::new(3);
+        let mut noted = CounterLog::new(3);
         for group in 0..2 {
             noted.note(&Quiet(Vec::new()), group, None, true);
             noted.note(&Quiet(Vec::new()), group, None, false);

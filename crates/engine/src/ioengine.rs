@@ -7,28 +7,20 @@ use drivelab_core::workload::Pace;
 use drivelab_core::{IoEngine, Polling};
 
 /// Why the wanted way of doing I/O cannot be had.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum IoEngineError {
-    /// No ring for this process.
     #[error("io_uring cannot be used here")]
     NoRing {
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// Rings of this kernel discard no blocks.
-    #[error("io_uring of this kernel discards no blocks of a device")]
-    NoDiscards {
-        /// How many requests were to be outstanding.
-        iodepth: u32,
-    },
-    /// Only a ring has anything to poll.
-    #[error("`{0}` has nothing to poll: `hipri` and `sqthread_poll` are about io_uring")]
+    #[error("io_uring of this kernel cannot discard blocks of a device")]
+    NoDiscards { iodepth: u32 },
+    #[error("`{0}` cannot poll: `hipri` and `sqthread_poll` need io_uring")]
     NothingToPoll(IoEngine),
-    /// One request at a time is not what was asked for.
     #[error("psync keeps one request outstanding, but `iodepth` is {iodepth}")]
     OneAtATime {
-        /// What was asked for.
         iodepth: u32,
         /// Why it is to be psync, where it was not asked for.
         #[source]
@@ -59,7 +51,6 @@ impl IoEngineError {
     }
 }
 
-/// What would bring `io_uring` back.
 fn remedy(refused: &io::Error) -> &'static str {
     match refused.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
@@ -71,7 +62,7 @@ fn remedy(refused: &io::Error) -> &'static str {
              there is one"
         }
         Some(libc::ENOMEM) => "raise the limit for locked memory with `ulimit -l unlimited`",
-        _ => "find out what keeps io_uring from working",
+        _ => "find out why io_uring does not work here",
     }
 }
 
@@ -80,11 +71,9 @@ fn remedy(refused: &io::Error) -> &'static str {
 /// Without a ring, psync takes its place only where it does the same: in an open loop, where what
 /// it cannot send in time shows as lateness, and at depth 1. Deeper it would measure something else
 /// under the name of what was asked for.
-///
-/// # Errors
-/// What was asked for cannot be had.
 pub(crate) fn choose(
-    (asked, polling): (Option<IoEngine>, Polling),
+    asked: Option<IoEngine>,
+    polling: Polling,
     pace: Pace,
     probe: impl FnOnce() -> io::Result<()>,
 ) -> Result<(IoEngine, Option<Mark>), IoEngineError> {
@@ -117,9 +106,6 @@ pub(crate) fn choose(
 }
 
 /// Where rings discard no blocks psync takes their place, as in [`choose`].
-///
-/// # Errors
-/// A ring was asked for, or more requests outstanding than one.
 pub(crate) fn without_discards(
     asked: Option<IoEngine>,
     pace: Pace,
@@ -127,7 +113,7 @@ pub(crate) fn without_discards(
     if asked.is_some() || too_deep(pace).is_some() {
         return Err(IoEngineError::NoDiscards { iodepth: pace.iodepth() });
     }
-    let message = "psync instead of io_uring, which discards blocks since Linux 6.12".to_owned();
+    let message = "psync instead of io_uring, which can discard blocks since Linux 6.12".to_owned();
     Ok((IoEngine::Psync, Some(Mark { id: MarkId::Fallback, message })))
 }
 
@@ -163,7 +149,7 @@ mod tests {
     fn a_ring_is_taken_where_there_is_one() {
         for asked in [None, Some(IoEngine::IoUring)] {
             assert_eq!(
-                choose((asked, Polling::default()), closed(32), || Ok(())).unwrap(),
+                choose(asked, Polling::default(), closed(32), || Ok(())).unwrap(),
                 (IoEngine::IoUring, None)
             );
         }
@@ -183,7 +169,7 @@ mod tests {
     fn without_rings_psync_steps_in_and_says_so() {
         for (errno, remedy) in [(libc::EPERM, "io_uring_disabled=0"), (libc::ENOSYS, "5.11")] {
             let (engine, mark) =
-                choose((None, Polling::default()), closed(1), || refuse(errno)).unwrap();
+                choose(None, Polling::default(), closed(1), || refuse(errno)).unwrap();
             let mark = mark.unwrap();
             assert_eq!((engine, mark.id), (IoEngine::Psync, MarkId::Fallback));
             assert!(mark.message.contains(remedy), "{}", mark.message);
@@ -202,10 +188,9 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_by_name_is_not_replaced() {
-        let error = choose((Some(IoEngine::IoUring), Polling::default()), closed(1), || {
-            refuse(libc::EPERM)
-        })
-        .unwrap_err();
+        let error =
+            choose(Some(IoEngine::IoUring), Polling::default(), closed(1), || refuse(libc::EPERM))
+                .unwrap_err();
         assert!(matches!(error, IoEngineError::NoRing { .. }));
         assert!(error.hint().contains("sysctl kernel.io_uring_disabled=0"), "{}", error.hint());
     }
@@ -213,7 +198,7 @@ mod tests {
     #[test]
     fn a_depth_that_psync_cannot_keep_is_refused() {
         let check = |asked, probe: io::Result<()>, hint: &str| {
-            let error = choose((asked, Polling::default()), closed(32), || probe).unwrap_err();
+            let error = choose(asked, Polling::default(), closed(32), || probe).unwrap_err();
             assert!(matches!(error, IoEngineError::OneAtATime { iodepth: 32, .. }));
             assert!(error.hint().contains(hint), "{}", error.hint());
         };
@@ -221,7 +206,7 @@ mod tests {
         check(None, refuse(libc::ENOSYS), "--iodepth=1 --numjobs=32");
         let open = Pace::Fixed { per_s: 1000, iodepth: 1024 };
         assert_eq!(
-            choose((Some(IoEngine::Psync), Polling::default()), open, || Ok(())).unwrap().0,
+            choose(Some(IoEngine::Psync), Polling::default(), open, || Ok(())).unwrap().0,
             IoEngine::Psync
         );
     }
@@ -230,12 +215,12 @@ mod tests {
     fn polling_is_never_given_up_silently() {
         let polling = Polling { submissions: true, ..Polling::default() };
         for other in [IoEngine::Psync, IoEngine::Null] {
-            let error = choose((Some(other), polling), closed(1), || Ok(())).unwrap_err();
+            let error = choose(Some(other), polling, closed(1), || Ok(())).unwrap_err();
             assert!(error.hint().contains("io_uring"), "{error}");
         }
-        let error = choose((None, polling), closed(1), || refuse(libc::EPERM)).unwrap_err();
+        let error = choose(None, polling, closed(1), || refuse(libc::EPERM)).unwrap_err();
         assert!(matches!(error, IoEngineError::NoRing { .. }), "{error}");
-        let taken = choose((None, polling), closed(1), || Ok(())).unwrap();
+        let taken = choose(None, polling, closed(1), || Ok(())).unwrap();
         assert_eq!(taken, (IoEngine::IoUring, None));
     }
 }

@@ -8,6 +8,7 @@
 //! never a file with somebody else's data unless that was allowed.
 
 mod conditions;
+mod error;
 pub mod file;
 mod guard;
 mod ioengine;
@@ -15,7 +16,7 @@ mod jobs;
 pub mod load;
 mod marks;
 mod open;
-mod process;
+mod plan;
 #[cfg(test)]
 #[path = "../tests/all/quiet.rs"]
 mod quiet;
@@ -25,22 +26,21 @@ mod simulate;
 mod sys;
 #[cfg(test)]
 mod testing;
-mod threads;
 pub mod verify;
 mod virtual_target;
 
-pub use file::{FileJob, Null, Psync};
+pub use error::RunError;
+pub use file::{Null, Psync, TargetSetup};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
-pub use jobs::seed_of;
+pub use jobs::{page_size, seed_of};
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
     LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
 };
-pub use process::page_size;
-pub use run::{RunError, RunOutcome, RunPlan, fits, run, run_together, try_out};
-pub use simulate::{Simulation, simulate};
+pub use plan::RunPlan;
+pub use run::{RunOutcome, fits, run, run_together, try_out};
+pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;
-pub use threads::{Moved, Threads, simulate_threads};
 pub use virtual_target::VirtualTarget;

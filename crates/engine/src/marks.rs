@@ -2,7 +2,7 @@
 
 use drivelab_core::record::{Mark, MarkId, Tally};
 use drivelab_core::units::{Bytes, Ratio, Span};
-use drivelab_core::workload::{Pace, Workload};
+use drivelab_core::workload::{Pace, Steady, Workload};
 
 use crate::load::End;
 use crate::open::FileSystem;
@@ -19,7 +19,6 @@ const LATE: Span = Span::from_ms(1);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunFacts<'a> {
     pub(crate) workload: &'a Workload,
-    /// Jobs that ran together.
     pub(crate) numjobs: u32,
     pub(crate) total: &'a Tally,
     /// How long its jobs could have run and had no processor.
@@ -42,88 +41,81 @@ pub(crate) struct TargetFacts<'a> {
     pub(crate) stand_in: Option<&'a str>,
 }
 
-/// The marks of a run on this machine.
 pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
-    let marks = [
-        not_disk(facts, target),
-        page_cache(facts.workload, target),
-        write_cache(facts.workload, target),
-        cpu_bound(facts),
+    let said = [
+        (MarkId::NotDisk, not_disk(facts, target)),
+        (MarkId::PageCache, page_cache(facts.workload, target)),
+        (MarkId::DriveCache, write_cache(facts.workload, target)),
+        (MarkId::CpuBound, cpu_bound(facts)),
     ];
-    marks.into_iter().flatten().chain(of_facts(facts)).collect()
+    marks_of(said).chain(of_facts(facts)).collect()
 }
 
-/// The marks of a run in virtual time.
 pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
-    let modelled = "a model in virtual time: no real device was touched";
-    let cached = drive_cache(facts.total);
-    let marks = [mark(MarkId::Modelled, modelled.into()), cached];
-    marks.into_iter().flatten().chain(of_facts(facts)).collect()
+    let modelled = "a model in virtual time: no real device was involved";
+    let said =
+        [(MarkId::Modelled, Some(modelled.into())), (MarkId::DriveCache, drive_cache(facts.total))];
+    marks_of(said).chain(of_facts(facts)).collect()
 }
 
 fn of_facts(facts: RunFacts<'_>) -> impl Iterator<Item = Mark> {
-    let marks = [
-        interrupted(facts),
-        unsteady(facts),
-        unanswered(facts.total),
-        errors(facts.total),
-        late(facts),
-        few_requests(facts.total),
+    let said = [
+        (MarkId::Interrupted, interrupted(facts)),
+        (MarkId::Unsteady, unsteady(facts)),
+        (MarkId::Unanswered, unanswered(facts.total)),
+        (MarkId::Errors, errors(facts.total)),
+        (MarkId::Late, late(facts)),
     ];
-    marks.into_iter().flatten()
+    marks_of(said).chain(few_requests(facts.total))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every rule gives a mark or none")]
-fn mark(id: MarkId, message: String) -> Option<Mark> {
-    Some(Mark { id, message })
+/// One mark for each rule that has something to say.
+pub(crate) fn marks_of<const N: usize>(
+    said: [(MarkId, Option<String>); N],
+) -> impl Iterator<Item = Mark> {
+    said.into_iter().filter_map(|(id, message)| Some(Mark { id, message: message? }))
 }
 
-fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<Mark> {
-    let total = facts.total;
-    if target.file_system.in_memory {
-        let name = target.file_system.name;
-        return mark(
-            MarkId::NotDisk,
-            format!("{name} keeps its files in memory: no disk took part"),
-        );
+fn not_disk(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Option<String> {
+    let FileSystem { name, in_memory } = target.file_system;
+    if in_memory {
+        return Some(format!("{name} keeps files in memory: no disk was involved"));
     }
     if let Some(what) = target.stand_in {
-        return mark(MarkId::NotDisk, format!("this is {what}, not a disk of its own"));
+        return Some(format!("this is {what}, not a disk"));
     }
     if facts.workload.rw.reads() && target.holes.get() > 0 {
         let (holes, all) = (target.holes.about(), target.capacity.about());
-        let message =
-            format!("{holes} of the file's {all} were never written: reading them reaches no disk");
-        return mark(MarkId::NotDisk, message);
+        return Some(format!(
+            "{holes} of the file's {all} were never written: reads of holes reach no disk"
+        ));
     }
-    let typical = total.service().quantile(Ratio::percent(50))?;
-    if !target.direct || facts.workload.rw.trims() || typical >= QUICKEST_DISK {
-        return None;
-    }
-    let message = format!(
-        "half of the requests took less than {typical}, which no disk does: a memory behind the \
+    let typical = facts.total.service().quantile(Ratio::percent(50))?;
+    let memory = target.direct && !facts.workload.rw.trims() && typical < QUICKEST_DISK;
+    memory.then(|| {
+        format!(
+            "half of the requests took less than {typical}, faster than any disk: memory behind the \
          device answered"
-    );
-    mark(MarkId::NotDisk, message)
+        )
+    })
 }
 
-fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<Mark> {
-    if target.direct {
-        return None;
-    }
+fn page_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
     let memory = target.memory;
-    let message = if workload.rw.reads() && target.laid_out {
-        "buffered reads of a file that was written a moment ago: the page cache holds it".into()
+    if target.direct {
+        None
+    } else if workload.rw.reads() && target.laid_out {
+        let held = "buffered reads of a file that was just written: it is in the page cache";
+        Some(held.into())
     } else if workload.rw.reads() && target.capacity <= memory {
-        format!("buffered reads of a file that fits the memory of {}", memory.about())
+        Some(format!("buffered reads of a file that fits into the {} of memory", memory.about()))
     } else if workload.rw.sends() && !waits_for_disk(workload) {
-        "buffered writes are done when the page cache has them, not when the disk has".into()
-    } else if workload.rw.reads() {
-        "buffered reads: the page cache and its read-ahead answered part of them".into()
+        let done = "buffered writes complete in the page cache, before the disk has them";
+        Some(done.into())
     } else {
-        return None;
-    };
-    mark(MarkId::PageCache, message)
+        let answered = "buffered reads: the page cache and read-ahead answered some of them";
+        workload.rw.reads().then(|| answered.into())
+    }
 }
 
 /// Whether every write waits until the medium has it; a flush after several tells of the last only.
@@ -132,82 +124,67 @@ fn waits_for_disk(workload: &Workload) -> bool {
 }
 
 /// Past the page cache only: through it, writes are not even done when the drive has them.
-fn write_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<Mark> {
-    if !workload.rw.sends() || waits_for_disk(workload) || !target.direct || !target.write_back {
-        return None;
-    }
-    let message = "the drive's write cache is on: writes are done when it has them, and a power \
-                   cut may take them (`--fsync=1` or `--sync` waits for the medium)";
-    mark(MarkId::DriveCache, message.into())
+fn write_cache(workload: &Workload, target: TargetFacts<'_>) -> Option<String> {
+    let cached = workload.rw.sends() && !waits_for_disk(workload);
+    (cached && target.direct && target.write_back).then(|| {
+        "the drive's write cache is on: writes complete in the cache, and a power cut \
+                   may lose them (`--fsync=1` or `--sync` waits for the medium)"
+            .into()
+    })
 }
 
-fn drive_cache(total: &Tally) -> Option<Mark> {
-    let cached = total.from_drive_cache;
-    if cached * 2 <= total.ios() {
-        return None;
-    }
-    let share = cached * 100 / total.ios();
-    mark(MarkId::DriveCache, format!("the drive's own cache answered {share} % of the requests"))
+fn drive_cache(total: &Tally) -> Option<String> {
+    let (cached, all) = (total.from_drive_cache, total.ios());
+    let share = (cached * 100).checked_div(all)?;
+    (cached * 2 > all).then(|| format!("the drive's own cache answered {share} % of the requests"))
 }
 
 /// Only closed loops: an open one spins while it waits for the next moment to send.
-fn cpu_bound(facts: RunFacts<'_>) -> Option<Mark> {
+fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     let Pace::Closed { .. } = facts.workload.pace else { return None };
     // What others took of the processor was as much of a limit as its speed.
     let used = facts.total.cpu? + facts.waited;
     let had = facts.total.elapsed * u64::from(facts.numjobs);
-    if had.is_zero() || used.ns() / 9 < had.ns() / 10 {
-        return None;
-    }
-    let share = u128::from(used.ns()) * 100 / u128::from(had.ns());
-    let message = format!(
-        "the processor was busy or not to be had {share} % of the time and may be the limit"
-    );
-    mark(MarkId::CpuBound, message)
+    let share = (u128::from(used.ns()) * 100).checked_div(u128::from(had.ns()))?;
+    (used.ns() / 9 >= had.ns() / 10).then(|| {
+        format!("the CPU was busy or unavailable {share} % of the time and may be the bottleneck")
+    })
 }
 
-fn interrupted(facts: RunFacts<'_>) -> Option<Mark> {
-    if facts.end != End::Stopped {
-        return None;
-    }
+fn interrupted(facts: RunFacts<'_>) -> Option<String> {
     let (done, asked) = (facts.total.elapsed, facts.workload.runtime);
-    mark(MarkId::Interrupted, format!("stopped after {done} of {asked}"))
+    (facts.end == End::Stopped).then(|| format!("stopped after {done} of {asked}"))
 }
 
-fn unsteady(facts: RunFacts<'_>) -> Option<Mark> {
-    let steady = facts.workload.steady?;
-    if facts.total.steady.is_some() {
-        return None;
-    }
-    let (criterion, window) = (steady.criterion, steady.window);
-    mark(MarkId::Unsteady, format!("`{criterion}` never held for {window} seconds"))
+fn unsteady(facts: RunFacts<'_>) -> Option<String> {
+    let Steady { criterion, window, .. } = facts.workload.steady?;
+    let never = facts.total.steady.is_none();
+    never.then(|| format!("the run never met `{criterion}` for {window} seconds"))
 }
 
-fn unanswered(total: &Tally) -> Option<Mark> {
+fn unanswered(total: &Tally) -> Option<String> {
     let what = match (total.unanswered, total.unsent) {
         (0, 0) => return None,
-        (0, due) => format!("{due} requests that were due were never sent"),
-        (sent, 0) => format!("{sent} requests were never answered"),
+        (0, due) => format!("{due} requests that were due were never issued"),
+        (sent, 0) => format!("{sent} requests never completed"),
         (sent, due) => {
-            format!("{sent} requests were never answered, and {due} that were due were never sent")
+            format!("{sent} requests never completed, and {due} that were due were never issued")
         }
     };
-    let message = format!("{what}: each counts with the time that it had waited, and took longer");
-    mark(MarkId::Unanswered, message)
+    Some(format!(
+        "{what}: each counts with the time it had waited, so the true latency is \
+                           higher"
+    ))
 }
 
-fn errors(total: &Tally) -> Option<Mark> {
+fn errors(total: &Tally) -> Option<String> {
     let (errors, all) = (total.errors, total.ios() + total.errors);
-    if errors == 0 {
-        return None;
-    }
-    mark(MarkId::Errors, format!("{errors} of {all} requests failed"))
+    (errors > 0).then(|| format!("{errors} of {all} requests failed"))
 }
 
-fn late(facts: RunFacts<'_>) -> Option<Mark> {
-    let per_s = match facts.workload.pace {
-        Pace::Closed { .. } => return None,
-        Pace::Fixed { per_s, .. } | Pace::Poisson { per_s, .. } => per_s,
+fn late(facts: RunFacts<'_>) -> Option<String> {
+    let (Pace::Fixed { per_s, .. } | Pace::Poisson { per_s, .. }) = facts.workload.pace else {
+        return None;
     };
     let (total, elapsed) = (facts.total, facts.total.elapsed);
     let sent = (total.late.n() + total.errors).saturating_sub(total.unsent);
@@ -215,27 +192,20 @@ fn late(facts: RunFacts<'_>) -> Option<Mark> {
     let asked = asked / 1_000_000_000;
     // Poisson counts scatter by their square root; four of them are left alone.
     if u128::from(sent) * 100 < asked * 99 && u128::from(sent) + 4 * asked.isqrt() < asked {
-        let message = format!("only {sent} of the {asked} requests asked for could be sent");
-        return mark(MarkId::Late, message);
+        return Some(format!("only {sent} of the {asked} scheduled requests were issued"));
     }
-    let lateness = facts.total.late.quantile(Ratio::percent(99))?;
-    if lateness <= LATE {
-        return None;
-    }
+    let lateness = total.late.quantile(Ratio::percent(99)).filter(|lateness| *lateness > LATE)?;
     // As exact as people read it.
     let digit = 10_u64.pow(lateness.ns().ilog10().saturating_sub(2));
     let lateness = Span::from_ns(lateness.ns() / digit * digit);
-    mark(MarkId::Late, format!("one request in a hundred was sent {lateness} or more too late"))
+    Some(format!("one request in a hundred was issued at least {lateness} late"))
 }
 
 /// What is said of a run whose tail rests on few requests.
 pub fn few_requests(total: &Tally) -> Option<Mark> {
     let n = total.lat().n();
-    if n >= FEW {
-        return None;
-    }
-    let beyond = n / 100;
-    mark(MarkId::FewRequests, format!("{n} requests: p99 rests on {beyond} of them"))
+    let message = format!("{n} requests: p99 rests on {} of them", n / 100);
+    (n < FEW).then_some(Mark { id: MarkId::FewRequests, message })
 }
 
 #[cfg(test)]
@@ -372,18 +342,16 @@ mod tests {
 
     #[test]
     fn requests_that_were_not_answered_or_not_even_sent_are_told_apart() {
-        let told = |unanswered, unsent| {
-            unanswered_of(unanswered, unsent).map(|mark| mark.message).unwrap_or_default()
-        };
+        let told = |unanswered, unsent| unanswered_of(unanswered, unsent).unwrap_or_default();
         assert_eq!(told(0, 0), "");
-        let end = "each counts with the time that it had waited, and took longer";
-        assert_eq!(told(4, 0), format!("4 requests were never answered: {end}"));
-        assert_eq!(told(0, 868), format!("868 requests that were due were never sent: {end}"));
-        let both = "4 requests were never answered, and 8 that were due were never sent";
+        let end = "each counts with the time it had waited, so the true latency is higher";
+        assert_eq!(told(4, 0), format!("4 requests never completed: {end}"));
+        assert_eq!(told(0, 868), format!("868 requests that were due were never issued: {end}"));
+        let both = "4 requests never completed, and 8 that were due were never issued";
         assert_eq!(told(4, 8), format!("{both}: {end}"));
     }
 
-    fn unanswered_of(unanswered: u64, unsent: u64) -> Option<Mark> {
+    fn unanswered_of(unanswered: u64, unsent: u64) -> Option<String> {
         super::unanswered(&Tally { unanswered, unsent, ..Tally::default() })
     }
 

@@ -1,48 +1,523 @@
-//! A run in virtual time.
+//! Jobs in virtual time: all of them share one modelled drive, as threads share a real one.
+//!
+//! Each job is the load loop of a real run. They take turns: all go as far as they can without
+//! waiting, then time jumps to the next moment at which one of them can go on.
 
-use drivelab_core::Device;
-use drivelab_core::Span;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+
 use drivelab_core::record::{Mark, Stamp, Tally};
+use drivelab_core::request::{Completion, Op, RequestId};
+use drivelab_core::target::{Rejected, TargetError};
+use drivelab_core::units::{Bytes, Sectors, Span, Time};
 use drivelab_core::workload::Workload;
+use drivelab_core::{Device, JobSchedule, Request, Target};
 
-use crate::load::{self, Control, End, Job, LoadError};
+use crate::jobs::{Sharing, seed_of};
+use crate::load::{self, Control, End, Job, JobOutcome, LoadError, Progress, Stepped, Watch};
 use crate::marks::{self, RunFacts};
 use crate::virtual_target::VirtualTarget;
 
-/// What a run in virtual time left.
-#[derive(Debug)]
-pub struct Simulation {
-    /// Its counts.
-    pub tally: Tally,
-    /// Why it ended.
-    pub end: End,
-    /// What the figures are, and what casts doubt on them.
-    pub marks: Vec<Mark>,
+/// Copies of a job over a modelled drive, or over a part of it.
+#[derive(Debug, Clone, Copy)]
+pub struct VirtualJobs<'a> {
+    /// What each of them does.
+    pub workload: &'a Workload,
+    /// How many they are.
+    pub numjobs: u32,
+    /// How they begin, share the drive and end; there is no page cache to be kept.
+    pub schedule: JobSchedule,
+    /// Seed of everything random in them.
+    pub seed: u64,
+    /// Where their part of the device begins.
+    pub first: Sectors,
+    /// How large it is; the whole device where absent.
+    pub capacity: Option<Bytes>,
 }
 
-/// Runs `workload` against a modelled drive, in virtual time.
+impl<'a> VirtualJobs<'a> {
+    /// One job over the whole device.
+    pub fn one(workload: &'a Workload, seed: u64) -> Self {
+        let (first, schedule) = (Sectors::ZERO, JobSchedule::default());
+        Self { workload, numjobs: 1, schedule, seed, first, capacity: None }
+    }
+}
+
+/// What the copies of a job left.
+#[derive(Debug)]
+pub struct Simulation {
+    /// The counts of each.
+    pub jobs: Vec<Tally>,
+    /// Why they ended; stopped, where any of them was.
+    pub end: End,
+}
+
+impl Simulation {
+    /// The counts of all together.
+    pub fn total(&self) -> Tally {
+        let (first, others) = self.jobs.split_first().expect("a job or several");
+        let mut total = first.clone();
+        for job in others {
+            total.merge(job);
+        }
+        total
+    }
+
+    /// What the figures are, and what casts doubt on them.
+    pub fn marks(&self, workload: &Workload, total: &Tally) -> Vec<Mark> {
+        let numjobs = u32::try_from(self.jobs.len()).expect("at most JOBS_MAX");
+        let end = self.end;
+        marks::of_simulation(RunFacts { workload, numjobs, total, waited: Span::ZERO, end })
+    }
+}
+
+/// Runs all `sets` of jobs against a modelled drive in virtual time, started together.
 ///
-/// Same device, workload and seed: the same counts, to the last one. A device that answers in no
-/// time never reaches the end of a run by time; give such a run a number of requests.
+/// Same device, jobs and seeds: the same counts, to the last one. A device that answers in no time
+/// never reaches the end of a run by time; give such a run a number of requests.
 ///
 /// # Errors
-/// The workload does not fit the drive.
+/// A workload does not fit the drive.
 pub fn simulate<D: Device>(
-    device: D,
-    workload: &Workload,
-    seed: u64,
+    target: &mut VirtualTarget<D>,
+    sets: &[VirtualJobs<'_>],
     control: &Control<'_>,
-) -> Result<Simulation, LoadError> {
-    let mut watch = *control;
-    let job = Job { workload, seed, stamp: Stamp::Io };
-    let loaded = load::run(&mut VirtualTarget::new(device), job, &mut watch)?;
-    let (tally, end) = (loaded.tally, loaded.end);
-    let marks = marks::of_simulation(RunFacts {
-        workload,
-        numjobs: 1,
-        total: &tally,
-        waited: Span::ZERO,
-        end,
+) -> Result<Vec<Simulation>, LoadError> {
+    let loaded = match sets {
+        [only] if is_alone(only) => {
+            let job = Job { workload: only.workload, seed: only.seed, stamp: Stamp::Io };
+            vec![load::run(target, job, &mut { *control })?]
+        }
+        _ => take_turns(target, sets, control)?,
+    };
+    let mut loaded = loaded.into_iter();
+    let of_set = |set: &VirtualJobs<'_>| {
+        let jobs: Vec<JobOutcome> = loaded.by_ref().take(set.numjobs as usize).collect();
+        let stopped = jobs.iter().any(|job| job.end == End::Stopped);
+        let end = jobs.first().filter(|_| !stopped).map_or(End::Stopped, |job| job.end);
+        Simulation { jobs: jobs.into_iter().map(|job| job.tally).collect(), end }
+    };
+    Ok(sets.iter().map(of_set).collect())
+}
+
+/// Whether the loop can have the whole device to itself from now on.
+fn is_alone(set: &VirtualJobs<'_>) -> bool {
+    let VirtualJobs { numjobs, schedule, first, capacity, .. } = set;
+    let whole = *first == Sectors::ZERO && capacity.is_none();
+    *numjobs == 1 && whole && schedule.start_delay.is_zero() && !schedule.end_fsync
+}
+
+/// A device that several jobs share.
+struct Shared<'a, D> {
+    target: &'a mut VirtualTarget<D>,
+    /// What completed of each job and was not fetched.
+    inboxes: Vec<Vec<Completion>>,
+    /// Requests that the device had no room for, in their order.
+    backlog: VecDeque<Request>,
+    found: Vec<Completion>,
+}
+
+/// A request's name is its slot; above that stands its job.
+const JOB_SHIFT: u32 = 32;
+
+impl<D: Device> Shared<'_, D> {
+    /// Hands over what there is room for.
+    fn send_backlog(&mut self) {
+        while let Some(request) = self.backlog.pop_front() {
+            if self.target.submit(request).is_err() {
+                self.backlog.push_front(request);
+                return;
+            }
+        }
+    }
+
+    /// Moves time to the next completion, or to `until`: the jobs that have completions, the last
+    /// one first, which is the order in which a loop uses the slots that fell free.
+    fn wait(&mut self, until: Time) -> Result<Vec<usize>, TargetError> {
+        self.target.wait(until, &mut self.found)?;
+        let mut jobs = Vec::new();
+        for done in self.found.drain(..) {
+            let job = usize::try_from(done.id.0 >> JOB_SHIFT).expect("a job's number");
+            let id = RequestId(done.id.0 & ((1 << JOB_SHIFT) - 1));
+            self.inboxes[job].push(Completion { id, ..done });
+            jobs.retain(|known| *known != job);
+            jobs.insert(0, job);
+        }
+        self.send_backlog();
+        Ok(jobs)
+    }
+}
+
+/// One job's part of a shared device; it never waits, for time is moved for all at once.
+struct Seat<'a, 'b, D> {
+    shared: &'a RefCell<Shared<'b, D>>,
+    job: usize,
+    first: Sectors,
+    capacity: Bytes,
+}
+
+impl<D: Device> Target for Seat<'_, '_, D> {
+    fn now(&mut self) -> Time {
+        self.shared.borrow_mut().target.now()
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        debug_assert!(request.id.0 >> JOB_SHIFT == 0, "the loop names slots");
+        let id = RequestId((self.job as u64) << JOB_SHIFT | request.id.0);
+        let mut shared = self.shared.borrow_mut();
+        let behind = if request.op == Op::Flush { Sectors::ZERO } else { self.first };
+        shared.backlog.push_back(Request { id, lba: request.lba + behind, ..request });
+        shared.send_backlog();
+        Ok(())
+    }
+
+    fn wait(&mut self, _: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        completed.append(&mut self.shared.borrow_mut().inboxes[self.job]);
+        Ok(())
+    }
+}
+
+/// One job's part in what all jobs tell.
+struct Turn<'a> {
+    control: &'a Control<'a>,
+    /// A job is done that ends the others with it.
+    over: &'a Cell<bool>,
+    /// Requests, bytes and errors of all jobs, as far as they told.
+    counts: &'a Cell<[u64; 3]>,
+    told: [u64; 3],
+    job: usize,
+}
+
+impl Watch for Turn<'_> {
+    fn stop(&mut self) -> bool {
+        self.control.stopped() || self.over.get()
+    }
+
+    fn tick(&mut self, progress: &Progress) {
+        let counts = [progress.ios, progress.bytes, progress.errors];
+        let mut all = self.counts.get();
+        for ((all, count), told) in all.iter_mut().zip(counts).zip(self.told) {
+            *all += count - told;
+        }
+        self.told = counts;
+        self.counts.set(all);
+        if self.job == 0 {
+            let [ios, bytes, errors] = all;
+            (self.control.progress)(&Progress { ios, bytes, errors, ..*progress });
+        }
+    }
+}
+
+/// Where a job is.
+enum State<'a> {
+    Loading(Box<dyn Stepped + 'a>),
+    /// Its last flush is under way since this moment.
+    Flushing(JobOutcome, Time),
+    Done(JobOutcome),
+}
+
+/// What one job is, of all sets.
+struct Planned<'a> {
+    set: &'a VirtualJobs<'a>,
+    workload: Workload,
+    seed: u64,
+    capacity: Bytes,
+}
+
+fn planned<'a>(sets: &'a [VirtualJobs<'a>], whole: Bytes) -> Vec<Planned<'a>> {
+    let of_set = |set: &'a VirtualJobs<'a>| {
+        let capacity = set.capacity.unwrap_or(whole);
+        let VirtualJobs { numjobs, schedule, .. } = *set;
+        let sharing = Sharing { capacity, numjobs, schedule, verified: false };
+        (0..numjobs).map(move |index| {
+            let workload = sharing.part(set.workload, index);
+            Planned { set, workload, seed: seed_of(set.seed, index), capacity }
+        })
+    };
+    sets.iter().flat_map(of_set).collect()
+}
+
+/// Runs several jobs, each as far as it goes before the next.
+fn take_turns<D: Device>(
+    target: &mut VirtualTarget<D>,
+    sets: &[VirtualJobs<'_>],
+    control: &Control<'_>,
+) -> Result<Vec<JobOutcome>, LoadError> {
+    let start = target.now();
+    let plan = planned(sets, target.capacity());
+    let inboxes = plan.iter().map(|_| Vec::new()).collect();
+    let (backlog, found) = (VecDeque::new(), Vec::new());
+    let shared = RefCell::new(Shared { target, inboxes, backlog, found });
+    let (over, counts) = (Cell::new(false), Cell::new([0; 3]));
+    let seat = |(job, planned): (usize, &Planned<'_>)| {
+        let seat =
+            Seat { shared: &shared, job, first: planned.set.first, capacity: planned.capacity };
+        (seat, Turn { control, over: &over, counts: &counts, told: [0; 3], job })
+    };
+    let mut places: Vec<_> = plan.iter().enumerate().map(seat).collect();
+    let mut states = Vec::new();
+    for (planned, (seat, turn)) in plan.iter().zip(&mut places) {
+        let job = Job { workload: &planned.workload, seed: planned.seed, stamp: Stamp::Io };
+        let begins = start + planned.set.schedule.start_delay;
+        states.push(Some(State::Loading(load::begin(seat, job, begins, turn)?)));
+    }
+    let mut wakes = vec![Time::MAX; plan.len()];
+    let mut turns: Vec<usize> = (0..plan.len()).collect();
+    loop {
+        for job in turns {
+            let state = states[job].take().expect("every job is somewhere");
+            let (state, wake) = go_on(state, job, wakes[job], &plan[job], &shared)?;
+            if matches!(state, State::Done(_)) {
+                over.set(over.get() || plan[job].set.schedule.exit_all);
+            }
+            (states[job], wakes[job]) = (Some(state), wake);
+        }
+        let is_done = |state: &Option<State<'_>>| matches!(state, Some(State::Done(_)));
+        if states.iter().all(is_done) {
+            break;
+        }
+        let until = wakes.iter().copied().min().expect("there are jobs");
+        let mut shared = shared.borrow_mut();
+        turns = shared.wait(until)?;
+        assert!(until < Time::MAX || !turns.is_empty(), "a device answers a flush");
+        let now = shared.target.now();
+        let due = wakes.iter().enumerate().filter(|(_, wake)| **wake <= now);
+        let due: Vec<usize> = due.map(|(job, _)| job).filter(|job| !turns.contains(job)).collect();
+        turns.extend(due);
+    }
+    let finished = states.into_iter().map(|state| match state {
+        Some(State::Done(loaded)) => loaded,
+        _ => unreachable!("the loop ends when all are done"),
     });
-    Ok(Simulation { tally, end, marks })
+    let mut finished: Vec<JobOutcome> = finished.collect();
+    if over.get() && !control.stopped() {
+        // Their time was that of the first to be done.
+        let others = finished.iter_mut().filter(|job| job.end == End::Stopped);
+        others.for_each(|job| job.end = End::Runtime);
+    }
+    Ok(finished)
+}
+
+/// Takes a job as far as it goes now; when it has to be looked at again.
+fn go_on<'a, D: Device>(
+    state: State<'a>,
+    job: usize,
+    woken: Time,
+    planned: &Planned<'_>,
+    shared: &RefCell<Shared<'_, D>>,
+) -> Result<(State<'a>, Time), LoadError> {
+    let now = || shared.borrow_mut().target.now();
+    match state {
+        State::Loading(mut cycle) => {
+            if woken < Time::MAX {
+                cycle.wait(woken)?;
+            }
+            if let Some(until) = cycle.step()? {
+                return Ok((State::Loading(cycle), until));
+            }
+            let (loaded, since) = (cycle.finish(), now());
+            if !(planned.set.schedule.end_fsync && planned.workload.rw.sends()) {
+                return Ok((State::Done(loaded), Time::MAX));
+            }
+            let flush = Request::flush((job as u64) << JOB_SHIFT);
+            let mut shared = shared.borrow_mut();
+            shared.backlog.push_back(flush);
+            shared.send_backlog();
+            Ok((State::Flushing(loaded, since), Time::MAX))
+        }
+        State::Flushing(mut loaded, since) => {
+            let Some(done) = shared.borrow_mut().inboxes[job].pop() else {
+                return Ok((State::Flushing(loaded, since), Time::MAX));
+            };
+            loaded.flushed(done.at.since(since), done.result.is_err());
+            Ok((State::Done(loaded), Time::MAX))
+        }
+        done @ State::Done(_) => Ok((done, Time::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::sync::atomic::AtomicBool;
+
+    use drivelab_core::workload::{Rw, WorkloadOptions};
+    use drivelab_core::{Lba, ServedBy};
+
+    use super::*;
+
+    /// The first sector of a drive among several.
+    fn base_of(drive: u64, capacity: Bytes) -> Lba {
+        Lba::at_byte(Bytes::new(drive * capacity.get()))
+    }
+
+    /// What a device was asked for, and when.
+    type Taken = Rc<RefCell<Vec<(Time, Lba)>>>;
+
+    /// Each request takes a millisecond; addresses are kept.
+    struct Each {
+        under_way: Vec<(Time, RequestId)>,
+        taken: Taken,
+        room: usize,
+    }
+
+    impl Device for Each {
+        fn capacity(&self) -> Sectors {
+            Sectors::holding(Bytes::mib(20))
+        }
+
+        fn submit(&mut self, now: Time, request: Request) -> Result<(), Request> {
+            if self.under_way.len() >= self.room {
+                return Err(request);
+            }
+            self.taken.borrow_mut().push((now, request.lba));
+            self.under_way.push((now + Span::from_ms(1), request.id));
+            Ok(())
+        }
+
+        fn next_event(&self) -> Option<Time> {
+            self.under_way.iter().map(|(at, _)| *at).min()
+        }
+
+        fn advance(&mut self, now: Time, completed: &mut Vec<Completion>) {
+            self.under_way.retain(|(at, id)| {
+                if *at <= now {
+                    let (result, served_by) = (Ok(()), ServedBy::Medium);
+                    completed.push(Completion { id: *id, at: *at, result, served_by });
+                }
+                *at > now
+            });
+        }
+    }
+
+    static STOP: AtomicBool = AtomicBool::new(false);
+
+    fn control() -> Control<'static> {
+        Control { stop: &STOP, progress: &|_| () }
+    }
+
+    fn workload(rw: Rw, iodepth: u32, runtime_ms: u64) -> Workload {
+        let options = WorkloadOptions {
+            rw: Some(rw),
+            iodepth: Some(iodepth),
+            runtime: Some(Span::from_ms(runtime_ms)),
+            ..WorkloadOptions::default()
+        };
+        options.check().unwrap()
+    }
+
+    fn target() -> (VirtualTarget<Each>, Taken) {
+        let taken = Rc::new(RefCell::new(Vec::new()));
+        (VirtualTarget::new(Each { under_way: Vec::new(), taken: taken.clone(), room: 64 }), taken)
+    }
+
+    /// Three outstanding on each of two drives: jobs of their own, or one in one place.
+    fn run(numjobs: u32, rw: Rw) -> (Vec<(Time, Lba)>, Vec<u64>) {
+        let workload = workload(rw, 3 / numjobs, 10);
+        let (mut target, taken) = target();
+        let capacity = Bytes::mib(10);
+        let drive = |drive: u64| VirtualJobs {
+            numjobs,
+            first: Sectors::holding(Bytes::new(drive * capacity.get())),
+            capacity: Some(capacity),
+            ..VirtualJobs::one(&workload, drive + 1)
+        };
+        let made = simulate(&mut target, &[drive(0), drive(1)], &control()).unwrap();
+        (taken.take(), made.iter().map(|drive| drive.total().ios()).collect())
+    }
+
+    #[test]
+    fn every_job_keeps_its_requests_under_way_and_each_drive_is_counted() {
+        // Three outstanding, ten milliseconds, a millisecond each.
+        for numjobs in [1, 3] {
+            assert_eq!(run(numjobs, Rw::Read).1, [30, 30], "{numjobs} jobs");
+        }
+    }
+
+    #[test]
+    fn a_job_among_others_is_what_it_is_alone() {
+        let workload = workload(Rw::RandRead, 4, 50);
+        let (mut one, _) = target();
+        let alone = simulate(&mut one, &[VirtualJobs::one(&workload, 7)], &control()).unwrap();
+        let (mut one, _) = target();
+        let sets = [VirtualJobs { numjobs: 2, ..VirtualJobs::one(&workload, 7) }];
+        let both = simulate(&mut one, &sets, &control()).unwrap();
+        assert_eq!(both[0].jobs[0], alone[0].jobs[0]);
+        assert_eq!(both[0].total().ios(), 400);
+    }
+
+    #[test]
+    fn a_full_device_keeps_nobody_out_and_loses_nothing() {
+        let workload = workload(Rw::RandRead, 8, 100);
+        let (mut target, _) = target();
+        target = VirtualTarget::new(Each { room: 3, ..target.into_device() });
+        let sets = [VirtualJobs { numjobs: 4, ..VirtualJobs::one(&workload, 1) }];
+        let made = simulate(&mut target, &sets, &control()).unwrap();
+        assert_eq!(made[0].total().ios(), 300, "three at a time");
+        assert!(made[0].jobs.iter().all(|job| job.ios() > 60), "{:?}", made[0].end);
+        assert_eq!(made[0].total().unanswered, 0);
+    }
+
+    #[test]
+    fn jobs_begin_later_end_with_the_first_and_flush_behind_the_last_request() {
+        let long = workload(Rw::Write, 1, 100);
+        let short = Workload { runtime: Span::from_ms(20), ..long.clone() };
+        let (mut target, _) = target();
+        let with = |schedule| VirtualJobs { schedule, ..VirtualJobs::one(&long, 1) };
+        let late = JobSchedule { start_delay: Span::from_ms(70), ..JobSchedule::default() };
+        let flushed = JobSchedule { end_fsync: true, ..JobSchedule::default() };
+        let made = simulate(&mut target, &[with(late), with(flushed)], &control()).unwrap();
+        assert_eq!(target.now(), Time::ZERO + Span::from_ms(170));
+        assert_eq!(made[1].total().of(Op::Flush).ios, 1);
+        assert_eq!(made[1].total().elapsed, Span::from_ms(101));
+        let exit_all = JobSchedule { exit_all: true, ..JobSchedule::default() };
+        let first = VirtualJobs { schedule: exit_all, ..VirtualJobs::one(&short, 1) };
+        let made = simulate(&mut target, &[first, with(JobSchedule::default())], &control());
+        let ended = &made.unwrap()[1];
+        assert_eq!(ended.end, End::Runtime);
+        assert!(ended.total().elapsed < Span::from_ms(100), "{:?}", ended.total().elapsed);
+    }
+
+    #[test]
+    fn jobs_go_on_in_their_own_parts_or_in_one_place() {
+        let first_of = |taken: &[(Time, Lba)], drive: u64| {
+            let base = base_of(drive, Bytes::mib(10));
+            let end = base_of(drive + 1, Bytes::mib(10));
+            let mut lbas: Vec<u64> = taken
+                .iter()
+                .filter(|(at, lba)| *at < Time::from_ns(2_000_000) && *lba >= base && *lba < end)
+                .map(|(_, lba)| (*lba - base).get())
+                .collect();
+            lbas.sort_unstable();
+            lbas
+        };
+        // A third of 10 MiB in whole blocks of 4 KiB: 853 of eight sectors.
+        let (own, _) = run(3, Rw::Read);
+        let part = 853 * 8;
+        let expected = [0, 8, part, part + 8, 2 * part, 2 * part + 8];
+        assert_eq!((first_of(&own, 0), first_of(&own, 1)), (expected.into(), expected.into()));
+        let (shared, _) = run(1, Rw::Read);
+        let expected: Vec<u64> = (0..6).map(|block| block * 8).collect();
+        assert_eq!((first_of(&shared, 0), first_of(&shared, 1)), (expected.clone(), expected));
+    }
+
+    #[test]
+    fn random_jobs_draw_apart_from_each_other_and_on_every_drive() {
+        let (taken, _) = run(3, Rw::RandRead);
+        let first: Vec<Lba> = taken.iter().take(6).map(|(_, lba)| *lba).collect();
+        let base = base_of(1, Bytes::mib(10));
+        let within: Vec<u64> = first
+            .iter()
+            .map(|lba| if *lba >= base { (*lba - base).get() } else { lba.get() })
+            .collect();
+        let mut distinct = within.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 6, "{within:?}");
+    }
 }

@@ -13,7 +13,7 @@ use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{Polling, Target};
 use drivelab_engine::file::Clock;
 use drivelab_engine::load::{self, Job, Watch};
-use drivelab_engine::{FileJob, Null, Phase, Progress, Psync, Ring};
+use drivelab_engine::{Null, Phase, Progress, Psync, Ring, TargetSetup};
 
 #[path = "../src/testing.rs"]
 mod scratch;
@@ -93,10 +93,10 @@ fn check<T: Target>(mut target: T, what: &str, change: impl FnOnce(&mut Workload
     assert!(ASKED.with(Cell::get) > 0, "the counter counts");
 }
 
-fn job(scratch: &scratch::Scratch) -> FileJob {
+fn job(scratch: &scratch::Scratch) -> TargetSetup {
     let file = scratch.file("data", &vec![7; 4 << 20]);
     let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
-    FileJob {
+    TargetSetup {
         file: Arc::new(file),
         capacity: SIZE,
         clock: Clock::start(),
@@ -110,7 +110,7 @@ fn job(scratch: &scratch::Scratch) -> FileJob {
         trim: drivelab_engine::file::Trim::Punch,
         flush_data_only: true,
         seed: 1,
-        books: None,
+        account: None,
     }
 }
 

@@ -6,4 +6,5 @@
 pub mod bonnie;
 pub mod fio;
 pub mod results;
+mod single_run;
 pub mod trace;

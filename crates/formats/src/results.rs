@@ -7,9 +7,6 @@ use crate::bonnie;
 use crate::fio::results as fio;
 
 /// Reads a result of any known tool.
-///
-/// # Errors
-/// No known tool wrote it, or what it wrote is damaged.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     if fio::is_fio(text) {
         return fio::parse(text);
@@ -19,8 +16,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     if bonnie::is_bonnie(text) {
         return bonnie::parse(text);
     }
-    let what =
-        if is_empty { "there is nothing in it" } else { "this is no result of a known tool" };
+    let what = if is_empty { "it is empty" } else { "not the output of a known tool" };
     let hint = "give fio's JSON (`--output-format=json`, version 3) or bonnie++'s CSV line \
                 (versions 1.03, 1.96, 1.97 or 1.98)";
     Err(ParseError::new(0, what, hint))
@@ -37,11 +33,11 @@ mod tests {
             (Err(error), Err(start)) => assert!(error.to_string().starts_with(start), "{error}"),
             (found, expected) => panic!("{found:?} instead of {expected:?}"),
         };
-        check("{\"fio version\": \"fio-3.1\", \"jobs\": []}", Err("there are no requests"));
+        check("{\"fio version\": \"fio-3.1\", \"jobs\": []}", Err("it contains no results of fio"));
         check("1.98,2.00a,vm,1,1795319432,64M,,8192,5", Err("line 1: there are 9 fields"));
         check("kvm,4G,439,99,52686,15,,,,,,,,,,,,,,,,,,,,,", Ok("bonnie++"));
-        check("block,arm,value\n1,ide,75\n", Err("this is no result of a known tool"));
-        check("{\"schema\": \"drivelab.run/1\"}", Err("this is no result of a known tool"));
+        check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));
+        check("{\"schema\": \"drivelab.run/1\"}", Err("not the output of a known tool"));
     }
 
     #[test]
@@ -50,8 +46,8 @@ mod tests {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         };
-        check("", "there is nothing in it");
-        check("hello", "this is no result of a known tool");
+        check("", "it is empty");
+        check("hello", "not the output of a known tool");
         check("\0\0\0", "line 1: this is binary data");
     }
 }

@@ -21,6 +21,15 @@ const OPTIONS: &[&str] = &[
     "dm_mod.use_blk_mq",
 ];
 
+/// A drive on an ATA port: 2 and 1 for `ata2.01`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtaUnit {
+    /// The port, from 1.
+    pub port: u32,
+    /// The drive on it, from 0.
+    pub device: u32,
+}
+
 /// One option, or one value of `libata.force`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forced {
@@ -35,9 +44,8 @@ pub struct Forced {
 }
 
 impl Forced {
-    /// Whether it changes ATA drives, and the drive `device` on port `port`.
-    pub fn applies_to_ata(&self, unit: (u32, u32)) -> bool {
-        let (port, device) = unit;
+    /// Whether it changes ATA drives, and this one.
+    pub fn applies_to_ata(&self, AtaUnit { port, device }: AtaUnit) -> bool {
         let name = &self.option;
         let ata = ["libata.", "ahci.", "ata_piix."].iter().any(|module| name.starts_with(module));
         ata && self.port.is_none_or(|(forced, drive)| {
@@ -56,7 +64,6 @@ impl Forced {
     }
 }
 
-/// What the boot line and the parameters of modules force.
 pub(crate) fn read(root: &Root) -> Vec<Forced> {
     let mut found = Vec::new();
     let line = root.text("proc/cmdline", crate::root::ATTRIBUTE_BYTES_MAX).unwrap_or_default();
@@ -135,11 +142,12 @@ mod tests {
 
     #[test]
     fn each_value_of_libata_force_knows_its_drive() {
-        let check = |text, drive, expected: &[&str]| {
+        let check = |text, (port, device), expected: &[&str]| {
+            let unit = AtaUnit { port, device };
             let forced = libata(text, "test");
-            let applying = forced.iter().filter(|forced| forced.applies_to_ata(drive));
+            let applying = forced.iter().filter(|forced| forced.applies_to_ata(unit));
             let values: Vec<&str> = applying.map(|forced| forced.value.as_str()).collect();
-            assert_eq!(values, expected, "{text} for {drive:?}");
+            assert_eq!(values, expected, "{text} for {unit:?}");
         };
         check("noncq", (1, 0), &["noncq"]);
         check("noncq,1.5Gbps", (7, 1), &["noncq", "1.5Gbps"]);

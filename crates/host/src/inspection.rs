@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::outline::Severity;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device, Kind, Machine, Mounts, parse_mdstat};
-use crate::finding::{self, Context, Severity};
+use crate::finding::{self, Context};
 use crate::forced::{self, Forced};
+use crate::found::Finding;
 use crate::log::KernelLog;
-use crate::root::{LOG_BYTES_MAX, Node, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
+use crate::root::{LOG_BYTES_MAX, Problem, Reader, Recording, Root, TABLE_BYTES_MAX};
 use crate::select::{self, InspectError, Wanted};
 use crate::usage::cpu_governor;
 
@@ -62,19 +64,16 @@ impl Inspection {
         findings.map(|finding| finding.severity).min()
     }
 
-    /// Whether `--strict` fails: see [`finding::Finding::is_misconfiguration`].
+    /// Whether `--strict` fails: see [`Finding::is_misconfiguration`].
     pub fn has_misconfiguration(&self) -> bool {
         let mut findings = self.devices.iter().flat_map(|device| &device.findings);
-        findings.any(finding::Finding::is_misconfiguration)
+        findings.any(Finding::is_misconfiguration)
     }
 }
 
 /// Inspects the devices asked for and what they are made of; all drives where none is asked for.
 ///
 /// A run records what its file is on with [`Wanted::Holder`].
-///
-/// # Errors
-/// A device that is asked for is not in the tree, or a file is on none.
 pub fn inspect(
     root: &Root,
     wanted: &[Wanted],
@@ -98,9 +97,6 @@ pub fn inspect(
 }
 
 /// The same, by a reader that leaves behind what does not answer.
-///
-/// # Errors
-/// As [`inspect`], or too many files do not answer.
 pub fn inspect_within(
     reader: &mut Reader,
     wanted: &[Wanted],
@@ -111,9 +107,6 @@ pub fn inspect_within(
 }
 
 /// What [`inspect_within`] does for all devices, and a copy of what was read.
-///
-/// # Errors
-/// As [`inspect_within`].
 pub fn record_within(reader: Reader, options: &Options) -> Result<Recording, InspectError> {
     let options = options.clone();
     reader.recording().read(move |root| {
@@ -127,7 +120,7 @@ fn environment(root: &Root, machine: &Machine) -> Environment {
     Environment {
         kernel: release.map(|text| text.trim().to_owned()),
         cpu_governor: cpu_governor(root),
-        block_devices: block_devices(root).is_some(),
+        block_devices: root.block_devices().is_some(),
         kernel_log: machine.log.present,
         forced: machine.forced.clone(),
     }
@@ -146,15 +139,10 @@ fn machine(root: &Root, options: &Options) -> Machine {
     }
 }
 
-/// The folder of all block devices.
-pub(crate) fn block_devices(root: &Root) -> Option<Node<'_>> {
-    root.node("sys/block").or_else(|| root.node("sys/class/block"))
-}
-
 fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
     let mut all = BTreeMap::new();
     // The class lists partitions too; disks are those that are none.
-    if let Some(blocks) = block_devices(root) {
+    if let Some(blocks) = root.block_devices() {
         for name in blocks.folders() {
             let Some(block) = blocks.child(&name) else {
                 root.report(&format!("sys/block/{name}"), "leads nowhere");
@@ -167,7 +155,7 @@ fn all_devices(root: &Root, machine: &Machine) -> BTreeMap<String, Device> {
             all.insert(name, device::build(&block, machine));
         }
     } else {
-        root.report("sys/block", "is missing: no tree of devices is here");
+        root.report("sys/block", "is missing: this is not a /sys tree");
     }
     all
 }

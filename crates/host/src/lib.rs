@@ -8,23 +8,26 @@
 pub mod bus;
 pub mod capture;
 pub mod device;
-pub mod finding;
+mod finding;
 pub mod forced;
+mod found;
 mod inspection;
 pub mod log;
+mod outline;
 pub mod root;
 mod select;
 mod speed;
 mod usage;
-pub mod view;
 pub mod watch;
 
 pub use device::{Device, Kind};
-pub use finding::{Finding, FindingId, Severity};
+pub use drivelab_core::outline::Severity;
+pub use found::{Finding, FindingId};
 pub use inspection::{
     Environment, Inspection, Options, SCHEMA, inspect, inspect_within, record_within,
 };
 pub use log::KernelLog;
+pub use outline::{outline, watched};
 pub use root::{Problem, Reader, Root};
 pub use select::{InspectError, Wanted, device_number};
 pub use speed::Speed;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::device::{Device, Mounts};
-use crate::inspection::block_devices;
 use crate::root::{Root, Unanswered};
 
 /// Devices that a message names.
@@ -45,7 +44,7 @@ pub enum InspectError {
         more: usize,
     },
     /// There is no tree to look for it in.
-    #[error("no disk can be looked at: {} is missing", base.join("sys/block").display())]
+    #[error("cannot inspect any disk: {} is missing", base.join("sys/block").display())]
     NoTree {
         /// Where the tree should lie.
         base: PathBuf,
@@ -54,7 +53,7 @@ pub enum InspectError {
     #[error(transparent)]
     Unanswered(#[from] Unanswered),
     /// A file is in memory, on another machine, or spread over several devices.
-    #[error("`{path}` is on no block device of its own (file system: `{file_system}`)")]
+    #[error("`{path}` is not on a block device (file system: `{file_system}`)")]
     NoBlockDevice {
         /// The file.
         path: String,
@@ -65,7 +64,7 @@ pub enum InspectError {
 
 fn nearest(near: &[String], more: usize) -> String {
     match (near, more) {
-        ([], _) => "the tree has none".into(),
+        ([], _) => "there are none".into(),
         (near, 0) => format!("there are {}", near.join(", ")),
         (near, more) => format!("there are {}, and {more} more", near.join(", ")),
     }
@@ -78,7 +77,7 @@ pub(crate) fn chosen(
     mounts: &Mounts,
     wanted: &[Wanted],
 ) -> Result<Vec<Device>, InspectError> {
-    if all.is_empty() && block_devices(root).is_none() {
+    if all.is_empty() && root.block_devices().is_none() {
         return Err(InspectError::NoTree { base: root.base().to_owned() });
     }
     let mut chosen = Vec::new();

@@ -32,7 +32,6 @@ impl Speed {
         Self::of_giga(&text[..end])
     }
 
-    /// Reads a number of Gb/s with up to three decimals.
     fn of_giga(number: &str) -> Option<Self> {
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if fraction.len() > 3 || fraction.contains('.') {

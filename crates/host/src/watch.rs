@@ -14,18 +14,22 @@ use crate::root::{Root, TABLE_BYTES_MAX};
 /// The schema of one moment.
 pub const SCHEMA: &str = "drivelab.inspect-watch/1";
 
+/// Columns of the table behind the name (`Documentation/admin-guide/iostats.rst`); merged requests
+/// and those under way are left out.
+const READS: usize = 0;
+const SECTORS_READ: usize = 2;
+const READ_MS: usize = 3;
+const WRITES: usize = 4;
+const SECTORS_WRITTEN: usize = 6;
+const WRITE_MS: usize = 7;
+const BUSY_MS: usize = 9;
+/// Milliseconds times requests under way.
+const WEIGHTED_MS: usize = 10;
+
 /// Counters of one disk since it was found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counters {
-    reads: u64,
-    sectors_read: u64,
-    read_ms: u64,
-    writes: u64,
-    sectors_written: u64,
-    write_ms: u64,
-    busy_ms: u64,
-    /// Milliseconds times requests under way.
-    weighted_ms: u64,
+    columns: [u64; WEIGHTED_MS + 1],
     in_flight: InFlight,
 }
 
@@ -83,38 +87,8 @@ impl Sample {
             let mut words = line.split_whitespace().skip(2);
             let name = words.next()?.to_owned();
             let numbers: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-            let [
-                reads,
-                _,
-                sectors_read,
-                read_ms,
-                writes,
-                _,
-                sectors_written,
-                write_ms,
-                _,
-                busy_ms,
-                weighted_ms,
-                ..,
-            ] = numbers[..]
-            else {
-                return None;
-            };
-            let in_flight = InFlight::default();
-            Some((
-                name,
-                Counters {
-                    reads,
-                    sectors_read,
-                    read_ms,
-                    writes,
-                    sectors_written,
-                    write_ms,
-                    busy_ms,
-                    weighted_ms,
-                    in_flight,
-                },
-            ))
+            let columns = numbers.first_chunk().copied()?;
+            Some((name, Counters { columns, in_flight: InFlight::default() }))
         });
         Self { disks: disks.collect() }
     }
@@ -138,18 +112,16 @@ impl Counters {
     /// Differences. Milliseconds are 32 bits wide in the kernel's table and wrap after 49 days of
     /// work; the rest is 64 bits wide, and goes back only when a disk is exchanged.
     fn since(self, then: &Self) -> Self {
-        let ms = |now: u64, then: u64| now.wrapping_sub(then) & u64::from(u32::MAX);
-        Self {
-            reads: self.reads.saturating_sub(then.reads),
-            sectors_read: self.sectors_read.saturating_sub(then.sectors_read),
-            read_ms: ms(self.read_ms, then.read_ms),
-            writes: self.writes.saturating_sub(then.writes),
-            sectors_written: self.sectors_written.saturating_sub(then.sectors_written),
-            write_ms: ms(self.write_ms, then.write_ms),
-            busy_ms: ms(self.busy_ms, then.busy_ms),
-            weighted_ms: ms(self.weighted_ms, then.weighted_ms),
-            in_flight: self.in_flight,
+        let mut columns = self.columns;
+        for (column, (now, then)) in columns.iter_mut().zip(&then.columns).enumerate() {
+            *now = match column {
+                READ_MS | WRITE_MS | BUSY_MS | WEIGHTED_MS => {
+                    now.wrapping_sub(*then) & u64::from(u32::MAX)
+                }
+                _ => now.saturating_sub(*then),
+            };
         }
+        Self { columns, in_flight: self.in_flight }
     }
 }
 
@@ -157,19 +129,20 @@ impl Counters {
 fn rate(name: &str, done: &Counters, elapsed: Span, queue_depth: Option<u32>) -> Rate {
     let seconds = elapsed.ns().max(1) as f64 / 1e9;
     let per_s = |count: u64| count as f64 / seconds;
-    let mean = |ms: u64, count: u64| (ms * 1_000_000).checked_div(count);
+    let columns = &done.columns;
+    let mean = |ms: usize, count: usize| (columns[ms] * 1_000_000).checked_div(columns[count]);
     Rate {
         name: name.to_owned(),
         in_flight: done.in_flight,
-        depth_used: done.weighted_ms as f64 / 1e3 / seconds,
+        depth_used: columns[WEIGHTED_MS] as f64 / 1e3 / seconds,
         queue_depth,
-        reads_per_s: per_s(done.reads),
-        writes_per_s: per_s(done.writes),
-        read_bytes_per_s: per_s(done.sectors_read.saturating_mul(SECTOR_BYTES)),
-        write_bytes_per_s: per_s(done.sectors_written.saturating_mul(SECTOR_BYTES)),
-        read_lat_ns: mean(done.read_ms, done.reads),
-        write_lat_ns: mean(done.write_ms, done.writes),
-        busy: (done.busy_ms as f64 / 1e3 / seconds).min(1.0),
+        reads_per_s: per_s(columns[READS]),
+        writes_per_s: per_s(columns[WRITES]),
+        read_bytes_per_s: per_s(columns[SECTORS_READ].saturating_mul(SECTOR_BYTES)),
+        write_bytes_per_s: per_s(columns[SECTORS_WRITTEN].saturating_mul(SECTOR_BYTES)),
+        read_lat_ns: mean(READ_MS, READS),
+        write_lat_ns: mean(WRITE_MS, WRITES),
+        busy: (columns[BUSY_MS] as f64 / 1e3 / seconds).min(1.0),
     }
 }
 

@@ -2,15 +2,12 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
-use drivelab_host::view::{Paint, text};
 use drivelab_host::{
     FindingId, InspectError, Inspection, Options, Reader, Root, Severity, Wanted, inspect,
-    inspect_within,
+    inspect_within, outline,
 };
 
-use crate::tree::Tree;
-
-const PLAIN: Paint = Paint { colour: false, width: 100 };
+use crate::tree::{Tree, text};
 
 fn asked_for(tree: &Tree, name: &str) -> Result<Inspection, InspectError> {
     let root = Root::new(tree.folder.path());
@@ -82,7 +79,7 @@ fn a_suspended_controller_is_not_woken_for_its_link() {
     let disk = tree.device("nvme0n1");
     assert_eq!((disk.pcie.speed_gts, disk.pcie.width, disk.pcie.max_width), (None, None, None));
     assert!(!disk.findings.iter().any(|finding| finding.id == FindingId::PcieDowngraded));
-    assert!(text(&tree.inspect(), PLAIN).contains("asleep: not asked"));
+    assert!(text(&outline(&tree.inspect())).contains("asleep: its link was not read"));
     // The bridge above it has an own state.
     let tree = Tree::named("nvme-x2");
     tree.add("sys/devices/pci0000:00/0000:00:1c.4/power/runtime_status = suspended");
@@ -146,7 +143,7 @@ fn without_a_tree_nothing_is_claimed() {
     let tree = Tree::of("");
     let error = asked_for(&tree, "vda").unwrap_err().to_string();
     assert!(error.contains("sys/block is missing"), "{error}");
-    let shown = text(&tree.inspect(), PLAIN);
-    assert!(!shown.contains("nothing wrong was found"), "{shown}");
-    assert!(shown.contains("no disk could be looked at"), "{shown}");
+    let shown = text(&outline(&tree.inspect()));
+    assert!(!shown.contains("no problems found"), "{shown}");
+    assert!(shown.contains("no disk could be inspected"), "{shown}");
 }

@@ -122,8 +122,8 @@ fn a_file_is_traced_to_its_device() {
     check("stacked", "/home/me/file", "253:1", Ok("dm-1"));
     // A number that sysfs does not know (btrfs, overlay): by the table of mounts.
     check("stacked", "/home/me/file", "0:45", Ok("dm-1"));
-    check("stacked", "/tmp/file", "0:45", Err("on no block device"));
-    check("stacked", "/tmp/file", "../../..", Err("on no block device"));
+    check("stacked", "/tmp/file", "0:45", Err("not on a block device"));
+    check("stacked", "/tmp/file", "../../..", Err("not on a block device"));
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use drivelab_host::view::{Paint, text};
 use proptest::prelude::*;
 
-use crate::tree::Tree;
+use drivelab_host::outline;
+
+use crate::tree::{Tree, text};
 
 const SCHEDULER: &str = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/\
                          block/sda/queue/scheduler";
@@ -31,7 +32,7 @@ fn a_healthy_tree_has_no_problems() {
 fn what_is_not_text_is_told_and_shown_as_far_as_it_goes() {
     let tree = Tree::named("ich8-ahci");
     fs::write(tree.place(SCHEDULER), b"[none\xff]\n").unwrap();
-    told(&tree, "queue/scheduler", "not text");
+    told(&tree, "queue/scheduler", "not UTF-8 text");
     assert_eq!(tree.device("sda").queue.scheduler.as_deref(), Some("none\u{fffd}"));
 }
 
@@ -68,8 +69,8 @@ fn links_in_a_circle_and_out_of_the_tree_are_not_followed() {
     symlink("round", tree.place("sys/block/round")).unwrap();
     symlink("../../../../../../etc", tree.place("sys/block/etc")).unwrap();
     symlink("nowhere", tree.place("sys/block/gone")).unwrap();
-    told(&tree, "block/round", "circle");
-    told(&tree, "block/etc", "leads out of the root");
+    told(&tree, "block/round", "form a loop");
+    told(&tree, "block/etc", "leads outside the root");
     told(&tree, "block/gone", "leads nowhere");
     assert_eq!(tree.inspect().devices.len(), 1);
 }
@@ -90,12 +91,12 @@ fn folders_and_pipes_in_place_of_files_are_told() {
     let tree = Tree::named("ich8-ahci");
     tree.remove(SCHEDULER);
     fs::create_dir(tree.place(SCHEDULER)).unwrap();
-    told(&tree, "queue/scheduler", "no regular file");
+    told(&tree, "queue/scheduler", "not a regular file");
     let requests = tree.place(&format!("{BLOCK}/queue/nr_requests"));
     fs::remove_file(&requests).unwrap();
     let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, requests, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    told(&tree, "queue/nr_requests", "no regular file");
+    told(&tree, "queue/nr_requests", "not a regular file");
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn devices_made_of_each_other_end() {
     );
     let found = tree.inspect();
     assert_eq!(found.devices.len(), 2);
-    text(&found, Paint { colour: false, width: 80 });
+    outline(&found);
     let root = drivelab_host::Root::new(tree.folder.path());
     let options = drivelab_host::Options::default();
     let below =
@@ -128,7 +129,7 @@ fn a_name_cannot_drive_the_terminal() {
     let tree = Tree::named("nvme-x2");
     let model = "sys/devices/pci0000:00/0000:00:1c.4/0000:03:00.0/nvme/nvme0/model";
     fs::write(tree.place(model), "evil\x1b[2J\x07drive\n").unwrap();
-    let shown = text(&tree.inspect(), Paint { colour: false, width: 80 });
+    let shown = text(&outline(&tree.inspect()));
     assert!(shown.contains("evil?[2J?drive") && !shown.contains('\x1b'), "{shown}");
 }
 
@@ -181,14 +182,13 @@ proptest! {
     #[test]
     fn any_content_is_read_without_a_panic(
         changes in proptest::collection::vec(attribute(), 1..12),
-        width in 1_usize..200,
     ) {
         let tree = Tree::named("ich8-ahci");
         for (path, content) in &changes {
             fs::write(tree.place(path), content).unwrap();
         }
         let found = tree.inspect();
-        text(&found, Paint { colour: true, width });
+        outline(&found);
         let json = serde_json::to_string(&found).unwrap();
         prop_assert_eq!(serde_json::from_str::<drivelab_host::Inspection>(&json).unwrap(), found);
     }

@@ -18,6 +18,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use drivelab_core::outline::Line;
 use drivelab_host::{Device, FindingId, Inspection, Root, inspect};
 use tempfile::TempDir;
 
@@ -97,6 +98,25 @@ impl Tree {
     pub(crate) fn findings(&self, name: &str) -> Vec<FindingId> {
         self.device(name).findings.iter().map(|finding| finding.id).collect()
     }
+}
+
+/// An outline as it is read, 100 columns wide.
+pub(crate) fn text(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let mut row: String = line.parts.iter().map(|part| part.text.as_str()).collect();
+        let mut space = "";
+        for word in line.body.split_whitespace() {
+            if !space.is_empty() && row.chars().count() + 1 + word.chars().count() > 100 {
+                text += &format!("{}\n", row.trim_end());
+                (row, space) = (" ".repeat(line.hanging), "");
+            }
+            row += &format!("{space}{word}");
+            space = " ";
+        }
+        text += &format!("{}\n", row.trim_end());
+    }
+    text
 }
 
 fn text_of(name: &str) -> String {

@@ -86,6 +86,21 @@ fn devices_are_read_with_their_partitions_and_what_they_are_made_of() {
 }
 
 #[test]
+fn what_lies_under_a_target_is_read_without_asking_who_uses_the_others() {
+    let tree = Tree::of(&format!("{MACHINE}sys/dev/block/8:2 -> ../../devices/sdx/sdx2\n"));
+    let (whole, linux) = (usage(&tree), Linux::below(tree.folder.path()));
+    let under = |number| linux.under(DeviceNumber::parse(number).unwrap());
+    let named = |name: &str| whole.devices.iter().find(|device| device.name == name).unwrap();
+    let of_part = under("8:2");
+    assert_eq!(of_part.devices, [named("sdx2").clone(), named("sdx").clone()]);
+    assert!(of_part.mounts.is_empty());
+    // A file system with a number of its own is found by our own mounts.
+    let of_none = under("0:44");
+    assert_eq!(of_none.devices, whole.devices);
+    assert_eq!(of_none.mounts, whole.mounts[..2]);
+}
+
+#[test]
 fn mounts_of_each_namespace_are_read_once_ours_first() {
     let usage = usage(&Tree::of(MACHINE));
     let device = |text| DeviceNumber::parse(text).map(Identity::Device);

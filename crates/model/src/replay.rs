@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drivelab_core::trace::Entry;
+use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Completion, Device, IoError, ServedBy, Span, Time};
 
 /// When the next request goes out.

@@ -1,14 +1,14 @@
 //! What `durability` found, in words and as JSON.
 
 use drivelab_core::Span;
-use drivelab_core::verification::{Judgement, Pace};
+use drivelab_core::verification::{Judgement, PromiseRate};
 use serde_json::{Value, json};
 
 /// What is known at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Findings {
     /// How much was promised.
-    pub pace: Pace,
+    pub pace: PromiseRate,
     /// Whether the drive went away while it was written, where that was seen.
     pub went_away: Option<bool>,
     /// What became of the pages, where they were looked at.
@@ -18,8 +18,8 @@ pub struct Findings {
 }
 
 /// What is said of a drive that promises faster than it turns.
-pub const BEYOND_THE_MEDIUM: &str =
-    "it syncs more often than its platter comes round: it lies, or has a cache";
+pub const BEYOND_THE_MEDIUM: &str = "more flushes per second than revolutions: they are acknowledged from a cache (protected or \
+     not)";
 
 impl Findings {
     /// Whether more was promised than the drive can have put on its medium.
@@ -51,7 +51,7 @@ impl Findings {
 
     /// `text`, and that nothing is known where nothing was promised.
     pub fn conclude(&self, text: &str) -> String {
-        let unknown = "nothing was promised, so nothing is known\n";
+        let unknown = "no page was acknowledged, so there is no result\n";
         format!("{text}{}", if self.promised() == 0 { unknown } else { "" })
     }
 }
@@ -66,51 +66,50 @@ pub enum LedgerPlace<'a> {
 }
 
 /// What was written to `target`, and what to do next.
-pub fn of_writing(pace: &Pace, target: &str, ledger: LedgerPlace<'_>) -> String {
+pub fn of_writing(pace: &PromiseRate, target: &str, ledger: LedgerPlace<'_>) -> String {
     let mut text = format!("{}\n", rate(pace));
     if pace.promised == 0 {
         return text;
     }
-    text.push_str("none of them was checked: whether the drive holds them is not known\n");
+    text.push_str("none of them was verified yet\n");
     text.push_str(&match ledger {
-        LedgerPlace::File(path) => format!(
-            "once the power has been cut: drivelab durability {target} --verify --ledger {path}\n"
-        ),
+        LedgerPlace::File(path) => {
+            format!("after the power cut: drivelab durability {target} --verify --ledger {path}\n")
+        }
         LedgerPlace::Server(address) => format!(
-            "once the power has been cut, with the ledger of {address} copied over: drivelab \
-             durability {target} --verify --ledger FILE\n"
+            "after the power cut, with the ledger copied from {address}: drivelab durability \
+             {target} --verify --ledger FILE\n"
         ),
     });
     text
 }
 
 /// What became of a modelled drive, whose writing ended for the reason `why`.
-pub fn of_model(pace: &Pace, why: &str, pages: &Judgement) -> String {
+pub fn of_model(pace: &PromiseRate, why: &str, pages: &Judgement) -> String {
     format!("{}, until {why}\n{}", rate(pace), of_pages(pages))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-fn rate(pace: &Pace) -> String {
+fn rate(pace: &PromiseRate) -> String {
     let a_second = pace.promised as f64 * 1e9 / pace.took.ns().max(1) as f64;
-    format!("{} pages promised, {a_second:.0} a second", pace.promised)
+    format!("{} pages acknowledged, {a_second:.0} per second", pace.promised)
 }
 
-/// What became of the pages.
 fn of_pages(pages: &Judgement) -> String {
     let Judgement { promised, survived, lost, torn, misdirected, unknown, oldest_loss_ns } = *pages;
     let mut text = format!(
-        "of {promised} pages with a promise: {survived} survived, {lost} lost, {torn} torn, \
-         {misdirected} misdirected; {unknown} were being written\n"
+        "of {promised} acknowledged pages: {survived} survived, {lost} lost, {torn} torn, \
+         {misdirected} misdirected; {unknown} were in flight\n"
     );
     if let Some(ns) = oldest_loss_ns {
         let age = Span::from_ns(ns);
-        text.push_str(&format!("the oldest loss had been promised {age} before the end\n"));
+        text.push_str(&format!("the oldest lost page was acknowledged {age} before the end\n"));
     }
     text.push_str(match (pages.is_kept(), promised) {
-        (false, _) => "PROMISES WERE BROKEN\n",
+        (false, _) => "ACKNOWLEDGED WRITES WERE LOST OR DAMAGED\n",
         // Findings say it.
         (true, 0) => "",
-        (true, _) => "every promise was kept\n",
+        (true, _) => "all acknowledged pages are intact\n",
     });
     text
 }
@@ -120,8 +119,8 @@ pub fn of_real_file(pages: &Judgement) -> String {
     let mut text = of_pages(pages);
     if pages.promised > 0 && pages.is_kept() {
         text.push_str(
-            "this says something of the drive only if its power was cut after the pages were \
-             written: until then caches answer in its place\n",
+            "this is a test of the drive only if its power was cut after the pages were written: \
+             before that, caches may answer\n",
         );
     }
     text
@@ -134,12 +133,12 @@ mod tests {
     #[test]
     fn pages_that_were_only_written_are_not_called_safe() {
         for ledger in [LedgerPlace::File("l"), LedgerPlace::Server("other:5400")] {
-            let pace = Pace { promised: 40, took: Span::from_secs(2) };
+            let pace = PromiseRate { promised: 40, took: Span::from_secs(2) };
             let text = of_writing(&pace, "/mnt/pages", ledger);
-            assert!(text.starts_with("40 pages promised, 20 a second\n"), "{text}");
-            assert!(text.contains("none of them was checked"), "{text}");
+            assert!(text.starts_with("40 pages acknowledged, 20 per second\n"), "{text}");
+            assert!(text.contains("none of them was verified"), "{text}");
             assert!(text.contains("--verify --ledger"), "{text}");
-            let nothing = of_writing(&Pace::default(), "/mnt/pages", ledger);
+            let nothing = of_writing(&PromiseRate::default(), "/mnt/pages", ledger);
             assert!(!nothing.contains("checked"), "there is nothing to check");
         }
     }
@@ -148,7 +147,7 @@ mod tests {
     fn a_kept_promise_is_one_that_a_power_cut_tried() {
         let kept = Judgement { promised: 3, survived: 3, ..Judgement::default() };
         let text = of_real_file(&kept);
-        assert!(text.contains("every promise was kept\n"), "{text}");
+        assert!(text.contains("all acknowledged pages are intact\n"), "{text}");
         assert!(text.contains("only if its power was cut"), "{text}");
         let broken = Judgement { promised: 3, survived: 2, lost: 1, ..Judgement::default() };
         for pages in [broken, Judgement::default()] {

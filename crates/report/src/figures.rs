@@ -70,7 +70,12 @@ pub fn percent(share: f64) -> String {
 
 /// A count or rate with `k`, `M` or `G` from ten thousand on.
 pub fn count(value: f64) -> String {
-    scaled(value, &[(1e9, "G"), (1e6, "M"), (1e4, "k")])
+    match value.abs() {
+        1e9.. => format!("{}G", significant(value / 1e9)),
+        1e6.. => format!("{}M", significant(value / 1e6)),
+        1e4.. => format!("{}k", significant(value / 1e3)),
+        _ => significant(value),
+    }
 }
 
 /// A span of nanoseconds in the unit that suits it, `12.3 ms`.
@@ -92,18 +97,15 @@ pub fn bytes_per_s(value: f64) -> String {
     format!("{} {unit}", significant(value / scale))
 }
 
+/// A phrase at the beginning of a line.
+pub(crate) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A p value, never a bare zero.
 pub fn p_value(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
-}
-
-fn scaled(value: f64, scales: &[(f64, &str)]) -> String {
-    match scales.iter().find(|(scale, _)| value.abs() >= *scale) {
-        // `k` starts at ten thousand but means one.
-        Some((_, "k")) => format!("{}k", significant(value / 1e3)),
-        Some((scale, unit)) => format!("{}{unit}", significant(value / scale)),
-        None => significant(value),
-    }
 }
 
 #[cfg(test)]

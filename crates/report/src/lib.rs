@@ -6,20 +6,20 @@
 pub mod attachment;
 pub mod cells;
 pub mod comparison;
+pub mod drive;
 pub mod durability;
 pub mod figures;
-pub mod foreign;
 pub mod metric;
 pub mod outcome;
 pub mod page;
 pub mod pairs;
-pub mod prediction;
 pub mod replay;
 pub mod run;
 pub mod study;
 pub mod text;
 pub mod verification;
 
+mod marks;
 mod suggest;
 mod ticks;
 

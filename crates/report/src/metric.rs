@@ -1,6 +1,21 @@
 //! What the name of a metric says about it: its words, its unit, its smallest effect.
 
+use drivelab_core::record;
+use drivelab_stats::Better;
+
 use crate::figures;
+
+/// Which way is better, of a metric that is compared.
+///
+/// # Panics
+/// Neither is.
+pub fn better(better: record::Better) -> Better {
+    match better {
+        record::Better::More => Better::More,
+        record::Better::Less => Better::Less,
+        record::Better::Neither => unreachable!("what only describes is no metric"),
+    }
+}
 
 /// Smallest effect worth acting on in the tail of latencies: tails vary more than means, and no
 /// one acts on a few percent of a p99.
@@ -14,9 +29,9 @@ pub fn label(metric: &str) -> String {
     match metric {
         "iops_per_usd" => return "IOPS per dollar".to_owned(),
         "bytes_per_s_per_usd" => return "throughput per dollar".to_owned(),
-        "worst_bytes_per_s" => return "lowest throughput of all block sizes".to_owned(),
-        "best_bytes_per_s" => return "highest throughput of all block sizes".to_owned(),
-        "best_alone_bytes_per_s" => return "highest throughput of a drive alone".to_owned(),
+        "worst_bytes_per_s" => return "lowest throughput over block sizes".to_owned(),
+        "best_bytes_per_s" => return "highest throughput over block sizes".to_owned(),
+        "best_alone_bytes_per_s" => return "highest throughput of one drive alone".to_owned(),
         "iops" => return "IOPS".to_owned(),
         "bytes_per_s" => return "throughput".to_owned(),
         "scaling" => return "scaling efficiency".to_owned(),
@@ -89,7 +104,7 @@ pub fn why_missing(metric: &str) -> Option<String> {
     // A quantile is compared where a hundred requests lie beyond it.
     let requests = 10_000 * 10_u64.checked_pow(u32::try_from(nines.len()).ok()?)?;
     let kind = kind.unwrap_or("requests");
-    Some(format!("fewer than {requests} {kind} were made, too few for it: run longer"))
+    Some(format!("fewer than {requests} {kind}, too few for this quantile: run longer"))
 }
 
 /// The kind of request that the metric is of alone, and the metric without it.
@@ -161,7 +176,7 @@ mod tests {
     fn a_quantile_is_missing_where_requests_are_few() {
         let check = |metric, expected: Option<&str>| {
             let why = why_missing(metric);
-            assert_eq!(why.as_deref().map(|it| it.split(" were").next().unwrap()), expected);
+            assert_eq!(why.as_deref().map(|it| it.split(", too few").next().unwrap()), expected);
         };
         check("lat_p99_ns", Some("fewer than 10000 requests"));
         check("lat_p99_9_ns", Some("fewer than 100000 requests"));

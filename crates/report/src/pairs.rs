@@ -49,8 +49,8 @@ pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
     let mut lines = lines(text)?;
     lines.retain(|line| !line.text.trim_start().starts_with('#'));
     let Some(first) = lines.first() else {
-        let hint = format!("write one line a run, `{HEADER}`, for example `1,ide,75.1`");
-        return Err(ParseError::new(0, "there is nothing in it", hint));
+        let hint = format!("write one line per run, `{HEADER}`, for example `1,ide,75.1`");
+        return Err(ParseError::new(0, "it is empty", hint));
     };
     let names = fields(*first)?;
     let (columns, data) = match header(first.number, &names)? {
@@ -58,8 +58,8 @@ pub fn parse(text: &str) -> Result<Vec<PairRow>, ParseError> {
         None => (Columns::plain(*first, &names)?, &lines[..]),
     };
     if data.is_empty() {
-        let hint = "write one line a run below the names, for example `1,ide,75.1`";
-        return Err(ParseError::new(first.number, "there are names, but no values", hint));
+        let hint = "add one line per run below the header, for example `1,ide,75.1`";
+        return Err(ParseError::new(first.number, "there is a header but no values", hint));
     }
     data.iter().map(|line| row(*line, columns)).collect()
 }
@@ -70,7 +70,7 @@ impl Columns {
         if !(3..=5).contains(&count) {
             return Err(ParseError::new(
                 first.number,
-                format!("there are {count} columns, but `{HEADER}` are 3 to 5"),
+                format!("there are {count} columns, but `{HEADER}` has 3 to 5"),
                 separator_hint(first.text),
             ));
         }
@@ -81,8 +81,8 @@ impl Columns {
 
 fn separator_hint(text: &str) -> String {
     match [';', '\t'].into_iter().find(|separator| text.contains(*separator)) {
-        Some('\t') => "separate them by commas, not by tabs".to_owned(),
-        Some(separator) => format!("separate them by commas, not by `{separator}`"),
+        Some('\t') => "separate columns by commas, not tabs".to_owned(),
+        Some(separator) => format!("separate columns by commas, not `{separator}`"),
         None => "a line looks like `1,ide,75.1`".to_owned(),
     }
 }
@@ -102,7 +102,7 @@ fn header(number: usize, names: &[String]) -> Result<Option<Columns>, ParseError
             return error(what, suggest::among(name, &NAMES));
         }
         if lower[..place].contains(name) {
-            return error(format!("there are two columns `{name}`"), "leave one out".to_owned());
+            return error(format!("the column `{name}` occurs twice"), "remove one".to_owned());
         }
     }
     let place = |name: &str| lower.iter().position(|it| it == name);
@@ -127,9 +127,9 @@ fn row(line: Line, columns: Columns) -> Result<PairRow, ParseError> {
     if fields.len() != columns.count {
         let what = format!("there are {} fields instead of {}", fields.len(), columns.count);
         let hint = if fields.len() < columns.count {
-            "is the file cut off here?"
+            "check whether the file is truncated here"
         } else {
-            "write decimals with a point, and quote names that hold a comma"
+            "write a decimal point, and quote names that contain a comma"
         };
         return Err(ParseError::new(line.number, what, hint));
     }
@@ -166,13 +166,12 @@ fn better(text: &str) -> Result<Option<Better>, (String, &'static str)> {
         "more" => Ok(Some(Better::More)),
         "less" => Ok(Some(Better::Less)),
         _ => {
-            let what = format!("{} is no direction", quote(text));
-            Err((what, "the column `better` holds `more` or `less`, or nothing"))
+            let what = format!("{} is not a direction", quote(text));
+            Err((what, "the column `better` takes `more`, `less` or nothing"))
         }
     }
 }
 
-/// A measured value, or what is wrong with it and a hint.
 fn value(text: &str) -> Result<f64, (String, &'static str)> {
     let Ok(value) = text.parse::<f64>() else {
         let what = if text.is_empty() {
@@ -183,11 +182,11 @@ fn value(text: &str) -> Result<f64, (String, &'static str)> {
         return Err((what, "values look like `75.1` or `1.5e3`, without a unit"));
     };
     if value <= 0.0 || value.is_nan() {
-        let hint = "ratios need values above zero: a zero is often a failed run, drop its block";
+        let hint = "ratios need values above zero: a zero is often a failed run; remove its block";
         return Err((format!("{} is not above zero", quote(text)), hint));
     }
     if !(VALUE_MIN..=VALUE_MAX).contains(&value) {
-        let hint = "no measurement is this size: look at the unit, and for a damaged file";
+        let hint = "no measurement is this large or small: check the unit and the file";
         return Err((format!("{} is absurd", quote(text)), hint));
     }
     Ok(value)
@@ -221,12 +220,12 @@ mod tests {
         };
         check(
             "",
-            "there is nothing in it; write one line a run, `block,arm,value[,metric[,better]]`, for \
-             example `1,ide,75.1`",
+            "it is empty; write one line per run, `block,arm,value[,metric[,better]]`, for example \
+             `1,ide,75.1`",
         );
         check(
             "block,arm,value\n",
-            "line 1: there are names, but no values; write one line a run below the names, for \
+            "line 1: there is a header but no values; add one line per run below the header, for \
              example `1,ide,75.1`",
         );
         check(
@@ -237,12 +236,12 @@ mod tests {
         check(
             "1,ide,75.1\n1,ahci,0\n",
             "line 2, column 3: `0` is not above zero; ratios need values above zero: a zero is \
-             often a failed run, drop its block",
+             often a failed run; remove its block",
         );
         check(
             "1,ide,1e40\n",
-            "line 1, column 3: `1e40` is absurd; no measurement is this size: look at the unit, \
-             and for a damaged file",
+            "line 1, column 3: `1e40` is absurd; no measurement is this large or small: check the \
+             unit and the file",
         );
         check(
             "1,ide,75.1\n,ahci,75.1\n",
@@ -250,12 +249,12 @@ mod tests {
         );
         check(
             "1,ide,75.1\n2,ide\n",
-            "line 2: there are 2 fields instead of 3; is the file cut off here?",
+            "line 2: there are 2 fields instead of 3; check whether the file is truncated here",
         );
         check(
             "1;ide;75,1",
-            "line 1: there are 2 columns, but `block,arm,value[,metric[,better]]` are 3 to 5; separate \
-             them by commas, not by `;`",
+            "line 1: there are 2 columns, but `block,arm,value[,metric[,better]]` has 3 to 5; \
+             separate columns by commas, not `;`",
         );
         check(
             "block,arm,valu\n",

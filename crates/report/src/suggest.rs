@@ -6,7 +6,7 @@ use drivelab_core::config::nearest;
 pub(crate) fn among(given: &str, known: &[&str]) -> String {
     match nearest(given, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None if known.is_empty() => "there is none to choose from".to_owned(),
+        None if known.is_empty() => "there are none".to_owned(),
         None => {
             let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
             format!("known: {}", names.join(", "))
@@ -24,6 +24,6 @@ mod tests {
         let check = |given, expected: &str| assert_eq!(among(given, &known), expected);
         check("random-read-23.iops", "did you mean `random-read-32.iops`?");
         check("boot", "known: `random-read-32.iops`, `seq-read.iops`");
-        assert_eq!(among("x", &[]), "there is none to choose from");
+        assert_eq!(among("x", &[]), "there are none");
     }
 }

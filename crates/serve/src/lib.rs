@@ -17,5 +17,6 @@ pub mod nbd;
 mod queue;
 pub mod server;
 pub mod store;
+mod task;
 #[cfg(feature = "ublk")]
-pub mod ublk;
+mod ublk;

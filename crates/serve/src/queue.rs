@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drivelab_core::dispatch::Class;
+use drivelab_core::dispatch::{Class, Waiting};
 
 /// Waits for a tag.
 #[derive(Debug)]
@@ -29,15 +29,14 @@ impl<T> Queue<T> {
     }
 
     /// How many reads and others wait, and of which class the first of all is.
-    pub(crate) fn state(&self) -> (usize, usize, Option<Class>) {
+    pub(crate) fn waiting(&self) -> Waiting {
         let first = |queue: &VecDeque<(u64, T)>| queue.front().map(|(sequence, _)| *sequence);
         let head = match (first(&self.reads), first(&self.writes)) {
             (Some(read), Some(write)) if write < read => Some(Class::Write),
             (Some(_), _) => Some(Class::Read),
-            (None, Some(_)) => Some(Class::Write),
-            (None, None) => None,
+            (None, write) => write.map(|_| Class::Write),
         };
-        (self.reads.len(), self.writes.len(), head)
+        Waiting { reads: self.reads.len(), writes: self.writes.len(), head }
     }
 
     pub(crate) fn pop(&mut self, class: Class) -> T {

@@ -120,7 +120,7 @@ fn walsh_count(n: usize) -> u64 {
 /// without the n squared averages in memory.
 fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else {
-        panic!("the centre of no values was asked for");
+        panic!("the centre of no values is undefined");
     };
     let (mut lo, mut hi) = (to_ordered(*first), to_ordered(*last));
     while lo < hi {

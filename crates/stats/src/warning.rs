@@ -62,6 +62,8 @@ ids! {
     FactorUnchanged = "factor-unchanged",
     /// One arm completed nothing in a block in which the other did: the verdict is withheld.
     RunsEmpty = "runs-empty",
+    /// Too many runs measured the host that served the drive: the verdict is withheld.
+    RunsVoid = "runs-void",
 }
 
 impl Warning {

@@ -63,5 +63,6 @@ fn key(step: &Step, task: Task) -> (u32, usize, u32, Task) {
 fn tasks(study: &StudyFile) -> Vec<Task> {
     let workloads = (0..study.workloads.len()).map(Task::Workload);
     let points = study.curve.as_ref().map_or(0, |curve| curve.depths.len());
-    workloads.chain((0..points).map(Task::Curve)).collect()
+    let cells = (0..study.cells.len()).map(Task::Cell);
+    workloads.chain((0..points).map(Task::Curve)).chain(cells).collect()
 }

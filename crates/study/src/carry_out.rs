@@ -6,7 +6,7 @@ use drivelab_core::rng::Rng;
 use crate::agenda::Agenda;
 use crate::file::{Arm, StudyFile};
 use crate::folder::Out;
-use crate::stage::{Entered, Stage, StoredRun, Task};
+use crate::stage::{Entered, Request, Stage, StoredRun, Task};
 use crate::watch::Watch;
 
 /// How far the runs of a study came.
@@ -58,24 +58,30 @@ pub fn carry_out<S: Stage + ?Sized>(
                 Entered::Waiting(what) => return Ok(Progressed::Waiting(what)),
             }
         }
-        for (number, task) in missing {
-            let what = describe(study, step, task);
-            watch.begins(out.done.len(), &what);
-            let made = stage.run(step.arm, task, seed(study, step, task));
+        for runs in missing.chunks(stage.at_once().max(1)) {
+            watch.begins(out.done.len(), &describe(study, step, runs[0].1));
+            let request = |task| Request { arm: step.arm, task, seed: seed(study, step, task) };
+            let requests: Vec<Request> = runs.iter().map(|(_, task)| request(*task)).collect();
+            let made = stage.run_all(&requests);
             // A run that was cut short is no run: it is made again at the next --resume.
             if watch.is_stopping() {
                 leave(stage, place)?;
                 return Ok(Progressed::Interrupted);
             }
-            let run = |record| StoredRun { step: *step, task, boot: boot.clone(), record };
-            let kept = made.and_then(|record| Ok(out.keep(number, run(record), watch)?));
+            let run = |(&(number, task), record)| {
+                (number, StoredRun { step: *step, task, boot: boot.clone(), record })
+            };
+            let kept = made
+                .and_then(|made| Ok(out.keep(runs.iter().zip(made).map(run).collect(), watch)?));
             if let Err(failure) = kept {
                 if let Err(second) = leave(stage, place) {
-                    watch.warn(&format!("and the arm could not be undone: {second}"));
+                    watch.warn(&format!("reverting the arm failed, too: {second}"));
                 }
                 return Err(failure);
             }
-            watch.finished(out.done.len(), agenda.count(), &what);
+            for (done, (_, task)) in (out.done.len() + 1 - runs.len()..).zip(runs) {
+                watch.finished(done, agenda.count(), &describe(study, step, *task));
+            }
         }
     }
     leave(stage, place)?;
@@ -95,11 +101,11 @@ fn shares_boot(run: &StoredRun, step: &Step, arm: &Arm, boot: Option<&str>) -> b
 /// What the user must do where this boot served another block.
 fn reboot_first(study: &StudyFile, step: &Step) -> String {
     let arm = &study.arms[step.arm];
-    let what = arm.manual.as_deref().unwrap_or("nothing else, the study puts it in place");
+    let what = arm.manual.as_deref().unwrap_or("nothing else; the study applies it");
     format!(
-        "Next is block {} of arm `{}`, which needs a boot of its own, because boots differ.\nReboot \
-         (for this arm: {what}).\nThe runs so far are kept. When it is done, type the same command \
-         with: --resume --in-place {}",
+        "Next is block {} of arm `{}`, which needs its own boot because boots differ.\nReboot (for \
+         this arm: {what}).\nThe runs so far are kept. Then repeat the command with: --resume \
+         --in-place {}",
         step.block + 1,
         arm.name,
         arm.name
@@ -112,25 +118,35 @@ fn leave<S: Stage + ?Sized>(stage: &mut S, place: Option<Step>) -> Result<(), S:
 
 /// The seed of a run: the same for every arm of a block, so that all see the same addresses.
 fn seed(study: &StudyFile, step: &Step, task: Task) -> u64 {
-    let task = match task {
-        Task::Workload(place) => study.workloads[place].number as u64,
+    let (block, repeat) = (u64::from(step.block), u64::from(step.repeat));
+    let of_step = (block << 32) | (repeat << 16);
+    let place = match task {
+        Task::Workload(place) => of_step | study.workloads[place].number as u64,
         // A curve is one experiment over depth: every depth sees the same addresses.
-        Task::Curve(_) => u64::from(u16::MAX),
+        Task::Curve(_) => of_step | u64::from(u16::MAX),
+        // And a matrix one over all that it varies.
+        Task::Cell(_) => (repeat << 32) | block,
     };
-    let place = (u64::from(step.block) << 32) | (u64::from(step.repeat) << 16) | task;
     Rng::for_part(study.seed, place).bits()
 }
 
 fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
-    let arm = &study.arms[step.arm].name;
+    let block = step.block + 1;
     let what = match task {
         Task::Workload(place) => study.workloads[place].name.clone(),
         Task::Curve(place) => {
             let depth = study.curve.as_ref().map_or(0, |curve| curve.depths[place].0);
             format!("depth {depth}")
         }
+        Task::Cell(place) => study
+            .matrix
+            .as_ref()
+            .map_or_else(String::new, |matrix| study.cells[place].words(matrix)),
     };
-    format!("block {}: {arm}, {what}", step.block + 1)
+    if study.is_matrix_alone() {
+        return format!("block {block}: {what}");
+    }
+    format!("block {block}: {}, {what}", study.arms[step.arm].name)
 }
 
 #[cfg(test)]
@@ -182,16 +198,8 @@ mod tests {
             "machine".into()
         }
 
-        fn enter(&mut self, _arm: usize) -> Result<Entered, Refusal> {
-            Ok(Entered::Ready)
-        }
-
-        fn leave(&mut self, _arm: usize) -> Result<(), Refusal> {
-            Ok(())
-        }
-
-        fn run(&mut self, _arm: usize, task: Task, seed: u64) -> Result<RunRecord, Refusal> {
-            let Task::Workload(place) = task else { panic!("the study has no curve") };
+        fn run(&mut self, request: Request) -> Result<RunRecord, Refusal> {
+            let Request { task, seed, .. } = request;
             self.seeds.push(seed);
             let total = Tally::default().record();
             Ok(RunRecord {
@@ -206,10 +214,11 @@ mod tests {
                     numjobs: 1,
                     conduct: JobSchedule::default(),
                     seed,
-                    workload: self.study.workloads[place].workload.clone(),
+                    workload: Some(self.study.workload(task)),
                 },
                 jobs: vec![total.clone()],
-                total,
+                total: Some(total),
+                phases: Vec::new(),
                 marks: Vec::new(),
                 host: None,
                 attached: None,
@@ -222,7 +231,7 @@ mod tests {
             Vec::new()
         }
 
-        fn risks(&self, _runs: &[StoredRun]) -> Vec<String> {
+        fn risks(&self, _runs: &[StoredRun]) -> Vec<drivelab_core::outline::Risk> {
             Vec::new()
         }
 
@@ -262,7 +271,7 @@ mod tests {
             }
             // Whatever this boot may serve is done: to ask again brings no more.
             let Progressed::Waiting(what) = go_on() else { panic!("boot {boots} served more") };
-            assert!(what.contains("Reboot") && what.contains("a boot of its own"), "{what}");
+            assert!(what.contains("Reboot") && what.contains("needs its own boot"), "{what}");
         }
         let runs: Vec<StoredRun> = out.done.values().cloned().collect();
         assert_eq!(runs.len(), 12);

@@ -8,7 +8,6 @@ use drivelab_core::workload::Workload;
 use crate::agenda::Agenda;
 use crate::file::StudyFile;
 use crate::folder::Out;
-use crate::stage::Task;
 
 /// The runs that are missing, and the time they take at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +25,11 @@ impl Effort {
     pub fn left(study: &StudyFile, agenda: &Agenda, out: &Out) -> Option<Self> {
         let all = agenda.stays().flat_map(|(_, runs)| runs);
         let missing = all.filter(|(place, _)| !out.done.contains_key(place));
-        let workload = |(_, task): (usize, Task)| match task {
-            Task::Workload(place) => Some(&study.workloads[place].workload),
-            Task::Curve(place) => study.curve.as_ref().map(|curve| &curve.depths[place].1),
-        };
-        Self::of(missing.filter_map(workload))
+        Self::of(missing.map(|(_, task)| study.workload(task)))
     }
 
-    fn of<'a>(workloads: impl Iterator<Item = &'a Workload>) -> Option<Self> {
-        let one = |workload: &Workload| {
+    fn of(workloads: impl Iterator<Item = Workload>) -> Option<Self> {
+        let one = |workload: Workload| {
             let time = workload.runtime + workload.ramp_time;
             let is_at_most = workload.number_ios.is_some() || workload.steady.is_some();
             Self { runs: 1, whole: time, shortest: time, longest: time, is_at_most }
@@ -89,7 +84,7 @@ mod tests {
     #[test]
     fn the_time_is_said_as_people_say_it() {
         let check = |workloads: &[Workload], expected: &str| {
-            assert_eq!(Effort::of(workloads.iter()).unwrap().to_string(), expected);
+            assert_eq!(Effort::of(workloads.iter().cloned()).unwrap().to_string(), expected);
         };
         let five = workload(5, None);
         check(&vec![five.clone(); 20], "about 100 s: 20 runs of 5 s");

@@ -23,5 +23,5 @@ pub use carry_out::{Progressed, carry_out};
 pub use effort::{Effort, in_words};
 pub use file::{Arm, Choices, StudyFile, Vocabulary};
 pub use folder::{Asked, Begun, Folder, Header, Out, PLAN_SCHEMA};
-pub use stage::{Entered, Stage, StageName, StoredRun, Task};
+pub use stage::{Entered, Request, Stage, StageName, StoredRun, Task};
 pub use watch::{Shield, Watch};

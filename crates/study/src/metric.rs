@@ -26,6 +26,14 @@ pub const NAMES: &[&str] = &[
 pub const OF_CELLS: &[&str] =
     &["bytes_per_s", "scaling", "worst_bytes_per_s", "best_bytes_per_s", "best_alone_bytes_per_s"];
 
+/// `WORKLOAD.METRIC`, split behind the longest of `workloads` that it begins with: both may hold
+/// dots (`bonnie.seeks.per_s`).
+pub fn split<'a>(text: &'a str, workloads: &[String]) -> Option<(&'a str, &'a str)> {
+    let behind = |workload: &String| text.strip_prefix(workload.as_str())?.strip_prefix('.');
+    let metric = workloads.iter().filter_map(behind).min_by_key(|metric| metric.len())?;
+    Some((&text[..text.len() - metric.len() - 1], metric))
+}
+
 /// The metric that speaks for a workload on the first screen.
 pub fn headline(workload: &Workload) -> &'static str {
     if workload.rw.is_random() { "iops" } else { "bytes_per_s" }
@@ -50,7 +58,23 @@ pub fn summary(workload: &Workload) -> String {
         Pace::Closed { iodepth: 1, .. } => "one at a time".into(),
         Pace::Closed { iodepth, .. } => format!("{iodepth} outstanding"),
         Pace::Fixed { per_s, .. } => format!("{per_s} a second"),
-        Pace::Poisson { per_s, .. } => format!("{per_s} a second, Poisson"),
+        Pace::Poisson { per_s, .. } => format!("{per_s} per second, Poisson"),
     };
     format!("{kind}, {pace}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_workload_is_the_one_that_is_meant() {
+        let workloads = ["read", "read.fast", "bonnie"].map(str::to_owned);
+        let check = |text, expected| assert_eq!(split(text, &workloads), expected, "{text}");
+        check("read.iops", Some(("read", "iops")));
+        check("read.fast.iops", Some(("read.fast", "iops")));
+        check("bonnie.seeks.per_s", Some(("bonnie", "seeks.per_s")));
+        check("write.iops", None);
+        check("reader.iops", None);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use drivelab_core::outline::Risk;
 use drivelab_core::units::Bytes;
 
 /// The state of the drive's write cache in one arm.
@@ -12,7 +13,7 @@ pub struct WriteCache {
 }
 
 /// What the write caches of the arms mean for data, `names` and `caches` alike in order.
-pub fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
+pub fn modelled(names: &[&str], caches: &[WriteCache]) -> Risk {
     let with: Vec<&str> = names
         .iter()
         .zip(caches)
@@ -20,46 +21,47 @@ pub fn sentences(names: &[&str], caches: &[WriteCache]) -> Vec<String> {
         .map(|(name, _)| *name)
         .collect();
     let Some(size) = caches.iter().filter_map(|cache| cache.size).max() else {
-        return vec![
-            "no arm's drive acknowledges a write before it is on the medium: a power cut loses \
-             nothing that was acknowledged."
-                .into(),
-        ];
+        let sentence = "in no arm does the drive acknowledge a write before it is on the medium: a power cut \
+             loses no acknowledged write.";
+        return Risk { sentence: sentence.into(), differs: false };
     };
     let mib = size.get() >> 20;
     let loss = format!(
-        "the drive's write cache acknowledges writes before they are on the medium: up to {mib} \
-         MiB that were not flushed can be lost, in any order, when power fails. What a program \
+        "the drive's write cache acknowledges writes before they are on the medium: a power \
+         failure can lose up to {mib} MiB of unflushed writes, in any order. Data that a program \
          flushed (fsync) is safe."
     );
-    let who = if with.len() == names.len() {
-        "This is so in every arm: choosing between them changes nothing about it.".into()
+    let differs = with.len() < names.len();
+    let who = if differs {
+        format!("This applies to {} only.", with.join(", "))
     } else {
-        format!("This is so in {}, not in the others.", with.join(", "))
+        "This applies to every arm and does not depend on the choice.".into()
     };
-    vec![format!("{loss} {who}")]
+    Risk { sentence: format!("{loss} {who}"), differs }
 }
 
 /// What the write cache of a real drive means for data, by the states that inspections saw before
 /// the runs.
-pub fn seen(states: &BTreeSet<String>) -> String {
-    if states.is_empty() {
-        return "not known here: whether the drive acknowledges writes before they are on the \
-                medium (its write cache) could not be seen."
-            .into();
-    }
+pub fn seen(states: &BTreeSet<String>) -> Risk {
     let caching: Vec<&str> =
         states.iter().map(String::as_str).filter(|state| state.contains("write back")).collect();
-    if caching.is_empty() {
-        return "the drive says that it acknowledges no write before it is on the medium: a power \
-                cut loses nothing that was acknowledged, if that is so."
-            .into();
-    }
-    let when = if caching.len() < states.len() { " in some of the runs" } else { "" };
-    format!(
-        "the drive's write cache is on{when}: what was not flushed can be lost, in any order, when \
-         power fails. What a program flushed (fsync) is safe, if the drive keeps its promise."
-    )
+    let differs = !caching.is_empty() && caching.len() < states.len();
+    let when = if differs { " in some of the runs" } else { "" };
+    let sentence = if states.is_empty() {
+        "unknown: drivelab could not find out whether the drive acknowledges writes before \
+                they are on the medium (write cache)."
+            .into()
+    } else if caching.is_empty() {
+        "the drive reports its write cache as off: if that is true, a power cut loses no \
+                acknowledged write."
+            .into()
+    } else {
+        format!(
+            "the drive's write cache is on{when}: a power failure can lose unflushed writes, in any \
+         order. Data that a program flushed (fsync) is safe if the drive honours flushes."
+        )
+    };
+    Risk { sentence, differs }
 }
 
 #[cfg(test)]
@@ -69,12 +71,13 @@ mod tests {
     #[test]
     fn the_risk_is_that_of_the_cache_that_was_seen() {
         let check = |states: &[&str], expected: &str| {
-            let sentence = seen(&states.iter().map(|state| (*state).to_owned()).collect());
-            assert!(sentence.contains(expected), "{states:?}: {sentence}");
+            let risk = seen(&states.iter().map(|state| (*state).to_owned()).collect());
+            assert!(risk.sentence.contains(expected), "{states:?}: {risk:?}");
+            assert_eq!(risk.differs, states.len() > 1);
         };
-        check(&[], "not known here");
-        check(&["write through"], "loses nothing");
-        check(&["write back"], "cache is on: what");
+        check(&[], "unknown: drivelab could not find out");
+        check(&["write through"], "loses no acknowledged write");
+        check(&["write back"], "cache is on: a power failure");
         check(&["write back", "write through"], "on in some of the runs");
     }
 }

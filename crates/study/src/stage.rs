@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use drivelab_core::config::Choice;
+use drivelab_core::outline::Risk;
 use drivelab_core::plan::Step;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
@@ -10,9 +11,10 @@ use drivelab_core::{Refusal, choice_as_text};
 use serde::{Deserialize, Serialize};
 
 /// Where a study runs, as files and commands spell it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StageName {
     /// Virtual time over a modelled drive.
+    #[default]
     Simulate,
     /// A modelled drive served in real time to this kernel.
     Emulate,
@@ -42,19 +44,34 @@ pub trait Stage {
 
     /// Puts the arm in place anew, whatever was in place before; where that fails nothing of it
     /// stays.
-    fn enter(&mut self, arm: usize) -> Result<Entered, Self::Error>;
+    fn enter(&mut self, _arm: usize) -> Result<Entered, Self::Error> {
+        Ok(Entered::Ready)
+    }
 
     /// Undoes what [`Stage::enter`] did.
-    fn leave(&mut self, arm: usize) -> Result<(), Self::Error>;
+    fn leave(&mut self, _arm: usize) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Makes one run of the arm in place.
-    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Self::Error>;
+    fn run(&mut self, request: Request) -> Result<RunRecord, Self::Error>;
+
+    /// Makes several, whose records come in the order of `requests` and are what each would be
+    /// alone.
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Self::Error> {
+        requests.iter().map(|request| self.run(*request)).collect()
+    }
+
+    /// How many runs it is given at a time. All of them are made again where one is cut short.
+    fn at_once(&self) -> usize {
+        1
+    }
 
     /// The settings in force in each arm, for the report.
     fn settings(&self) -> Vec<Vec<(String, String)>>;
 
     /// What the settings risk when power fails, by what is known here and what `runs` saw.
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String>;
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk>;
 
     /// What the reader must know about this place and where `runs` were made.
     fn notes(&self, runs: &[StoredRun]) -> Vec<String>;
@@ -74,6 +91,17 @@ pub enum Entered {
     Waiting(String),
 }
 
+/// A run that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The arm in place.
+    pub arm: usize,
+    /// What is run.
+    pub task: Task,
+    /// Seed of everything random in it.
+    pub seed: u64,
+}
+
 /// What one run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,6 +110,8 @@ pub enum Task {
     Workload(usize),
     /// The point of the depth curve at this place.
     Curve(usize),
+    /// The cell of the matrix at this place, whose record has a job for each of its targets.
+    Cell(usize),
 }
 
 /// One finished run and its place in the experiment.

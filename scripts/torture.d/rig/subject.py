@@ -75,8 +75,7 @@ bs = ["4k", "8k", "16k"]
 runtime = "40ms"
 """
 
-#: A cell, as a matrix prints it, and a run, as a study does with `--progress lines`.
-CELL = re.compile(rb"^\d+: .*[kMG]?B/s", re.MULTILINE)
+#: A run, as `--progress lines` prints it.
 RUN = re.compile(rb"^done (\d+) of \d+", re.MULTILINE)
 
 
@@ -94,7 +93,6 @@ class Subject:
     results: tuple[str, ...] = ()
     #: Files that are computed from the journal alone: the same journal gives the same bytes.
     derived: tuple[str, ...] = ("result.json", "report.html")
-    heads: int = 0  # lines of the journal before the first run
     #: The results folder, as the command names it: reports may repeat it.
     out: str = "out"
     _reference: dict[str, bytes] | None = None
@@ -114,21 +112,20 @@ class Subject:
         return [str(bench.drivelab), *(self.out if word == "OUT" else word for word in words)]
 
     def lines(self, out: Path) -> list[bytes]:
-        """The whole lines of its journal, without the head."""
+        """The whole lines of its journal."""
         path = out / self.journal
         data = path.read_bytes() if path.exists() else b""
-        return data.splitlines(keepends=True)[self.heads:] if data.endswith(b"\n") \
-            else data.splitlines(keepends=True)[self.heads:-1]
+        return data[:data.rfind(b"\n") + 1].splitlines(keepends=True)
 
     def printed(self, ended: Ended) -> int:
         """How many of its runs were printed as finished."""
         whole = ended.out[:ended.out.rfind(b"\n") + 1] + ended.err[:ended.err.rfind(b"\n") + 1]
         runs = [int(number) for number in RUN.findall(whole)]
-        return max(runs, default=len(set(CELL.findall(whole))))
+        return max(runs, default=0)
 
     def runs(self, bench: Bench) -> int:
         """How many runs the whole experiment has."""
-        return self.reference(bench)[0][self.journal].count(b"\n") - self.heads
+        return self.reference(bench)[0][self.journal].count(b"\n")
 
     def reference(self, bench: Bench) -> tuple[dict[str, bytes], float]:
         """The files of an undisturbed run, and the seconds it takes; made once."""
@@ -165,18 +162,15 @@ def subjects(bench: Bench, out: str = "out") -> list[Subject]:
     if not target.exists():
         target.write_bytes(b"\x5a" * (1 << 20))
     results = ("plan.json", "report.html", "result.json", "runs.jsonl", "study.toml")
-    told = b"--progress" in bench.lab("study", "--help").out
-    study = ["study", "study.toml", "--out", "OUT", *(["--progress", "lines"] if told else [])]
+    study = ["study", "study.toml", "--out", "OUT", "--progress", "lines"]
     measured = [*study, "--target", str(target), "--size", "1M"]
-    told = b"--progress" in bench.lab("run", "--help").out
-    matrix = ["run", "--matrix", "matrix.toml", "--out", "OUT",
-              *(["--progress", "lines"] if told else [])]
+    matrix = ["run", "--matrix", "matrix.toml", "--out", "OUT", "--progress", "lines"]
     cells = MATRIX.replace("TARGET", str(target))
     return [
         Subject("simulate", {"study.toml": SIMULATED}, study, [*study, "--resume"], "runs.jsonl",
                 deterministic=True, results=results, out=out),
         Subject("hardware", {"study.toml": MEASURED}, measured, [*measured, "--resume"],
                 "runs.jsonl", deterministic=False, out=out),
-        Subject("matrix", {"matrix.toml": cells}, matrix, matrix, "cells.jsonl",
-                deterministic=False, derived=("results.json", "report.html"), heads=1, out=out),
+        Subject("matrix", {"matrix.toml": cells}, matrix, matrix, "runs.jsonl",
+                deterministic=False, out=out),
     ]

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use drivelab_core::Refusal;
 use drivelab_core::csv::ParseError;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
 use drivelab_formats::{fio, results};
-use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input, InputError};
+use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input};
 use drivelab_report::pairs;
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
@@ -16,13 +17,13 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::ui::Ui;
 
-/// Say what may be concluded from results that exist already.
+/// Compare existing results and print a verdict.
 ///
-/// Each FILE is an arm: stored runs (`drivelab run ... --json`, several one after another count as
-/// several runs), JSON of fio 3 (`--output-format=json`, several documents likewise), or bonnie++
-/// CSV (versions 1.03, 1.96, 1.97 and 1.98). The first is the baseline. Runs are compared in order:
-/// the n-th of one arm with the n-th of the other. With --pairs the arms and blocks are named in
-/// the file; A B pick arms from it, the baseline first and the one that decides last.
+/// Each FILE is one arm: stored runs (the output of `drivelab run --json`; a file may contain
+/// several), JSON of fio 3 (`--output-format=json`; likewise), or bonnie++ CSV (versions 1.03,
+/// 1.96, 1.97 and 1.98). The first FILE is the baseline. Runs are paired in order: the first of one
+/// arm with the first of the other. With --pairs, a CSV file names arms and blocks; A B select arms
+/// from it, the baseline first and the candidate last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,48 +35,48 @@ Examples:
   drivelab compare --pairs results.csv old new --better less
   drivelab compare monday.json tuesday.json --aa     how much do equal runs differ on this host?")]
 pub(crate) struct CompareArgs {
-    /// Results, one file an arm; with --pairs the names of arms.
+    /// Results, one file per arm; with --pairs, names of arms.
     #[arg(value_name = "A B")]
     arms: Vec<PathBuf>,
-    /// The metric that decides; `iops` of runs and of fio, `seeks` of bonnie++ where absent.
+    /// The metric that decides [default: `iops` for runs and fio, `seeks` for bonnie++].
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
-    /// Smallest effect worth acting on.
+    /// The smallest effect worth acting on (equivalence margin).
     #[arg(long, default_value = "3%")]
     margin: Ratio,
     /// Its name in earlier versions.
     #[arg(long, hide = true, value_parser = renamed_to_margin)]
     mei: Option<Ratio>,
-    /// What the arms are meant to differ in (scheduler, controller, queue-depth, ...); anything
-    /// else that differs is warned of. Without it, more than one difference is.
+    /// What the arms are meant to differ in (scheduler, controller, queue-depth, ...): other
+    /// differences cause a warning. Without it, more than one difference does.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     factor: Vec<String>,
-    /// A CSV file with lines of `block,arm,value[,metric[,better]]`.
+    /// A CSV file with columns `block,arm,value[,metric[,better]]`.
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
-    /// With --pairs: the arm that the other is compared with; arms called A and B need none.
+    /// With --pairs: the arm to compare the other with (not needed for arms named A and B).
     #[arg(long, value_name = "ARM", requires = "pairs", conflicts_with = "arms")]
     baseline: Option<String>,
-    /// With --pairs: which way is better, where the name of a metric does not say it.
+    /// With --pairs: whether less or more is better, for metrics whose name does not say so.
     #[arg(long, value_name = "less|more", requires = "pairs", value_parser = ["less", "more"])]
     better: Option<String>,
-    /// The arms are known to be equal: print the noise floor of this host.
+    /// Treat the arms as equal, and print the noise floor of this host.
     #[arg(long)]
     aa: bool,
-    /// Seed of the random sign flips, which are drawn above 16 blocks.
+    /// Seed of the random sign flips (used above 16 blocks).
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
-    Err("`--mei` is now called `--margin`".to_owned())
+    Err("`--mei` is now named `--margin`".to_owned())
 }
 
 /// Compares and prints the verdict.
 pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     if arguments.margin == Ratio::ZERO || arguments.margin > Ratio::ONE {
         return Err(Failure::bad_words(format!("`--margin` is {}", arguments.margin))
-            .hint("give the smallest change worth acting on, above 0 and up to 100 %"));
+            .hint("give the smallest change worth acting on: above 0 %, at most 100 %"));
     }
     let input = match &arguments.pairs {
         Some(path) => from_pairs(path, arguments)?,
@@ -130,7 +131,7 @@ enum Content {
 
 fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
     let Some(first) = paths.first() else {
-        return Err(Failure::bad_words("there is nothing to compare")
+        return Err(Failure::bad_words("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
     };
     let (mut runs, mut foreign) = (Vec::new(), Vec::new());
@@ -146,8 +147,11 @@ fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
         ([], [(_, imported)]) => comparison::from_lines(imported),
         ([], _) => comparison::from_foreign(&foreign),
         _ => {
-            return Err(Failure::bad_words("runs of drivelab and of another tool were mixed")
-                .hint("compare results of one tool with each other"));
+            return Err(Failure::bad_words(
+                "the files mix runs of drivelab with results of another \
+                                           tool",
+            )
+            .hint("compare results of one tool only"));
         }
     };
     input.map_err(|error| refused(error, first))
@@ -177,7 +181,7 @@ fn wrong(path: &Path, error: &ParseError) -> Failure {
         .hint(error.hint.clone())
 }
 
-fn refused(error: InputError, path: &Path) -> Failure {
+fn refused(error: Refusal, path: &Path) -> Failure {
     Failure::bad_request(error).hint(format!("read from `{}`", path.display()))
 }
 
@@ -189,7 +193,7 @@ fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) ->
     let criteria =
         Criteria::new(margin.to_f64(), series.better, seed).map_err(Failure::bad_request)?;
     let floor = noise_floor(&equal, &criteria).map_err(|error| {
-        Failure::bad_request(error).hint("give each file six runs or more, one after another")
+        Failure::bad_request(error).hint("put at least six runs, one after another, into each file")
     })?;
     let effective = drivelab_stats::effective_margin(margin.to_f64(), &floor);
     if ui.json {
@@ -202,17 +206,13 @@ fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) ->
         })));
     }
     ui.result(&format!(
-        "19 of 20 pairs of equal runs of `{}` differ by up to {:.1} % on this host, the mean of {} \
-         pairs by up to {:.1} %.\n{}Smallest effect to look for here with {} pairs: {:.1} %\n",
+        "19 of 20 pairs of equal runs of `{}` differ by at most {:.1} % on this host, means of {} \
+         pairs by at most {:.1} %.\n{}Smallest effect detectable here with {} pairs: {:.1} %\n",
         series.name,
         100.0 * floor.single,
         floor.n,
         100.0 * floor.margin,
-        if floor.biased {
-            "They even differ by more than chance: find out why first.\n"
-        } else {
-            ""
-        },
+        if floor.biased { "The difference exceeds chance: find its cause first.\n" } else { "" },
         floor.n,
         100.0 * effective,
     ))

@@ -7,10 +7,11 @@ use clap_complete::Shell;
 use drivelab_study::keep;
 
 use crate::arguments::Arguments;
+use crate::commands::completion;
 use crate::failure::{AtPath as _, Exit, Outcome};
 use crate::ui::Ui;
 
-/// Print completions for a shell.
+/// Print a completion script for a shell.
 ///
 /// For bash: `drivelab completions bash > ~/.local/share/bash-completion/completions/drivelab`
 #[derive(Debug, Args)]
@@ -18,10 +19,10 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Print the man page, or write one page a verb into a folder.
+/// Print the man page, or write one page per verb to a folder.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Write `drivelab.1`, `drivelab-study.1`, ... here instead of printing the first.
+    /// Write `drivelab.1`, `drivelab-study.1`, ... to this folder instead of printing the first.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -30,7 +31,13 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(arguments: &CompletionsArgs) -> Outcome {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "drivelab", &mut text);
-    Ui::new(false).result(&String::from_utf8_lossy(&text))
+    let script = String::from_utf8_lossy(&text);
+    Ui::new(false).result(&match arguments.shell {
+        Shell::Bash => completion::for_bash(&script),
+        Shell::Zsh => completion::for_zsh(&script),
+        Shell::Fish => completion::for_fish(&script),
+        _ => script.into_owned(),
+    })
 }
 
 /// Prints or writes man pages.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use drivelab_core::units::Span;
 use drivelab_host::capture::Capture;
-use drivelab_host::view::{self, Paint};
 use drivelab_host::watch::{self, Sample};
 use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
+use drivelab_report::text::outline;
 
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -19,39 +19,38 @@ use crate::kernel_log;
 use crate::output;
 use crate::ui::Ui;
 
-/// How disks are attached, and what is wrong with them: opens no disk, writes nothing.
+/// Show how disks are attached and what is misconfigured (opens no disk, writes nothing).
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them; none: all disks
+    /// Disks, partitions or volumes (sda, /dev/mapper/home), or files on them [default: all disks]
     devices: Vec<PathBuf>,
 
-    /// A captured tree (sys/, proc/, perhaps dmesg) in place of this machine's
+    /// Read a captured tree (sys/, proc/, optionally dmesg) instead of this machine
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// A kernel log (dmesg, journalctl -k) in place of this boot's
+    /// Read this kernel log (dmesg, journalctl -k) instead of the log of this boot
     #[arg(long, value_name = "FILE")]
     dmesg: Option<PathBuf>,
 
-    /// Exit with 1 on an error or a warning (a volatile write cache alone is neither)
+    /// Exit with 1 on an error or a warning (a volatile write cache alone counts as neither)
     #[arg(long)]
     strict: bool,
 
-    /// Write what an inspection reads to an archive (tar), to be read elsewhere with --root
+    /// Write everything an inspection reads to a tar archive, for --root on another machine
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
 
-    /// Ask drives that are awake for their temperature: a command to each, which can put off its
-    /// going to sleep
+    /// Ask drives that are awake for their temperature (sends a command, which may delay standby)
     #[arg(long)]
     temperature: bool,
 
-    /// Tell serial numbers (a virtio disk has to ask its host), and leave them in a capture, mount
-    /// points and names of files too
+    /// Show serial numbers (a virtio disk asks its host), and keep them, mount points and file
+    /// names in a capture
     #[arg(long)]
     serials: bool,
 
-    /// Show depth in use, IOPS and latency once a second, until Ctrl-C or for so many seconds
+    /// Show queue depth, IOPS and latency every second, for SECONDS or until Ctrl-C
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
           default_missing_value = "0", conflicts_with_all = ["root", "capture"])]
     #[expect(clippy::option_option, reason = "`--watch` with and without a number")]
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
         let json = serde_json::to_value(&found).map_err(Failure::bad_request)?;
         ui.result(&super::json_text(&json))?;
     } else {
-        ui.result(&view::text(&found, paint(ui)))?;
+        ui.result(&outline(&drivelab_host::outline(&found), ui.look()))?;
     }
     if !found.environment.block_devices && found.devices.is_empty() {
         return Err(refused(InspectError::NoTree { base: reader.base().to_owned() }));
@@ -91,16 +90,11 @@ fn refused(error: InspectError) -> Failure {
         InspectError::NoTree { .. } => Failure::cannot_here(error)
             .hint("mount sysfs on /sys; with --root, name the folder that holds sys/ and proc/"),
         InspectError::Unanswered(_) => Failure::cannot_here(error)
-            .hint("a device or a file server is dead; `dmesg` may name it"),
+            .hint("a device or a file server does not respond; `dmesg` may name it"),
         error => {
-            Failure::bad_request(error).hint("`drivelab inspect` without a name shows all disks")
+            Failure::bad_request(error).hint("`drivelab inspect` without a name lists all disks")
         }
     }
-}
-
-fn paint(ui: Ui) -> Paint {
-    let look = ui.look();
-    Paint { colour: look.colour, width: look.width }
 }
 
 fn base(arguments: &InspectArgs) -> Result<PathBuf, Failure> {
@@ -177,7 +171,7 @@ fn watch_disks(reader: &mut Reader, found: &Inspection, seconds: u64, ui: Ui) ->
             let moment = serde_json::json!({ "schema": watch::SCHEMA, "devices": rates });
             ui.result(&moment.to_string())?;
         } else {
-            ui.result(&view::watch(&rates, paint(ui)))?;
+            ui.result(&outline(&drivelab_host::watched(&rates), ui.look()))?;
         }
         before = now;
         shown += 1;

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use drivelab_core::Histogram;
 use drivelab_core::Op;
+use drivelab_core::TraceEntry;
 use drivelab_core::record::Latency;
-use drivelab_core::trace::Entry;
 use drivelab_formats::trace::{Entries, Format, Parser};
 use drivelab_model::replay::{Loop, Replay, ReplayAnswer};
 use drivelab_report::replay::{self, Compared, ReplayResult, Scores};
 
+use crate::commands::completion::{self, Offer};
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::input::{self, Lines};
 use crate::interrupt;
@@ -22,9 +23,9 @@ use crate::ui::{Progress, Ui};
 
 /// Replay a recorded trace against a modelled drive, in virtual time.
 ///
-/// Formats: validation traces of `DiskSim`, blkparse text, fio iologs (versions 2 and 3) and SPC.
-/// The trace is read as it is needed: its length is not limited by memory, unless a score is asked
-/// for, which keeps three numbers a request.
+/// Formats: `DiskSim` validation traces, blkparse text, fio iologs (versions 2 and 3) and SPC. The
+/// trace is streamed, so memory does not limit its length, except with --score, which keeps three
+/// numbers per request.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,34 +36,35 @@ pub(crate) struct ReplayArgs {
     /// The trace, or `-` for standard input.
     trace: PathBuf,
     /// The drive: NAME[,key=value...], a profile (.toml) or a `DiskSim` parameter file (.parv).
-    #[arg(long, value_name = "DRIVE")]
+    #[arg(long, value_name = "DRIVE", value_parser = Offer(completion::drives),
+        hide_possible_values = true)]
     drive: String,
-    /// Writes the time that each request took, in ms, one a line.
+    /// Write the time of each request in ms, one per line.
     #[arg(long, value_name = "FILE")]
     times: Option<PathBuf>,
-    /// Holds the times against those measured on the recorded drive.
+    /// Compare the times with those measured on the recorded drive.
     #[arg(long)]
     score: bool,
-    /// Writes the distributions and their quantiles as a page, or as a picture where FILE ends in
-    /// .svg; needs --score.
+    /// Write the distributions and their quantiles as a page, or as a picture if FILE ends in .svg
+    /// (needs --score).
     #[arg(long, value_name = "FILE", requires = "score")]
     report: Option<PathBuf>,
-    /// When requests go out; closed for traces that hold think times, else open.
+    /// When requests are issued [default: closed for traces with think times, otherwise open].
     #[arg(long = "loop", value_enum)]
     how: Option<How>,
-    /// The format, where it cannot be told from the first line: disksim, blkparse, fio, spc.
+    /// The format, if the first line does not show it: disksim, blkparse, fio, spc.
     #[arg(long)]
     format: Option<Format>,
-    /// Seed of what is random in the drive.
+    /// Seed of the drive.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum How {
-    /// One at a time, with the recorded think time between.
+    /// One at a time, with the recorded think times in between.
     Closed,
-    /// When they were recorded to come.
+    /// At the recorded times.
     Open,
 }
 
@@ -141,9 +143,18 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         let written = sink.failed_write.take().map_or_else(|| times.flush(), Err);
         written.at_path("write", path)?;
     }
-    let format = parser.format().map(|format| format.to_string()).unwrap_or_default();
-    let elapsed_ns = replay.now().ns();
-    let result = result(arguments, &spec.to_string(), (how, format, elapsed_ns), &sink)?;
+    let result = ReplayResult {
+        schema: replay::SCHEMA,
+        trace: arguments.trace.display().to_string(),
+        format: parser.format().map(|format| format.to_string()).unwrap_or_default(),
+        drive: spec.to_string(),
+        how: if how == Loop::Closed { "closed" } else { "open" },
+        requests: sink.requests,
+        errors: sink.errors,
+        elapsed_ns: replay.now().ns(),
+        lat_ns: Latency::of(&sink.latencies),
+        score: sink.compared.as_deref().map(scores).transpose()?,
+    };
     show(arguments, &result, &sink, ui)
 }
 
@@ -152,36 +163,16 @@ fn no_request(trace: &Path) -> Failure {
     if interrupt::requested() {
         return input::interrupted(trace);
     }
-    Failure::bad_words(format!("`{}` holds no request", trace.display()))
-        .hint("is it the file that was meant? `drivelab replay --help` names the formats")
+    Failure::bad_words(format!("`{}` contains no requests", trace.display()))
+        .hint("check the file name `drivelab replay --help` names the formats")
 }
 
-fn result(
-    arguments: &ReplayArgs,
-    drive: &str,
-    (how, format, elapsed_ns): (Loop, String, u64),
-    sink: &Sink,
-) -> Result<ReplayResult, Failure> {
-    let score = match &sink.compared {
-        Some(compared) if compared.is_empty() => {
-            return Err(Failure::bad_words("this trace holds no measured times to score against")
-                .hint("leave --score out, or replay a validation trace of DiskSim"));
-        }
-        Some(compared) => Some(Scores::of(compared)),
-        None => None,
-    };
-    Ok(ReplayResult {
-        schema: replay::SCHEMA,
-        trace: arguments.trace.display().to_string(),
-        format,
-        drive: drive.to_owned(),
-        how: if how == Loop::Closed { "closed" } else { "open" },
-        requests: sink.requests,
-        errors: sink.errors,
-        elapsed_ns,
-        lat_ns: Latency::of(&sink.latencies),
-        score,
-    })
+fn scores(compared: &[Compared]) -> Result<Scores, Failure> {
+    if compared.is_empty() {
+        return Err(Failure::bad_words("this trace contains no measured times to score against")
+            .hint("omit --score, or replay a DiskSim validation trace"));
+    }
+    Ok(Scores::of(compared))
 }
 
 fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> Outcome {
@@ -196,11 +187,11 @@ fn show(arguments: &ReplayArgs, result: &ReplayResult, sink: &Sink, ui: Ui) -> O
     }
     if result.errors > 0 {
         ui.warn(&format!(
-            "{} of {} requests lie beyond the end of the drive and were refused",
+            "{} of {} requests are past the end of the drive and were rejected",
             result.errors, result.requests
         ));
     }
-    let text = if ui.json { replay::json(result) } else { replay::text(result) };
+    let text = if ui.json { replay::json(result) } else { replay::text(result, ui.look()) };
     ui.result(&text)?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
@@ -239,7 +230,7 @@ impl Trace {
     }
 
     /// The next request.
-    fn next(&mut self, parser: &mut Parser) -> Result<Option<Entry>, Failure> {
+    fn next(&mut self, parser: &mut Parser) -> Result<Option<TraceEntry>, Failure> {
         loop {
             if let Some(entry) = self.rest.next() {
                 return Ok(Some(entry));

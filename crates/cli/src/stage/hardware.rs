@@ -6,12 +6,13 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use drivelab_core::outline::Risk;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_report::attachment;
-use drivelab_study::{Arm, Entered, Stage, StoredRun, StudyFile, Task, risk};
+use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, risk};
 
 use super::shell::{self, Patience};
 use crate::failure::{AtPath as _, Failure};
@@ -28,10 +29,7 @@ pub(crate) struct Hardware {
     paths: Vec<PathBuf>,
     /// How much of the target is used; known from the first arm on.
     size: Option<Bytes>,
-    seed: u64,
-    arms: Vec<Arm>,
-    workloads: Vec<Workload>,
-    curve: Vec<Workload>,
+    study: StudyFile,
     overwrite: bool,
     /// The arm that the user says is in place.
     in_place: Option<usize>,
@@ -55,18 +53,15 @@ impl Hardware {
         if let (Some(writing), Some(target)) = (writing, targets.iter().find(is_device)) {
             let (name, target) = (&writing.name, target.display());
             let message = format!("`{target}` is a block device, and workload `{name}` writes");
-            return Err(Failure::bad_words(message)
-                .hint("a study writes files only: give one on a file system on that device"));
+            return Err(Failure::bad_words(message).hint(
+                "a study writes to files only: give a file on a file system of that device",
+            ));
         }
         let absolute = |target: &PathBuf| std::path::absolute(target).at_path("find", target);
-        let of_curve = study.curve.iter().flat_map(|curve| &curve.depths);
         let mut hardware = Self {
             paths: targets.iter().map(absolute).collect::<Result<_, _>>()?,
             size,
-            seed: study.seed,
-            arms: study.arms.clone(),
-            workloads: study.workloads.iter().map(|named| named.workload.clone()).collect(),
-            curve: of_curve.map(|(_, workload)| workload.clone()).collect(),
+            study: study.clone(),
             overwrite: false,
             in_place: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
@@ -85,7 +80,7 @@ impl Hardware {
     /// Whether an arm may put another file in the target's place: only what is done to the machine
     /// can.
     fn arms_bring_files(&self) -> bool {
-        self.arms.iter().any(|arm| arm.apply.is_some() || arm.manual.is_some())
+        self.study.arms.iter().any(|arm| arm.apply.is_some() || arm.manual.is_some())
     }
 
     /// Lays out what does not exist, and finds out how much is used: the same region in every arm,
@@ -97,7 +92,7 @@ impl Hardware {
             self.size = sizes.into_iter().flatten().min();
         }
         for path in paths {
-            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.seed)?;
+            measure::lay_out_if_missing(path, self.size.unwrap_or(SIZE), self.study.seed)?;
         }
         if self.size.is_none() {
             let sizes =
@@ -144,9 +139,9 @@ impl Hardware {
     /// Takes the user's word that an arm is in place.
     pub(crate) fn with_arm_in_place(mut self, name: Option<&str>) -> Result<Self, Failure> {
         let Some(name) = name else { return Ok(self) };
-        self.in_place = self.arms.iter().position(|arm| arm.name == name);
+        self.in_place = self.study.arms.iter().position(|arm| arm.name == name);
         if self.in_place.is_none() {
-            let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
+            let names: Vec<&str> = self.study.arms.iter().map(|arm| arm.name.as_str()).collect();
             let message = format!("the study has no arm `{name}`");
             let hint = format!("its arms are: {}", names.join(", "));
             return Err(Failure::bad_words(message).hint(hint));
@@ -163,13 +158,13 @@ impl Hardware {
         let failure = Failure::cannot_here(anyhow::anyhow!(message));
         Err(match ended.said.as_str() {
             "" => failure,
-            said => failure.hint(format!("it said: {said}")),
+            said => failure.hint(format!("its output: {said}")),
         })
     }
 
     /// Has the arm's command put it in place, and finds the file there.
     fn put_in_place(&mut self, place: usize) -> Result<(), Failure> {
-        let arm = &self.arms[place];
+        let arm = &self.study.arms[place];
         if let Some(apply) = &arm.apply {
             Self::shell(apply, &arm.name, Patience::UntilInterrupted)?;
         }
@@ -177,7 +172,7 @@ impl Hardware {
             let (name, check) = (&arm.name, arm.check.as_deref().unwrap_or_default());
             let message = format!("arm `{name}` is not in place: its check failed: {check}");
             return Err(Failure::cannot_here(anyhow::anyhow!(message))
-                .hint("what `apply` does must make `check` succeed"));
+                .hint("after `apply`, `check` must succeed"));
         }
         self.settle(&[self.paths[place].clone()])
     }
@@ -190,8 +185,8 @@ impl Hardware {
 
     /// An arm that the user puts in place: by its own check, by word given, or by asking.
     fn manual(&mut self, place: usize, what: &str) -> Result<Entered, Failure> {
-        let name = self.arms[place].name.clone();
-        let in_place = match Self::checked(&self.arms[place])? {
+        let name = self.study.arms[place].name.clone();
+        let in_place = match Self::checked(&self.study.arms[place])? {
             Some(found) => found,
             // A word given counts once: the next switch needs another.
             None if self.in_place.take() == Some(place) => true,
@@ -202,8 +197,8 @@ impl Hardware {
             return Ok(Entered::Ready);
         }
         Ok(Entered::Waiting(format!(
-            "Next is arm `{name}`: {what}\nThe runs so far are kept. When it is done, type the \
-             same command with: --resume --in-place {name}"
+            "Next is arm `{name}`: {what}\nThe runs so far are kept. Then repeat the command with: \
+             --resume --in-place {name}"
         )))
     }
 }
@@ -233,24 +228,24 @@ impl Stage for Hardware {
     }
 
     fn enter(&mut self, place: usize) -> Result<Entered, Failure> {
-        if let Some(what) = self.arms[place].manual.clone() {
+        if let Some(what) = self.study.arms[place].manual.clone() {
             return self.manual(place, &what);
         }
-        let arm = &self.arms[place];
+        let arm = &self.study.arms[place];
         let switched = arm.apply.is_some() || arm.revert.is_some();
         self.shield = switched.then(interrupt::shield);
         if let Err(failure) = self.put_in_place(place) {
             // What was begun is undone: `apply` may have done half of it.
             return Err(match self.leave(place) {
                 Ok(()) => failure,
-                Err(second) => failure.hint(format!("nor could it be undone: {}", second.error)),
+                Err(second) => failure.hint(format!("reverting it failed, too: {}", second.error)),
             });
         }
         Ok(Entered::Ready)
     }
 
     fn leave(&mut self, place: usize) -> Result<(), Failure> {
-        let arm = &self.arms[place];
+        let arm = &self.study.arms[place];
         let to_the_end = |revert| Self::shell(revert, &arm.name, Patience::ToTheEnd);
         let left = arm.revert.as_deref().map_or(Ok(()), |revert| match to_the_end(revert) {
             // Ctrl-C at a terminal ends the command that undoes the arm, too.
@@ -261,19 +256,16 @@ impl Stage for Hardware {
         left
     }
 
-    fn run(&mut self, place: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
-        let arm = &self.arms[place];
-        let workload = match task {
-            Task::Workload(place) => &self.workloads[place],
-            Task::Curve(place) => &self.curve[place],
-        };
+    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        let arm = &self.study.arms[request.arm];
+        let workload = self.study.workload(request.task);
         // Links and mounts lead where this arm has them lead; the record names the file itself.
-        let path = &self.paths[place];
+        let path = &self.paths[request.arm];
         let path = path.canonicalize().at_path("find", path)?;
-        let workload = Workload { size: workload.size.or(self.size), ..workload.clone() };
+        let workload = Workload { size: workload.size.or(self.size), ..workload };
         measure::file(
             &RunPlan {
-                seed,
+                seed: request.seed,
                 ioengine: arm.ioengine,
                 direct: arm.direct.unwrap_or(true),
                 allow_overwrite: self.overwrite,
@@ -291,18 +283,18 @@ impl Stage for Hardware {
                 row("file", Some(path.display().to_string())),
                 row("page cache", Some(direct.into())),
                 row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
-                row("put in place by", arm.apply.clone()),
-                row("put in place by you", arm.manual.clone()),
+                row("applied with", arm.apply.clone()),
+                row("by hand", arm.manual.clone()),
                 row("checked by", arm.check.clone()),
             ]
             .into_iter()
             .flatten()
             .collect()
         };
-        self.arms.iter().zip(&self.paths).map(of_arm).collect()
+        self.study.arms.iter().zip(&self.paths).map(of_arm).collect()
     }
 
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
         let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");
         vec![risk::seen(&runs.iter().filter_map(state).collect())]
     }
@@ -312,11 +304,11 @@ impl Stage for Hardware {
             let runs = runs.iter().filter(|run| run.step.arm == arm);
             runs.map(|run| run.record.target.as_str()).collect()
         };
-        let all: BTreeSet<&str> = (0..self.arms.len()).flat_map(of_arm).collect();
+        let all: BTreeSet<&str> = (0..self.study.arms.len()).flat_map(of_arm).collect();
         if all.len() < 2 {
             return vec![format!("Measured on {}.", self.target())];
         }
-        let measured = self.arms.iter().zip(0..).map(|(arm, place)| {
+        let measured = self.study.arms.iter().zip(0..).map(|(arm, place)| {
             let files: Vec<&str> = of_arm(place).into_iter().collect();
             format!("`{}` on {}", arm.name, files.join(" and "))
         });

@@ -1,10 +1,12 @@
 //! The stages of a study: what makes its runs.
 
+mod cells;
 mod emulate;
 mod hardware;
 mod shell;
 mod simulate;
 
+pub(crate) use cells::RealCells;
 pub(crate) use emulate::Emulator;
 pub(crate) use hardware::Hardware;
 pub(crate) use simulate::Simulator;
@@ -52,6 +54,11 @@ pub(crate) fn of(
     in_place: Option<&str>,
     ui: Ui,
 ) -> Result<Box<dyn Stage<Error = Failure>>, Failure> {
+    if study.matrix.is_some() && study.stage != StageName::Simulate {
+        let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
+        return Err(Failure::cannot_here(anyhow::anyhow!(message))
+            .hint("on real drives: drivelab run --matrix FILE"));
+    }
     match study.stage {
         StageName::Simulate => Ok(Box::new(Simulator::new(study)?)),
         StageName::Hardware => {
@@ -69,8 +76,8 @@ fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<PathBuf>, Failure> {
     let typed = asked.target.as_deref().unwrap_or_default();
     refuse_model(typed)?;
     if !typed.is_empty() && study.arms.iter().all(|arm| arm.target.is_some()) {
-        let message = format!("every arm has a target of its own: `{typed}` would not be measured");
-        return Err(Failure::bad_words(message).hint("leave --target out"));
+        let message = format!("every arm names its own target, so `{typed}` would not be measured");
+        return Err(Failure::bad_words(message).hint("omit --target"));
     }
     let mut targets = Vec::new();
     for (place, arm) in study.arms.iter().enumerate() {
@@ -96,8 +103,8 @@ fn refuse_model(target: &str) -> Result<(), Failure> {
     if !target.starts_with("drive:") {
         return Ok(());
     }
-    let message = format!("`{target}` is a modelled drive, and stage hardware measures real files");
+    let message = format!("`{target}` is a modelled drive, but stage hardware measures real files");
     Err(Failure::bad_words(message)
         .hint("run it at stage simulate, with `drive = \"NAME\"` in `[base]`")
-        .hint(format!("a file of that name is `./{target}`")))
+        .hint(format!("for a file of that name write `./{target}`")))
 }

@@ -51,8 +51,7 @@ impl Ui {
         let _whole = interrupt::shield();
         print(text).map_err(|error| {
             let error = anyhow::Error::new(error).context("cannot write to standard output");
-            Failure::cannot_here(error)
-                .hint("make room where it goes, or send it elsewhere: `>FILE`")
+            Failure::cannot_here(error).hint("free space there, or redirect it: `>FILE`")
         })?;
         Ok(Exit::Done)
     }
@@ -135,7 +134,7 @@ fn cut(text: &str) -> String {
 
 /// Says that a panic was a bug of ours.
 pub(crate) fn show_bug() -> Exit {
-    eprintln!("error: this is a bug in drivelab, not in what you asked for");
+    eprintln!("error: this is a bug in drivelab");
     eprintln!("hint: please report the message above together with the command you typed");
     Exit::Bug
 }

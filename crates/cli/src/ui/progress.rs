@@ -12,7 +12,7 @@ pub(crate) enum Show {
     /// A bar, on a terminal only.
     #[default]
     Bar,
-    /// A line for each run that is finished and on the disk: `done 17 of 48: ...`.
+    /// A line for each finished run: `done 17 of 48: ...`.
     Lines,
     /// Nothing.
     None,
@@ -80,7 +80,7 @@ impl Progress {
             Phase::LayOut => format!("laying out, {} MiB written", step.bytes >> 20),
             Phase::Ramp => "warming up".into(),
             Phase::Measure => format!("{} requests", step.ios),
-            Phase::Drain => "waiting for the last requests".into(),
+            Phase::Drain => "waiting for outstanding requests".into(),
         };
         self.at(step.elapsed.ns() / 1_000_000, &message);
     }

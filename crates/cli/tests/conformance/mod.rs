@@ -51,7 +51,7 @@ impl Kind {
     }
 
     /// Builds it, with its data in memory.
-    pub(crate) fn build(&self, seed: u64) -> ServedDrive<Box<dyn Device>> {
+    pub(crate) fn build(&self, seed: u64) -> ServedDrive {
         let device = self.device(seed);
         let medium = Memory::new(device.capacity(), Bytes::mib(64));
         ServedDrive::new(device, Store::new(Box::new(medium), Sectors::new(1)), seed)
@@ -140,7 +140,7 @@ fn over_nbd() {
         let served = Served::start(kind, 1, None);
         conforms(&mut Client::connect(served.nbd()), least);
         let stats = served.stop().stats;
-        assert!(stats.ios > 200 && stats.in_flight_max >= 2, "{stats:?}");
+        assert!(stats.served.ios > 200 && stats.in_flight_max >= 2, "{stats:?}");
     });
 }
 
@@ -165,8 +165,10 @@ fn a_served_drive_in_virtual_time_is_the_simulated_one_to_the_last_count() {
         let served = VirtualTime::new(kind.build(3)).load(&workload, 5);
         let stop = std::sync::atomic::AtomicBool::new(false);
         let control = drivelab_engine::Control { stop: &stop, progress: &|_| () };
-        let alone = drivelab_engine::simulate(kind.device(3), &workload, 5, &control).unwrap();
-        assert_eq!(served.lat(), alone.tally.lat(), "depth {depth}");
-        assert_eq!(served.elapsed, alone.tally.elapsed, "depth {depth}");
+        let mut drive = drivelab_engine::VirtualTarget::new(kind.device(3));
+        let jobs = [drivelab_engine::VirtualJobs::one(&workload, 5)];
+        let alone = drivelab_engine::simulate(&mut drive, &jobs, &control).unwrap()[0].total();
+        assert_eq!(served.lat(), alone.lat(), "depth {depth}");
+        assert_eq!(served.elapsed, alone.elapsed, "depth {depth}");
     }
 }

@@ -4,8 +4,8 @@ use drivelab_core::disk::{Answer, Command, Data};
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::workload::Workload;
 use drivelab_core::{
-    Bytes, Completion, Device, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy,
-    Target, TargetError, Time,
+    Bytes, Completion, Disk, Lba, Op, Rejected, Request, RequestId, Sectors, ServedBy, Target,
+    TargetError, Time,
 };
 use drivelab_engine::load::{self, Job};
 use drivelab_serve::drive::ServedDrive;
@@ -14,13 +14,13 @@ use super::Arm;
 
 /// Jumps from event to event.
 pub(crate) struct VirtualTime {
-    drive: ServedDrive<Box<dyn Device>>,
+    drive: ServedDrive,
     now: Time,
     done: Vec<Answer>,
 }
 
 impl VirtualTime {
-    pub(crate) fn new(drive: ServedDrive<Box<dyn Device>>) -> Self {
+    pub(crate) fn new(drive: ServedDrive) -> Self {
         Self { drive, now: Time::ZERO, done: Vec::new() }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn command(line: &str) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A loop device on a file of its own.
+/// A loop device on into a separate file.
 pub(crate) struct Loop {
     pub(crate) device: PathBuf,
     pub(crate) image: PathBuf,

@@ -22,9 +22,9 @@ pub trait Choice: Copy + PartialEq + 'static {
         let what = Self::WHAT;
         Err(match nearest(name, names) {
             Some(meant) => {
-                format!("`{name}` is no {what}; did you mean `{meant}`? (one of `{list}`)")
+                format!("`{name}` is not a valid {what}; did you mean `{meant}`? (known: `{list}`)")
             }
-            None => format!("`{name}` is no {what}: it is one of `{list}`"),
+            None => format!("`{name}` is not a valid {what}; known: `{list}`"),
         })
     }
 

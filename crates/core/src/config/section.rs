@@ -83,9 +83,6 @@ fn entries(table: DeTable<'_>) -> Vec<(String, usize, Item)> {
 
 impl Section {
     /// Parses the TOML `text` of `file`; the name is used in messages only.
-    ///
-    /// # Errors
-    /// The text is not TOML.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let source = Rc::new(Source { file: file.to_owned(), text: text.to_owned() });
         let table = DeTable::parse(text).map_err(|error| {
@@ -98,17 +95,11 @@ impl Section {
     }
 
     /// Takes the value of `key`, or `None` where the key is absent.
-    ///
-    /// # Errors
-    /// The value is not what the type reads.
     pub fn take<T: Value>(&mut self, key: &'static str) -> Result<Option<T>, ConfigError> {
         self.take_with(key, T::read)
     }
 
     /// Takes the value of `key` by a reader of the caller's own, or `None` where it is absent.
-    ///
-    /// # Errors
-    /// The reader refuses the value.
     pub fn take_with<T>(
         &mut self,
         key: &'static str,
@@ -119,29 +110,20 @@ impl Section {
     }
 
     /// Refuses a key that has another name since.
-    ///
-    /// # Errors
-    /// The key is there under its old name.
     pub fn renamed(&self, old: &str, new: &str) -> Result<(), ConfigError> {
         let Some((_, at, _)) = self.left.iter().find(|(key, ..)| key == old) else {
             return Ok(());
         };
         let hint = Some(format!("write `{new}`"));
-        Err(self.source.error(*at, format!("`{old}` is now called `{new}`"), hint))
+        Err(self.source.error(*at, format!("`{old}` is now named `{new}`"), hint))
     }
 
     /// Takes the value of a key that must be there.
-    ///
-    /// # Errors
-    /// The key is missing, or its value is not what the type reads.
     pub fn require<T: Value>(&mut self, key: &'static str) -> Result<T, ConfigError> {
         self.take(key)?.ok_or_else(|| self.missing(key))
     }
 
     /// Takes a list of values; one value alone counts as a list of one.
-    ///
-    /// # Errors
-    /// An item is not what the type reads.
     pub fn list<T: Value>(&mut self, key: &'static str) -> Result<Option<Vec<T>>, ConfigError> {
         match self.remove(key) {
             None => Ok(None),
@@ -154,9 +136,6 @@ impl Section {
     }
 
     /// Takes a table written as a list of lists, such as a seek curve.
-    ///
-    /// # Errors
-    /// The value is not a list of lists of single values.
     pub fn rows(&mut self, key: &'static str) -> Result<Option<Vec<Row>>, ConfigError> {
         let Some(item) = self.remove(key) else { return Ok(None) };
         let at = item.at();
@@ -171,9 +150,6 @@ impl Section {
     }
 
     /// Takes the table `[key]`, or `None` where it is absent.
-    ///
-    /// # Errors
-    /// The key holds something else.
     pub fn section(&mut self, key: &'static str) -> Result<Option<Self>, ConfigError> {
         match self.remove(key) {
             None => Ok(None),
@@ -189,9 +165,6 @@ impl Section {
 
     /// Takes the table `[key]` whose keys the user chooses, in alphabetical order; empty where it
     /// is absent.
-    ///
-    /// # Errors
-    /// The key holds something else, or the table anything but single values.
     pub fn words(&mut self, key: &'static str) -> Result<Vec<(String, String)>, ConfigError> {
         let entries = match self.remove(key) {
             None => return Ok(Vec::new()),
@@ -207,13 +180,11 @@ impl Section {
 
     /// Refuses a list, of values or of tables, that is longer than `most`: before anything is made
     /// of its items.
-    ///
-    /// # Errors
-    /// Names the line of the list, its length and the limit.
     pub fn at_most(&self, key: &'static str, most: usize) -> Result<(), ConfigError> {
         match self.left.iter().find(|(name, ..)| name == key) {
             Some((_, at, Item::Array { items, .. })) if items.len() > most => {
-                let message = format!("`{key}`: {} of them; at most {most} are taken", items.len());
+                let message =
+                    format!("`{key}`: {} entries; at most {most} are allowed", items.len());
                 Err(self.error_at(*at, message, None))
             }
             _ => Ok(()),
@@ -221,9 +192,6 @@ impl Section {
     }
 
     /// Takes the tables `[[key]]`, in order; none where the key is absent.
-    ///
-    /// # Errors
-    /// The key holds something else.
     pub fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, ConfigError> {
         let items = match self.remove(key) {
             None => return Ok(Vec::new()),
@@ -242,9 +210,6 @@ impl Section {
 
     /// Moves every key of the table `[key]` up into this section, where a file may leave the table
     /// heading out.
-    ///
-    /// # Errors
-    /// `key` is there and holds no table.
     pub fn lift(&mut self, key: &'static str) -> Result<(), ConfigError> {
         match self.remove(key) {
             None => Ok(()),
@@ -278,10 +243,10 @@ impl Section {
     }
 
     fn missing(&self, key: &str) -> ConfigError {
-        let message = format!("{} has no `{key}`, which it needs", self.name);
+        let message = format!("{} lacks `{key}`", self.name);
         let near = nearest(key, self.left.iter().map(|(key, _, _)| key.as_str()));
         let hint = match near {
-            Some(found) => format!("is `{found}` meant to be `{key}`?"),
+            Some(found) => format!("did you mean `{key}` by `{found}`?"),
             None => format!("add a line `{key} = ...`"),
         };
         self.error_at(self.at, message, Some(hint))
@@ -330,9 +295,6 @@ impl Row {
     }
 
     /// Reads the value at `index`, from 0.
-    ///
-    /// # Errors
-    /// The row is too short, or the value is not what the type reads.
     pub fn get<T: Value>(&self, index: usize) -> Result<T, ConfigError> {
         match self.items.get(index) {
             Some(item) => read(&self.source, self.key, item, T::read),
@@ -399,8 +361,8 @@ mod tests {
         );
         check_error(
             "[drive]\ncapacitiy = 1\n",
-            "sample.toml:1:1: [drive] has no `capacity`, which it needs",
-            Some("is `capacitiy` meant to be `capacity`?"),
+            "sample.toml:1:1: [drive] lacks `capacity`",
+            Some("did you mean `capacity` by `capacitiy`?"),
         );
         check_error(
             "[drive]\ncapacity = \"much\"\n",

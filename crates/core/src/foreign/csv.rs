@@ -54,7 +54,7 @@ pub fn lines(text: &str) -> Result<Vec<Line<'_>>, ParseError> {
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.contains(|c: char| (c.is_control() && c != '\t') || c == '\u{fffd}') {
-            let hint = "give the text file itself, not an archive, a picture or a database";
+            let hint = "give the text file itself, not an archive, an image or a database";
             return Err(ParseError::new(number, "this is binary data, not text", hint));
         }
         if !line.trim().is_empty() {
@@ -70,9 +70,9 @@ pub fn fields(line: Line<'_>) -> Result<Vec<String>, ParseError> {
     let mut rest = line.text;
     loop {
         let (field, after) = field(rest).ok_or_else(|| {
-            let hint = "close the quotation mark, or double it where it belongs to the text";
+            let hint = "close the quotation mark, or double it if it is part of the text";
             let column = fields.len() + 1;
-            ParseError::new(line.number, "a quotation mark is not closed", hint).at(column)
+            ParseError::new(line.number, "unclosed quotation mark", hint).at(column)
         })?;
         fields.push(field);
         match after {
@@ -144,7 +144,7 @@ mod tests {
             let error = lines(text).and_then(split).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         };
-        check("a,b\nc,\"d", "line 2, column 2: a quotation mark");
+        check("a,b\nc,\"d", "line 2, column 2: unclosed quotation");
         check("a,b\n\0\u{1}", "line 2: this is binary");
         check("PK\u{3}\u{4}", "line 1: this is binary");
     }

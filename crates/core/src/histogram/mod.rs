@@ -17,9 +17,9 @@ const BUCKETS: usize = SUB + (64 - SUB_BITS as usize) * SUB;
 /// Counts spans in buckets whose width is at most 1/128 of their value.
 ///
 /// A quantile is the middle of its bucket and so off by at most 0.4 %; below 128 ns, and for the
-/// least, the greatest and the mean, it is exact. 59 KiB whatever is counted, and counting never
-/// allocates.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// least, the greatest and the mean, it is exact. A new one takes 59 KiB whatever is counted, and
+/// counting never allocates; one that was stored takes as much as it holds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Sparse", into = "Sparse")]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -45,10 +45,23 @@ impl Default for Histogram {
     }
 }
 
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let figures = |one: &Self| (one.n, one.sum_ns, one.min_ns, one.max_ns);
+        figures(self) == figures(other) && self.buckets().eq(other.buckets())
+    }
+}
+impl Eq for Histogram {}
+
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        Self { counts: vec![0; BUCKETS], n: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Self { counts: vec![0; BUCKETS], ..Self::empty() }
+    }
+
+    /// One that takes no memory until something is counted.
+    pub fn empty() -> Self {
+        Self { counts: Vec::new(), n: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Counts one span.
@@ -61,7 +74,10 @@ impl Histogram {
     #[inline]
     pub fn record_times(&mut self, span: Span, times: u64) {
         let ns = span.ns();
-        self.counts[bucket(ns)] += times;
+        match self.counts.get_mut(bucket(ns)) {
+            Some(count) => *count += times,
+            None => self.grow(bucket(ns), times),
+        }
         self.n += times;
         self.sum_ns += u128::from(ns) * u128::from(times);
         // Almost never: two stores less for each span.
@@ -73,11 +89,18 @@ impl Histogram {
         }
     }
 
+    #[cold]
+    fn grow(&mut self, bucket: usize, times: u64) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket] += times;
+    }
+
     /// Adds everything that `other` counted; exactly as if it had been counted here.
     pub fn merge(&mut self, other: &Self) {
         if other.n == 0 {
             return;
         }
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
@@ -160,10 +183,15 @@ fn bounds(index: usize) -> (u64, u64) {
 
 impl From<Sparse> for Histogram {
     fn from(sparse: Sparse) -> Self {
-        let mut histogram = Self::new();
+        let mut histogram = Self::empty();
         for (index, count) in sparse.buckets {
+            let index = index as usize;
             // A bucket beyond the last cannot have been written by us: leave it out.
-            let Some(slot) = histogram.counts.get_mut(index as usize) else { continue };
+            if index >= BUCKETS {
+                continue;
+            }
+            histogram.counts.resize(histogram.counts.len().max(index + 1), 0);
+            let slot = &mut histogram.counts[index];
             *slot = slot.saturating_add(count);
             histogram.n = histogram.n.saturating_add(count);
         }
@@ -250,7 +278,13 @@ mod tests {
             };
             let mut merged = of(&wide(&one));
             merged.merge(&of(&wide(&two)));
-            assert_eq!(merged, of(&wide(&[one, two].concat())));
+            let both = of(&wide(&[one.clone(), two].concat()));
+            assert_eq!(merged, both);
+            let mut grown = Histogram::empty();
+            for ns in wide(&one) {
+                grown.record(Span::from_ns(ns));
+            }
+            assert_eq!(grown, of(&wide(&one)));
         }
 
         #[test]

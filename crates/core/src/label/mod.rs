@@ -19,10 +19,12 @@
 //! A sector of a plain run carries only a signature, since a checksum would be paid for in each
 //! measured write.
 
+mod field;
 mod page;
 
-/// Bytes of a sector: the smallest unit that drives write whole or not at all.
-pub const SECTOR: usize = 512;
+pub use field::{Label, SECTOR};
+
+use field::word;
 
 /// Of labelled sectors; chosen once at random, no meaning.
 const LABELLED: [u8; 8] = [0x8E, 0x45, 0xF1, 0x3B, 0xA7, 0x60, 0xD2, 0x1C];
@@ -33,17 +35,6 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// A sector whose signature is off by no more bits than this is labelled and damaged. By chance so
 /// near lies one sector of random data in 10^9.
 const DAMAGED_BITS: u32 = 8;
-
-/// Which write a sector came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Label {
-    /// Where it belongs, in sectors from the beginning of the target.
-    pub place: u64,
-    /// The number of the write, from 1.
-    pub generation: u64,
-    /// What tells the run from every other.
-    pub run: u64,
-}
 
 /// What a sector turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,10 +107,6 @@ pub fn is_ours(sector: &[u8]) -> bool {
 pub fn is_beginning(part: &[u8]) -> bool {
     let length = part.len().min(LABELLED.len());
     length > 0 && [LABELLED, PLAIN].iter().any(|signature| signature[..length] == part[..length])
-}
-
-fn word(sector: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(sector[at..at + 8].try_into().expect("eight bytes of a sector"))
 }
 
 /// Over everything but the checksum itself. Each step is one to one in the sum so far, so no change

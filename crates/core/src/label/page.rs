@@ -4,7 +4,7 @@
 //! written. Sectors of pages of 16 KiB: a mark, the run, the page, the write, the sector's number
 //! in the page, data, and a checksum at the end.
 
-use super::{Label, SECTOR, word};
+use super::field::{Label, SECTOR, word};
 
 const MARK: [u8; 8] = *b"dl-page1";
 /// Sectors in a page.

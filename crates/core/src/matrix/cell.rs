@@ -1,42 +1,38 @@
 //! One cell of a matrix.
 
-use serde::{Deserialize, Serialize};
-
-use super::{CellError, Matrix};
-use crate::workload::{BlockSizes, Rw, Workload, WorkloadOptions};
+use super::{CellError, Cursor, Group, Matrix, order, plural};
+use crate::workload::{Rw, Workload, WorkloadOptions};
 
 /// One combination of everything that is varied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Which time it is measured, from 0.
-    pub block: u32,
     /// The target, by its place in the matrix; all at once where absent.
     pub target: Option<usize>,
-    /// Share of reads, in percent.
-    pub read: u32,
-    /// Share of random addresses, in percent; the others follow the request before.
-    pub random: u32,
-    /// Threads on each target.
-    pub threads: u32,
-    /// Block size.
-    pub bs: BlockSizes,
+    /// Where sequential threads go on, by its place in the matrix.
+    pub cursor: usize,
+    /// Order, threads on each target and share of reads.
+    pub group: Group,
+    /// Block size, by its place in the matrix.
+    pub size: usize,
 }
 
 impl Cell {
-    /// What names it among the cells of its matrix.
-    pub fn key(&self, matrix: &Matrix) -> String {
+    /// What people call it.
+    pub fn words(&self, matrix: &Matrix) -> String {
         let target = self.target.map_or("all", |target| matrix.targets[target].as_str());
-        let (order, Self { block, read, threads, bs, .. }) = (order(self.random), self);
-        let threads = plural(*threads);
-        format!("{block}: {target}, {read} % read, {order}, {threads}, {bs}")
+        let Group { random, threads, read } = self.group;
+        let (order, threads, bs) = (order(random), plural(threads), &matrix.bs[self.size]);
+        let cursor = match matrix.cursors[self.cursor] {
+            Cursor::Own => "",
+            Cursor::Shared => ", shared cursor",
+        };
+        format!("{target}, {read} % read, {order}, {threads}, {bs}{cursor}")
     }
 
     /// What each thread does.
-    ///
-    /// # Errors
-    /// A value of the matrix makes no sense.
     pub fn workload(&self, matrix: &Matrix) -> Result<Workload, CellError> {
-        let rw = match (self.read, self.random > 0) {
+        let Group { random, read, .. } = self.group;
+        let rw = match (read, random > 0) {
             (100, false) => Rw::Read,
             (100, true) => Rw::RandRead,
             (0, false) => Rw::Write,
@@ -46,9 +42,9 @@ impl Cell {
         };
         let options = WorkloadOptions {
             rw: Some(rw),
-            rwmixread: Some(self.read),
-            percentage_random: (self.random > 0).then_some(self.random),
-            bssplit: Some(self.bs.clone()),
+            rwmixread: Some(read),
+            percentage_random: (random > 0).then_some(random),
+            bssplit: Some(matrix.bs[self.size].clone()),
             offset: Some(matrix.offset),
             size: matrix.size,
             runtime: Some(matrix.runtime),
@@ -56,19 +52,5 @@ impl Cell {
             ..WorkloadOptions::default()
         };
         options.check()
-    }
-}
-
-/// A number of threads in words.
-pub fn plural(threads: u32) -> String {
-    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
-}
-
-/// A share of random addresses in words.
-pub fn order(random: u32) -> String {
-    match random {
-        0 => "sequential".into(),
-        100 => "random".into(),
-        share => format!("{share} % random"),
     }
 }

@@ -1,7 +1,5 @@
 //! Cells that are one line of a figure.
 
-use super::{Matrix, order};
-
 /// Cells that differ in their block size only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
@@ -14,17 +12,10 @@ pub struct Group {
 }
 
 impl Group {
-    /// Every group of a matrix, in the order of its figures.
-    pub fn all(matrix: &Matrix) -> Vec<Self> {
-        let mut groups = Vec::new();
-        for &random in &matrix.random {
-            for &threads in &matrix.threads {
-                for &read in &matrix.read {
-                    groups.push(Self { random, threads, read });
-                }
-            }
-        }
-        groups
+    /// Whether it matters where sequential threads go on: several do, in a place of their own each
+    /// or all in one.
+    pub(super) fn has_cursors(self) -> bool {
+        self.random == 0 && self.threads > 1
     }
 
     /// What scripts call it: `sequential-read-20`, `random-mixed50-1`.
@@ -50,7 +41,20 @@ impl Group {
             0 => "writes".to_owned(),
             share => format!("{share} % reads"),
         };
-        let plural = if self.threads == 1 { "thread" } else { "threads" };
-        format!("{order} {kind}, {} {plural} a drive", self.threads)
+        format!("{order} {kind}, {} a drive", plural(self.threads))
+    }
+}
+
+/// A number of threads in words.
+pub fn plural(threads: u32) -> String {
+    if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
+}
+
+/// A share of random addresses in words.
+pub fn order(random: u32) -> String {
+    match random {
+        0 => "sequential".into(),
+        100 => "random".into(),
+        share => format!("{share} % random"),
     }
 }

@@ -4,23 +4,20 @@
 mod cell;
 mod cursor;
 mod group;
-mod result;
 
-pub use cell::{Cell, order, plural};
+pub use cell::Cell;
 pub use cursor::Cursor;
-pub use group::Group;
-pub use result::{CellFigures, CellResult};
+pub use group::{Group, order, plural};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::JOBS_MAX;
 use crate::config::{ConfigError, Section, Value as _};
-use crate::rng::Rng;
 use crate::units::{Bytes, Span};
 use crate::workload::{BlockSizes, WorkloadError};
 
 /// What is varied, and what all cells share.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Matrix {
     /// What the matrix is called.
     pub title: String,
@@ -50,6 +47,12 @@ pub struct Matrix {
     pub blocks: u32,
     /// Seed of the order and of everything random.
     pub seed: u64,
+    /// Where sequential threads go on; figures show the first.
+    #[serde(skip)]
+    pub cursors: Vec<Cursor>,
+    /// The only groups of cells; all where empty.
+    #[serde(skip)]
+    pub only: Vec<Group>,
 }
 
 /// What a matrix is called, and what is measured how often.
@@ -63,6 +66,8 @@ pub struct Named {
     pub blocks: u32,
     /// See [`Matrix::seed`].
     pub seed: u64,
+    /// See [`Matrix::cursors`].
+    pub cursors: Vec<Cursor>,
 }
 
 /// The matrix of the controller comparison of 2009 (alephnull.com/benchmarks/sata2009): 108 cells
@@ -79,9 +84,6 @@ const CELLS_MAX: u64 = 100_000;
 
 impl Matrix {
     /// Reads the matrix file `text`.
-    ///
-    /// # Errors
-    /// A key or value makes no sense; the error names its line.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let mut section = Section::parse(file, text)?;
         let named = Named {
@@ -89,6 +91,7 @@ impl Matrix {
             targets: section.list("targets")?.unwrap_or_default(),
             blocks: section.take_with("blocks", blocks)?.unwrap_or(1),
             seed: section.take("seed")?.unwrap_or(1),
+            cursors: vec![Cursor::Own],
         };
         let matrix = Self::read(&mut section, named)?;
         section.finish()?;
@@ -96,11 +99,8 @@ impl Matrix {
     }
 
     /// Takes what is varied and what all cells share out of a section; `named` is said elsewhere.
-    ///
-    /// # Errors
-    /// A value makes no sense; the error names its line.
     pub fn read(section: &mut Section, named: Named) -> Result<Self, ConfigError> {
-        let Named { title, targets, blocks, seed } = named;
+        let Named { title, targets, blocks, seed, cursors } = named;
         let matrix = Self {
             title,
             targets,
@@ -119,6 +119,8 @@ impl Matrix {
             direct: section.take("direct")?.unwrap_or(true),
             blocks,
             seed,
+            cursors,
+            only: Vec::new(),
         };
         matrix.wrong().map_or(Ok(()), |message| Err(section.error(message)))?;
         Ok(matrix)
@@ -126,13 +128,18 @@ impl Matrix {
 
     /// How many cells there are, all blocks together.
     pub fn count(&self) -> u64 {
-        let targets = self.targets.len() + usize::from(self.together && self.targets.len() > 1);
-        let lengths =
-            [targets, self.read.len(), self.random.len(), self.threads.len(), self.bs.len()];
-        let block = lengths.iter().fold(1, |product: u64, length| {
-            product.saturating_mul(u64::try_from(*length).unwrap_or(u64::MAX))
-        });
-        block.saturating_mul(u64::from(self.blocks))
+        let aims = self.targets.len() + usize::from(self.has_all());
+        let count = |random: usize, threads: usize| {
+            let lengths = [aims, self.read.len(), random, threads, self.bs.len()];
+            lengths.iter().fold(u64::from(self.blocks), |product, length| {
+                product.saturating_mul(u64::try_from(*length).unwrap_or(u64::MAX))
+            })
+        };
+        let sequential = self.random.iter().filter(|random| **random == 0).count();
+        let several = self.threads.iter().filter(|threads| **threads > 1).count();
+        let others = self.cursors.len().saturating_sub(1) as u64;
+        count(self.random.len(), self.threads.len())
+            .saturating_add(count(sequential, several).saturating_mul(others))
     }
 
     /// What is wrong with its counts; nothing is made of them before.
@@ -142,12 +149,18 @@ impl Matrix {
         if self.blocks > BLOCKS_MAX {
             return Some(format!("`blocks`: {} is not from 1 to {BLOCKS_MAX}", self.blocks));
         }
-        if let Some(threads) = self.threads.iter().find(|it| !(1..=JOBS_MAX).contains(*it)) {
+        if let Some(threads) =
+            self.threads.iter().find(|threads| !(1..=JOBS_MAX).contains(*threads))
+        {
             return Some(format!("`threads`: {threads} is not from 1 to {JOBS_MAX}"));
         }
         let cells = self.count();
-        (cells > CELLS_MAX)
-            .then(|| format!("the lists and `blocks` make {cells} cells; at most {CELLS_MAX} fit"))
+        (cells > CELLS_MAX).then(|| {
+            format!(
+                "the lists and `blocks` give {cells} cells; at most {CELLS_MAX} are \
+                              allowed"
+            )
+        })
     }
 
     fn wrong(&self) -> Option<String> {
@@ -166,37 +179,43 @@ impl Matrix {
             return Some(wrong);
         }
         // What one cell refuses another with the same value refuses too; so all are tried.
-        self.block(0).iter().find_map(|cell| Some(cell.workload(self).err()?.to_string()))
+        self.cells().iter().find_map(|cell| Some(cell.workload(self).err()?.to_string()))
     }
 
-    /// Every cell in the order of measuring: whole blocks, each shuffled on its own.
+    /// Cells that differ in block size, target and cursor only, in the order of the figures.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut groups = Vec::new();
+        for &random in &self.random {
+            for &threads in &self.threads {
+                let group = |read: &u32| Group { random, threads, read: *read };
+                groups.extend(self.read.iter().map(group));
+            }
+        }
+        groups.retain(|group| self.only.is_empty() || self.only.contains(group));
+        groups
+    }
+
+    /// Whether all targets are also measured at once.
+    pub fn has_all(&self) -> bool {
+        self.together && self.targets.len() > 1
+    }
+
+    /// Every cell of a block; those that differ in their target stand next to each other.
     pub fn cells(&self) -> Vec<Cell> {
-        (0..self.blocks).flat_map(|number| self.block(number)).collect()
-    }
-
-    fn block(&self, number: u32) -> Vec<Cell> {
         let mut cells = Vec::new();
-        let singles = (0..self.targets.len()).map(Some);
-        let all = (self.together && self.targets.len() > 1).then_some(None);
-        for target in singles.chain(all) {
-            for &read in &self.read {
-                for &random in &self.random {
-                    for &threads in &self.threads {
-                        for bs in &self.bs {
-                            let bs = bs.clone();
-                            cells.push(Cell { block: number, target, read, random, threads, bs });
-                        }
-                    }
+        for cursor in 0..self.cursors.len() {
+            for group in self.groups() {
+                if cursor > 0 && !group.has_cursors() {
+                    continue;
+                }
+                for size in 0..self.bs.len() {
+                    let targets = (0..self.targets.len()).map(Some);
+                    let targets = targets.chain(self.has_all().then_some(None));
+                    cells.extend(targets.map(|target| Cell { target, cursor, group, size }));
                 }
             }
         }
-        Rng::for_part(self.seed, u64::from(number)).shuffle(&mut cells);
         cells
-    }
-
-    /// How long all cells take at least.
-    pub fn estimate(&self) -> Span {
-        (self.runtime + self.ramp_time) * self.count()
     }
 
     /// The targets of a cell.
@@ -205,11 +224,6 @@ impl Matrix {
             Some(target) => &self.targets[target..=target],
             None => &self.targets,
         }
-    }
-
-    /// Whether any cell writes.
-    pub fn writes(&self) -> bool {
-        self.read.iter().any(|share| *share < 100)
     }
 }
 
@@ -236,32 +250,27 @@ mod tests {
         let targets = "targets = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n";
         let matrix = Matrix::parse("m", targets).unwrap();
         let cells = matrix.cells();
-        assert_eq!(cells.len(), 648);
-        assert_eq!(matrix.estimate(), Span::from_secs(12_960));
+        assert_eq!((cells.len(), matrix.count()), (648, 648));
         assert_eq!(cells.iter().filter(|cell| cell.target.is_none()).count(), 108);
-        let mut keys: Vec<String> = cells.iter().map(|cell| cell.key(&matrix)).collect();
-        assert!(!keys.is_sorted());
-        keys.sort_unstable();
-        keys.dedup();
-        assert_eq!(keys.len(), 648, "every cell once");
+        let mut names: Vec<String> = cells.iter().map(|cell| cell.words(&matrix)).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 648, "every cell once");
     }
 
     #[test]
-    fn blocks_hold_every_cell_in_orders_of_their_own() {
+    fn another_cursor_is_for_several_sequential_threads_and_groups_can_be_left_out() {
         let text = "targets = [\"a\"]\nblocks = 2\nbs = [\"4k\"]\n";
-        let matrix = Matrix::parse("m", text).unwrap();
-        let cells = matrix.cells();
-        let (first, second) = cells.split_at(12);
-        assert_eq!(second.len(), 12);
-        let order = |cells: &[Cell]| -> Vec<(u32, u32, u32)> {
-            cells.iter().map(|cell| (cell.read, cell.random, cell.threads)).collect()
-        };
-        let (mut one, mut other) = (order(first), order(second));
-        assert_ne!(one, other);
-        one.sort_unstable();
-        other.sort_unstable();
-        assert_eq!(one, other);
-        assert_eq!(cells, matrix.cells());
+        let mut matrix = Matrix::parse("m", text).unwrap();
+        matrix.cursors.push(Cursor::Shared);
+        let shared: Vec<Cell> =
+            matrix.cells().into_iter().filter(|cell| cell.cursor == 1).collect();
+        assert_eq!(shared.len(), 3);
+        assert!(shared.iter().all(|cell| (cell.group.random, cell.group.threads) == (0, 20)));
+        assert_eq!((matrix.cells().len(), matrix.count()), (12 + 3, 2 * (12 + 3)));
+        matrix.only = vec![Group { random: 0, threads: 20, read: 50 }];
+        assert_eq!(matrix.cells().len(), 2);
+        assert!(matrix.cells().iter().all(|cell| cell.group == matrix.only[0]));
     }
 
     #[test]

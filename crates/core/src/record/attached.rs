@@ -74,35 +74,16 @@ impl fmt::Display for Fact {
     }
 }
 
-impl From<bool> for Fact {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
-    }
+macro_rules! facts_from {
+    ($($from:ty => $kind:ident),+ $(,)?) => {$(
+        impl From<$from> for Fact {
+            fn from(value: $from) -> Self {
+                Self::$kind(value.into())
+            }
+        }
+    )+};
 }
-
-impl From<u32> for Fact {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<u64> for Fact {
-    fn from(number: u64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<&str> for Fact {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Fact {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
+facts_from!(bool => Flag, u32 => Number, u64 => Number, &str => Text, String => Text);
 
 impl AttachedDevice {
     /// Notes a setting, where it is known.

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::tally::per_second;
-use super::{Latency, Stamp};
+use super::Latency;
+use crate::choice_as_text;
+use crate::config::Choice;
 use crate::histogram::{Histogram, Series};
 use crate::units::Span;
 
@@ -49,7 +50,7 @@ pub struct JobRecord {
     pub seconds: Vec<Second>,
     /// The distribution behind `lat_ns` over time. Kept for the whole of a run only, not for each
     /// of its jobs; empty for acts one after the other.
-    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    #[serde(default = "Series::empty", skip_serializing_if = "Series::is_empty")]
     pub lat_series: Series,
     /// The whole distribution behind `lat_ns`.
     pub lat_histogram: Histogram,
@@ -71,7 +72,13 @@ impl JobRecord {
     /// The same without distributions over time, which are most of its size.
     #[must_use]
     pub fn without_series(self) -> Self {
-        Self { lat_series: Series::default(), ..self }
+        Self { lat_series: Series::empty(), ..self }
+    }
+
+    /// The figures alone, without any distribution.
+    #[must_use]
+    pub fn figures_only(self) -> Self {
+        Self { lat_histogram: Histogram::empty(), seconds: Vec::new(), ..self.without_series() }
     }
 
     /// The kinds of request that there were, each with its name in the plural.
@@ -148,6 +155,28 @@ impl Plateau {
         }
     }
 }
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
+pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
+    if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
+}
+
+/// When latency stamps are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stamp {
+    /// A pair for each request.
+    #[default]
+    Io,
+    /// A pair for each batch that goes to the kernel together: half the cost where requests take
+    /// no longer than reading the clock, and latencies long by what the batch took to send.
+    Batch,
+}
+
+impl Choice for Stamp {
+    const WHAT: &'static str = "moment for time stamps";
+    const NAMES: &'static [(&'static str, Self)] = &[("io", Self::Io), ("batch", Self::Batch)];
+}
+choice_as_text!(Stamp);
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
 fn is_zero(count: &u64) -> bool {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Nature;
+
 /// A remark that travels with a result and is shown wherever the result is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
@@ -54,27 +56,39 @@ pub enum MarkId {
 }
 
 impl MarkId {
+    /// What was measured in place of the disk, where the mark says that.
+    pub const fn nature(self) -> Option<Nature> {
+        match self {
+            Self::PageCache => Some(Nature::PageCache),
+            Self::DriveCache => Some(Nature::DriveCache),
+            Self::CpuBound => Some(Nature::Cpu),
+            _ => None,
+        }
+    }
+
     /// What it says of any run, in a few words; a run's own [`Mark::message`] has the evidence.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Modelled => "virtual time over a model, no real device",
-            Self::Emulated => "a model served in real time, no real device",
-            Self::Void => "the host answered later than the drive: no measurement of the drive",
-            Self::PageCache => "the page cache answered, or may have: no measurement of the disk",
+            Self::Modelled => "model in virtual time, no real device",
+            Self::Emulated => "model served in real time, no real device",
+            Self::Void => "the host was later than the drive: not a measurement of the drive",
+            Self::PageCache => {
+                "the page cache answered, or may have: not a measurement of the disk"
+            }
             Self::DriveCache => "the drive's own cache answered",
-            Self::CpuBound => "the processor was the limit, not the device",
+            Self::CpuBound => "the CPU was the bottleneck, not the device",
             Self::NotDisk => "cannot be a disk measurement",
             Self::FewRequests => "too few requests for the tail",
             Self::Errors => "requests failed",
             Self::Unanswered => "requests were never answered",
             Self::Interrupted => "stopped before the end",
-            Self::Unsteady => "never held still",
-            Self::Fallback => "done by another ioengine than the best",
-            Self::Late => "requests were sent later than asked",
-            Self::Busy => "others used the device meanwhile",
-            Self::Steal => "the hypervisor took the processors away meanwhile",
-            Self::Throttled => "the processors were slowed down meanwhile",
-            Self::Governor => "the processors' frequency follows their load",
+            Self::Unsteady => "never reached steady state",
+            Self::Fallback => "the preferred ioengine was not available",
+            Self::Late => "requests were issued later than scheduled",
+            Self::Busy => "other I/O used the device during the run",
+            Self::Steal => "the hypervisor took CPU time during the run (steal)",
+            Self::Throttled => "the CPUs were throttled during the run",
+            Self::Governor => "the CPU frequency follows the load",
         }
     }
 }

@@ -4,24 +4,22 @@
 //! contract with whoever scripts against them.
 
 mod attached;
-mod host;
+mod figure;
 mod job;
 mod latency;
 mod mark;
 mod served;
-mod stamp;
 mod tally;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
-pub use host::Host;
-pub use job::{JobRecord, OpRecord, Plateau, Second};
+pub use figure::{Better, Figure, Label, Nature, Phase, Remark, label_names};
+pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
 pub use served::{LatenessNs, Served};
-pub use stamp::Stamp;
 pub use tally::{OpTally, Tally};
-pub use verification::{Fault, FaultExample, Verification};
+pub use verification::{Damage, DamageExample, Verification};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +30,8 @@ use crate::workload::Workload;
 pub const RUN_SCHEMA: &str = "drivelab.run/1";
 
 /// One run: one configuration, one workload, once. The unit of statistics.
+///
+/// A load has jobs and their total, another benchmark its phases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Always [`RUN_SCHEMA`].
@@ -44,9 +44,14 @@ pub struct RunRecord {
     /// Everything needed to repeat it.
     pub config: RunConfig,
     /// One entry a job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobRecord>,
     /// All jobs together.
-    pub total: JobRecord,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<JobRecord>,
+    /// What a benchmark measured that is no load, part by part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// What the figures are, and what casts doubt on them.
     pub marks: Vec<Mark>,
     /// The machine; absent where nothing of it can matter, in virtual time.
@@ -80,12 +85,81 @@ pub struct RunConfig {
     /// How they began, shared the target and ended, where that was asked for.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub conduct: JobSchedule,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// What each job did.
-    pub workload: Workload,
+    /// What each job of a load did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
 }
 
 fn is_usual(conduct: &JobSchedule) -> bool {
     *conduct == JobSchedule::default()
+}
+
+/// Enough of a machine to tell whether two runs may be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Kernel name and release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu: String,
+    /// Processors that may be used.
+    pub cpus: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Sixteen hex digits over the machine's own identity: tells machines apart, names none.
+    pub id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Choice as _;
+
+    const TODAY: &str = include_str!("../../tests/records/today.json");
+    /// With the keys that the first version wrote and no others.
+    const FIRST: &str = include_str!("../../tests/records/first.json");
+
+    #[test]
+    fn records_of_before_phases_are_read_and_those_of_loads_have_stayed_as_they_were() {
+        let today: RunRecord = serde_json::from_str(TODAY).unwrap();
+        assert_eq!(serde_json::to_string_pretty(&today).unwrap().trim(), TODAY.trim());
+        let first: RunRecord = serde_json::from_str(FIRST).unwrap();
+        assert_eq!((first.total.unwrap().ios, first.jobs.len()), (12, 1));
+        assert_eq!((first.phases, first.attached), (vec![], None));
+    }
+
+    #[test]
+    fn a_record_of_phases_has_neither_jobs_nor_total_nor_workload() {
+        let today: RunRecord = serde_json::from_str(TODAY).unwrap();
+        let figures = vec![Figure::new("wall_s", 2.5, Better::Less)];
+        let (name, nature, remarks) = ("untar".to_owned(), Nature::JournalSync, Vec::new());
+        let record = RunRecord {
+            jobs: Vec::new(),
+            total: None,
+            phases: vec![Phase { name, nature, figures, lat_ns: None, remarks }],
+            config: RunConfig { workload: None, ..today.config },
+            ..today
+        };
+        let json = serde_json::to_value(&record).unwrap();
+        let has = |key: &str| json.get(key).is_some();
+        assert!(has("phases") && !has("jobs") && !has("total"), "{json}");
+        assert!(json["config"].get("workload").is_none(), "{json}");
+        assert_eq!(serde_json::from_value::<RunRecord>(json).unwrap(), record);
+    }
+
+    #[test]
+    fn marks_speak_of_natures_in_the_same_words() {
+        for mark in [MarkId::PageCache, MarkId::DriveCache] {
+            let nature = mark.nature().unwrap();
+            assert_eq!(serde_json::to_value(mark).unwrap(), nature.to_string());
+            assert_eq!(Label::Nature(nature).name(), nature.name());
+        }
+        // These two names are older than the vocabulary, and a contract.
+        assert_eq!(MarkId::CpuBound.nature(), Some(Nature::Cpu));
+        assert_eq!(Label::Nature(Nature::Cpu).name(), "cpu-test");
+        for (_, nature) in Nature::NAMES {
+            assert!(Label::NAMES.iter().any(|(_, label)| *label == Label::Nature(*nature)));
+        }
+    }
 }

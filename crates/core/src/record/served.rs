@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Latency;
+
 /// How a modelled drive was served while it was measured: the view of the measuring system, beside
 /// that of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,6 +12,10 @@ pub struct Served {
     pub ios: u64,
     /// How late answers left, against the moment that the model gave; `None` before the first.
     pub lateness_ns: LatenessNs,
+    /// How long requests took by the model's word, from their arrival at the server until they were
+    /// due; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_ns: Option<Latency>,
     /// What an answer may be late.
     pub lateness_bound_ns: u64,
     /// Answers that were later.

@@ -1,5 +1,6 @@
 //! What is counted while a run goes on.
 
+use super::job::per_second;
 use super::{JobRecord, Latency, OpRecord, Plateau, Second, Stamp};
 use crate::histogram::{Histogram, Series};
 use crate::request::Op;
@@ -184,11 +185,6 @@ impl Tally {
             flush: alone(Op::Flush),
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]
-pub(super) fn per_second(count: u64, elapsed: Span) -> f64 {
-    if elapsed.is_zero() { 0.0 } else { count as f64 * 1e9 / elapsed.ns() as f64 }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate for people and statistics")]

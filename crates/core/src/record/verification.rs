@@ -10,7 +10,7 @@ const EXAMPLES_MAX: usize = 20;
 /// What is wrong with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fault {
+pub enum Damage {
     /// It holds what was there before the run: no write to it arrived.
     Lost,
     /// It holds an earlier write than it must: the last one did not arrive.
@@ -27,9 +27,9 @@ pub enum Fault {
 
 /// One faulty block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultExample {
+pub struct DamageExample {
     /// What is wrong.
-    pub fault: Fault,
+    pub fault: Damage,
     /// Its first byte on the target.
     pub offset_bytes: u64,
     /// The write it must hold, or a later one.
@@ -50,9 +50,9 @@ pub struct Verification {
     /// Blocks with parts of a write that was never acknowledged: no fault, nothing was promised.
     pub unfinished: u64,
     /// Faulty blocks by kind.
-    pub faults: BTreeMap<Fault, u64>,
+    pub faults: BTreeMap<Damage, u64>,
     /// The first of them.
-    pub examples: Vec<FaultExample>,
+    pub examples: Vec<DamageExample>,
 }
 
 impl Verification {
@@ -62,7 +62,7 @@ impl Verification {
     }
 
     /// Counts a faulty block.
-    pub fn add(&mut self, example: FaultExample) {
+    pub fn add(&mut self, example: DamageExample) {
         *self.faults.entry(example.fault).or_default() += 1;
         if self.examples.len() < EXAMPLES_MAX {
             self.examples.push(example);

@@ -6,14 +6,14 @@ use crate::units::Span;
 
 /// How much was promised, and how long that took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pace {
+pub struct PromiseRate {
     /// Pages promised, that is written and synced.
     pub promised: u64,
     /// How long it took.
     pub took: Span,
 }
 
-impl Pace {
+impl PromiseRate {
     /// Whether pages were synced more often than a platter of `rpm` revolutions a minute comes
     /// round: one page each at a random angle comes by after half a revolution on average, if the
     /// arm never has to move.

@@ -1,13 +1,15 @@
 //! Whether what was written is what is there: the rules that verified runs and `durability` share.
 //!
-//! Both label each sector that they write ([`crate::label`]), keep an account of what each block
-//! must hold in lines or entries with a checksum ([`sealed`], [`checksum`]), and judge later what
-//! they find ([`Census`]). They differ in where the account is kept and in what it promises.
+//! Both label each sector that they write ([`crate::label`]), keep account of what each block must
+//! hold ([`BlockAccount`]) in entries or lines with a checksum ([`entry`], [`sealed`]), and judge
+//! later what they find ([`BlockContent`]). They differ in where the account is kept.
 
-mod census;
+mod account;
+mod content;
 mod judgement;
 mod line;
 
-pub use census::Census;
-pub use judgement::{Judgement, Pace};
+pub use account::{BlockAccount, ENTRY_BYTES, entry, entry_numbers};
+pub use content::BlockContent;
+pub use judgement::{Judgement, PromiseRate};
 pub use line::{checksum, sealed, unsealed};

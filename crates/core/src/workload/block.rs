@@ -43,13 +43,12 @@ impl BlockSizes {
     /// A size is not acceptable, there is none, or no weight is above zero.
     pub fn split(sizes: Vec<(Bytes, u32)>) -> Result<Self, String> {
         if sizes.len() as u64 > SIZES_MAX {
-            return Err(format!("{} are more than {SIZES_MAX} sizes", sizes.len()));
+            return Err(format!("{} sizes; at most {SIZES_MAX} are allowed", sizes.len()));
         }
         for (size, _) in &sizes {
             if size.get() == 0 || !size.get().is_multiple_of(SECTOR_BYTES) || *size > LARGEST {
                 return Err(format!(
-                    "a block of {size} cannot be used: it must be a multiple of 512 bytes, from \
-                     512 to 1G"
+                    "block size {size} must be a multiple of 512 bytes from 512 to 1G"
                 ));
             }
         }
@@ -62,7 +61,7 @@ impl BlockSizes {
             })
             .collect();
         if sum == 0 {
-            return Err("no block size is ever used: give one a weight above 0".into());
+            return Err("all weights are 0: give at least one block size a weight above 0".into());
         }
         Ok(Self { sizes: sizes.into(), weights: weights.into() })
     }
@@ -76,21 +75,18 @@ impl BlockSizes {
         let percentages = sizes.iter().filter_map(|(_, percent)| *percent);
         let given = percentages.fold(0_u32, u32::saturating_add);
         let Some(left) = 100_u32.checked_sub(given) else {
-            return Err(format!("the percentages are {given} together, more than 100"));
+            return Err(format!("the percentages add up to {given}, more than 100"));
         };
         let open = sizes.iter().filter(|(_, percent)| percent.is_none()).count();
         let open = u32::try_from(open).unwrap_or(u32::MAX).max(1);
         // Weights and not percents, so that what is left divides evenly.
-        let weight = |percent: Option<u32>| percent.map_or(left, |it| it.saturating_mul(open));
+        let weight = |percent: Option<u32>| percent.map_or(left, |own| own.saturating_mul(open));
         let weighed = sizes.iter().map(|(size, percent)| (*size, weight(*percent)));
         Self::split(weighed.filter(|(_, weight)| *weight > 0).collect())
     }
 
     /// Reads what a user writes: numbers behind sizes are percentages, as in fio; where all have
     /// one and they are fewer than a hundred together, they are weights.
-    ///
-    /// # Errors
-    /// As [`Self::sharing`].
     pub fn of_percentages(text: &str) -> Result<Self, String> {
         let given = text.split(':').filter(|part| part.contains('/')).count();
         if given == 0 {
@@ -98,7 +94,7 @@ impl BlockSizes {
         }
         let part = |part: &str| {
             let (size, percent) = part.split_once('/').unwrap_or((part, ""));
-            let wrong = || format!("`{percent}` is no percentage: write `4k/60:64k/40`");
+            let wrong = || format!("`{percent}` is not a percentage: write `4k/60:64k/40`");
             let percent = match percent {
                 "" => None,
                 percent => Some(percent.parse::<u32>().map_err(|_| wrong())?),
@@ -110,16 +106,13 @@ impl BlockSizes {
     }
 
     /// Blocks of every multiple of `smallest` up to `largest`, each as often as the others.
-    ///
-    /// # Errors
-    /// There is no such block, or there are too many sizes.
     pub fn range(smallest: Bytes, largest: Bytes) -> Result<Self, String> {
         let (least, most) = (smallest.get(), largest.get());
         if least == 0 || most < least || !most.is_multiple_of(least) {
-            return Err(format!("{largest} is no multiple of {smallest}: write `4k-64k`"));
+            return Err(format!("{largest} is not a multiple of {smallest}: write `4k-64k`"));
         }
         if most / least > SIZES_MAX {
-            return Err(format!("{smallest} to {largest} are more than {SIZES_MAX} sizes"));
+            return Err(format!("{smallest} to {largest} gives more than {SIZES_MAX} sizes"));
         }
         Self::split((1..=most / least).map(|times| (Bytes::new(times * least), 1)).collect())
     }

@@ -15,7 +15,7 @@ pub enum IoEngine {
 }
 
 impl Choice for IoEngine {
-    const WHAT: &'static str = "way of doing I/O (`ioengine`)";
+    const WHAT: &'static str = "`ioengine`";
     const NAMES: &'static [(&'static str, Self)] =
         &[("io_uring", Self::IoUring), ("psync", Self::Psync), ("null", Self::Null)];
 }

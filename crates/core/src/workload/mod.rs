@@ -78,7 +78,7 @@ pub struct Workload {
     pub sync: bool,
     /// How long requests are sent, warm-up apart.
     pub runtime: Span,
-    /// Warm-up that is run but not measured.
+    /// Warm-up time before the measurement.
     pub ramp_time: Span,
     /// Stop after this many measured requests, where given.
     pub number_ios: Option<u64>,

@@ -1,6 +1,6 @@
 //! The endless seeded sequence of a workload's requests.
 
-use super::address::{Addresses, Order};
+use super::address::{Addresses, Order, Region, Slots};
 use super::block::BlockSizes;
 use super::options::WorkloadError;
 use super::{Rw, Workload};
@@ -102,21 +102,21 @@ impl Requests {
 #[derive(Debug, Clone)]
 struct InOrder {
     drawn: Ratio,
-    region: (Lba, Lba),
+    region: Region,
     /// Where the last request ended.
     behind: Lba,
     orders: Rng,
 }
 
 impl InOrder {
-    fn of(workload: &Workload, region: (Lba, Lba), seed: u64) -> Option<Self> {
+    fn of(workload: &Workload, region: Region, seed: u64) -> Option<Self> {
         let orders = Rng::for_part(seed, 5);
-        let (drawn, behind) = (workload.random_share, region.0);
+        let (drawn, behind) = (workload.random_share, region.first);
         (drawn < Ratio::ONE).then_some(Self { drawn, region, behind, orders })
     }
 
     fn next(&mut self, sectors: Sectors, draw: impl FnOnce() -> Lba) -> Lba {
-        let (first, end) = self.region;
+        let Region { first, end } = self.region;
         let lba = if self.orders.chance(self.drawn) {
             draw()
         } else if self.behind + sectors > end {
@@ -129,8 +129,7 @@ impl InOrder {
     }
 }
 
-/// The sectors that are used, first and end.
-fn region(workload: &Workload, capacity: Bytes) -> Result<(Lba, Lba), WorkloadError> {
+fn region(workload: &Workload, capacity: Bytes) -> Result<Region, WorkloadError> {
     let (offset, capacity) = (workload.offset, capacity.get() / SECTOR_BYTES * SECTOR_BYTES);
     let beyond = |end: Option<u64>| end.is_none_or(|end| end > capacity);
     let size = workload.size.unwrap_or(Bytes::new(capacity.saturating_sub(offset.get())));
@@ -140,10 +139,11 @@ fn region(workload: &Workload, capacity: Bytes) -> Result<(Lba, Lba), WorkloadEr
         return Err(WorkloadError::RegionBeyondTarget { offset, size, capacity });
     }
     let end = Lba::at_byte(Bytes::new(offset.get() + size.get()));
-    Ok((Lba::at_byte(offset), end))
+    Ok(Region { first: Lba::at_byte(offset), end })
 }
 
-fn addresses(workload: &Workload, (first, end): (Lba, Lba)) -> Result<Addresses, WorkloadError> {
+fn addresses(workload: &Workload, region: Region) -> Result<Addresses, WorkloadError> {
+    let Region { first, end } = region;
     let largest = Sectors::holding(workload.blocks.largest());
     let streams = if workload.rw.is_random() { 1 } else { workload.streams };
     let size = (end - first).bytes();
@@ -154,16 +154,17 @@ fn addresses(workload: &Workload, (first, end): (Lba, Lba)) -> Result<Addresses,
     if !workload.rw.is_random() {
         let stride = workload.stride.map(Sectors::holding);
         let order = Order { stride, backwards: workload.backwards };
-        return Ok(Addresses::sequential((first, end), streams, largest, order));
+        return Ok(Addresses::sequential(region, streams, largest, order));
     }
     // Slots are as far apart as the smallest block, and the last one still holds the largest.
     let step = workload.blockalign.unwrap_or(workload.blocks.smallest());
     let step = Sectors::holding(step);
     let count = ((end - first).get() - largest.get()) / step.get() + 1;
+    let slots = Slots { first, step, count };
     Ok(if workload.each_once {
-        Addresses::shuffled((first, step), count)
+        Addresses::shuffled(slots)
     } else {
-        Addresses::random(&workload.distribution, (first, step), count)
+        Addresses::random(&workload.distribution, slots)
     })
 }
 
@@ -283,10 +284,10 @@ mod tests {
             size: Some(Bytes::gib(200)),
             ..Default::default()
         };
-        assert!(refuse(beyond, Bytes::gib(500)).contains("beyond the end"));
+        assert!(refuse(beyond, Bytes::gib(500)).contains("past the end"));
         let tiny = WorkloadOptions { size: Some(Bytes::new(512)), ..Default::default() };
-        assert!(refuse(tiny, Bytes::gib(1)).contains("cannot hold"));
-        assert!(refuse(WorkloadOptions::default(), Bytes::ZERO).contains("cannot hold"));
+        assert!(refuse(tiny, Bytes::gib(1)).contains("too small for"));
+        assert!(refuse(WorkloadOptions::default(), Bytes::ZERO).contains("too small for"));
     }
 
     proptest::proptest! {

@@ -101,8 +101,8 @@ impl FromStr for Criterion {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no criterion: write `iops`, `bw` or `lat`, with `_slope` where the \
-                 trend counts, and a limit in percent: `iops_slope:0.3%`"
+                "`{text}` is not a steady-state criterion: write `iops`, `bw` or `lat`, with \
+                 `_slope` for the trend, and a limit in percent: `iops_slope:0.3%`"
             )
         };
         let (name, limit) = text.split_once(':').ok_or_else(wrong)?;
@@ -128,15 +128,12 @@ impl From<Criterion> for String {
 
 impl Steady {
     /// The window, from the seconds that options give.
-    ///
-    /// # Errors
-    /// It is too short for a trend, or too long.
     pub(super) fn new(criterion: Criterion, window: Span, after: Span) -> Result<Self, String> {
         let seconds = |span: Span| u32::try_from(span.ns().div_ceil(1_000_000_000)).ok();
         let window = seconds(window).filter(|seconds| (2..=86_400).contains(seconds));
-        let window = window.ok_or("a window of 2 seconds to a day tells steady from not")?;
+        let window = window.ok_or("the steady-state window must be 2 seconds to a day")?;
         let after = seconds(after).filter(|seconds| *seconds <= 86_400);
-        Ok(Self { criterion, window, after: after.ok_or("more than a day is never reached")? })
+        Ok(Self { criterion, window, after: after.ok_or("at most a day is allowed")? })
     }
 }
 

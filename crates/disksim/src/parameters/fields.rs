@@ -30,7 +30,7 @@ impl Fields {
     pub(super) fn value(&mut self, key: &'static str) -> DiskSimResult<Value> {
         self.optional(key).ok_or_else(|| {
             let Block { at, what, .. } = &self.block;
-            at.error(format!("`{what}` has no `{key}`; add `{key} = ...`"))
+            at.error(format!("`{what}` lacks `{key}`; add `{key} = ...`"))
         })
     }
 
@@ -86,7 +86,7 @@ impl Fields {
         let Some((key, value)) = self.block.entries.first() else { return Ok(()) };
         let hint = match nearest(key, self.asked.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "it would have to be modelled or known to change no response time".to_owned(),
+            None => "drivelab ignores only parameters that change no response time".to_owned(),
         };
         Err(value
             .at

@@ -51,7 +51,7 @@ impl Rules {
         let first = fields.number("First cylinder number", 0..=limit)?;
         let last = fields.number("Last cylinder number", first..=limit)?;
         if previous.is_some_and(|zone| zone.last_cylinder() >= first) {
-            return Err(at.error("this zone begins before the zone above it ends"));
+            return Err(at.error("this zone starts before the previous one ends"));
         }
         let per_track = fields.number("Blocks per track", 1..=1 << 16)?;
         let unit = skew_unit(&mut fields)?;
@@ -94,9 +94,8 @@ impl Rules {
         };
         fields.finish()?;
         let begin = previous.map_or(0, |zone| zone.end);
-        Zone::new(begin, self.heads, shape).ok_or_else(|| {
-            at.error("spares, reserved and slipped sectors leave nothing of this zone")
-        })
+        Zone::new(begin, self.heads, shape)
+            .ok_or_else(|| at.error("spares, reserved and slipped sectors use up this zone"))
     }
 
     fn sparing(&self) -> Sparing {

@@ -66,7 +66,7 @@ fn seek(fields: &mut Fields, cylinders: u32, resolve: Resolve) -> DiskSimResult<
             let name = value.words("Full seek curve")?;
             let Some(found) = include(&value.at.file, name, resolve) else {
                 return Err(value.at.error(format!(
-                    "there is no file `{name}` with the seek curve; put it beside this one"
+                    "there is no seek curve file `{name}`; put it next to this file"
                 )));
             };
             extracted(&found)
@@ -116,7 +116,7 @@ impl ThreePoints {
         if !(single <= average && average <= full) {
             return Err(at.error(
                 "`Single cylinder seek time`, `Average seek time` and `Full strobe seek time`: \
-                 expected times that rise in this order",
+                 expected times that increase in this order",
             ));
         }
         Ok(Self { single, average, full })
@@ -214,7 +214,7 @@ fn extracted(file: &BaseText) -> DiskSimResult<Points> {
             return Err(at.error("expected a seek time from 0 to 1000 ms"));
         }
         if points.last().is_some_and(|(before, _)| *before >= distance) {
-            return Err(at.error("expected distances that rise from line to line"));
+            return Err(at.error("expected distances that increase from line to line"));
         }
         points.push((distance, Span::from_ns(nanoseconds(time).unsigned_abs())));
         if points.len() > 1 << 16 {

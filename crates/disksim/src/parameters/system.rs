@@ -92,11 +92,12 @@ impl System {
         let instance = self.instances.iter().find(|(name, _)| name == component);
         let Some((_, of)) = instance else {
             return Err(at.error(format!(
-                "`{component}` stands in the topology, but no `instantiate [ {component} ] as ...`"
+                "`{component}` is in the topology but never instantiated: add `instantiate [ \
+                 {component} ] as ...`"
             )));
         };
         self.blocks.iter().find(|block| block.name == *of).ok_or_else(|| {
-            at.error(format!("`{component}` is to be a `{of}`, but there is no such block"))
+            at.error(format!("`{component}` is instantiated as `{of}`, but there is no such block"))
         })
     }
 }

@@ -60,7 +60,7 @@ fn mistakes_are_answered_with_place_and_expectation() {
         "no file `tiny.d",
     );
     check("small.parv", ("driver0 [", "driver0 {"), "drives/small.parv:", "expected `[`");
-    check("small.diskspecs", ("Never disc", "Newer disc"), specs, "no `Never disconnect`");
+    check("small.diskspecs", ("Never disc", "Newer disc"), specs, "lacks `Never disconnect`");
     check("small.diskspecs", ("Print stats = 1", "Print states = 1"), specs, "`Print stats`?");
     check("small.diskspecs", ("queue length = 1", "queue length = 4"), specs, "take one command");
     check("small.diskspecs", ("Preseeking level = 0", "Preseeking level = 1"), specs, "only");
@@ -73,10 +73,20 @@ fn mistakes_are_answered_with_place_and_expectation() {
         "only `dm_",
     );
     check("small.model", ("extracted", "curved"), "drives/small.model:", "`Seek type = curved`");
-    check("small.model", ("Number of spares = 5", "Number of spares = 9999"), "drives/", "leave");
-    check("small.model", ("small.seek", "tall.seek"), "drives/small.model:", "no file `tall.seek`");
+    check("small.model", ("Number of spares = 5", "Number of spares = 9999"), "drives/", "use up");
+    check(
+        "small.model",
+        ("small.seek", "tall.seek"),
+        "drives/small.model:",
+        "no seek curve file `tall",
+    );
     check("small.seek", ("10, 2.0", "0, 2.0"), "drives/small.seek:3:", "`distance, ms`");
-    check("small.seek", ("99, 5.0", "9, 5.0"), "drives/small.seek:4:", "rise from line to line");
+    check(
+        "small.seek",
+        ("99, 5.0", "9, 5.0"),
+        "drives/small.seek:4:",
+        "increase from line to line",
+    );
 }
 
 #[test]
@@ -124,7 +134,7 @@ fn seeks_of_data_sheets_meet_their_points() {
         let times: Vec<u64> = (1..30).map(|distance| seeks.time(distance).ns()).collect();
         assert!(times.is_sorted() && times[28] <= 6_100_000, "{kind}: {times:?}");
         let error = three(kind, 2.0).unwrap_err();
-        assert!(error.message.contains("rise in this order"), "{error}");
+        assert!(error.message.contains("increase in this order"), "{error}");
     }
 }
 
@@ -141,7 +151,7 @@ fn circles_end() {
     let resolve =
         |path: &str| Some(BaseText { file: path.to_owned(), text: "source a.parv".to_owned() });
     let error = read("a.parv", "source a.parv", &resolve).unwrap_err();
-    assert!(error.message.contains("circle"), "{error}");
+    assert!(error.message.contains("cycle"), "{error}");
     let deep = format!("a b {{ c = {}", "[".repeat(100_000));
     assert!(read("a.parv", &deep, &|_| None).unwrap_err().message.contains("deep"));
 }

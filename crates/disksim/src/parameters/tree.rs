@@ -167,13 +167,13 @@ impl<'a> Reader<'a> {
 
     fn file(&mut self, at: &At, name: &str) -> DiskSimResult<Vec<Item>> {
         let Some(found) = include(&at.file, name, self.resolve) else {
-            return Err(at.error(format!("there is no file `{name}`; put it beside this one")));
+            return Err(at.error(format!("there is no file `{name}`; put it next to this file")));
         };
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(
-                at.error(format!("files name files more than {MAX_DEPTH} deep; is it a circle?"))
-            );
+            return Err(at.error(format!(
+                "files include files more than {MAX_DEPTH} deep: check for a cycle"
+            )));
         }
         let items = self.read(&found.file, &found.text);
         self.depth -= 1;

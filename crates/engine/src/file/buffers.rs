@@ -3,7 +3,7 @@
 use drivelab_core::Rng;
 use drivelab_core::units::Bytes;
 
-use super::{FileJob, pattern};
+use super::{TargetSetup, pattern};
 
 /// Memory pages, the largest alignment that any Linux driver asks of a buffer for direct I/O.
 const PAGE: usize = 4096;
@@ -15,7 +15,6 @@ const PAGE: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Buffers {
     memory: Vec<u8>,
-    /// Where the first buffer begins: the memory's own start is not aligned.
     first: usize,
     stride: usize,
     slots: usize,
@@ -31,8 +30,7 @@ impl Buffers {
         Bytes::new(stride.saturating_mul(u64::from(iodepth)).saturating_mul(sets))
     }
 
-    /// The buffers of `job`, those for writing filled.
-    pub(crate) fn new(job: &FileJob) -> Self {
+    pub(crate) fn new(job: &TargetSetup) -> Self {
         let align = job.memory_align.max(PAGE);
         let largest = usize::try_from(job.largest.get()).expect("a block is at most 1 GiB");
         let stride = largest.next_multiple_of(align);
@@ -51,14 +49,7 @@ impl Buffers {
         buffers
     }
 
-    /// Number of the buffer for reading into `slot`.
-    #[inline]
-    #[expect(clippy::unused_self, reason = "the other kind has its numbers behind these")]
-    pub(crate) fn to_read(&self, slot: usize) -> usize {
-        slot
-    }
-
-    /// Number of the buffer for writing from `slot`.
+    /// Number of the buffer for writing from `slot`; the one for reading into it is `slot`.
     #[inline]
     pub(crate) fn to_write(&self, slot: usize) -> usize {
         self.read_sets * self.slots + slot
@@ -79,12 +70,10 @@ impl Buffers {
         })
     }
 
-    /// How far apart they begin.
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
 
-    /// The whole memory.
     pub(crate) fn memory(&mut self) -> &mut [u8] {
         &mut self.memory
     }

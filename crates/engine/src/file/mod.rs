@@ -23,7 +23,7 @@ use crate::verify::JobAccount;
 
 /// What a target for one job on an open file is made from.
 #[derive(Debug, Clone)]
-pub struct FileJob {
+pub struct TargetSetup {
     /// The file, opened as the job needs it.
     pub file: Arc<File>,
     /// Bytes that may be addressed.
@@ -51,7 +51,7 @@ pub struct FileJob {
     /// Seed of what it writes.
     pub seed: u64,
     /// The account of a verified run.
-    pub books: Option<JobAccount>,
+    pub account: Option<JobAccount>,
 }
 
 /// What becomes of blocks that are trimmed.
@@ -68,7 +68,6 @@ pub(crate) fn check_range(request: &Request, capacity: Bytes) -> Result<(), IoEr
     if request.end() > Lba::at_byte(capacity) { Err(IoError::OutOfRange) } else { Ok(()) }
 }
 
-/// How many bytes `request` moves when it succeeds.
 #[inline]
 pub(crate) fn to_move(request: &Request) -> Bytes {
     if request.op.transfers() { request.sectors.bytes() } else { Bytes::ZERO }

@@ -11,7 +11,6 @@ use drivelab_core::label::{self, SECTOR};
 /// 2^64 over the golden ratio: multiples of it look random and repeat only after 2^64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Fills `buffer` with sectors of random data.
 pub(crate) fn fill(buffer: &mut [u8], rng: &mut Rng) {
     for word in buffer.chunks_mut(8) {
         word.copy_from_slice(&rng.bits().to_le_bytes()[..word.len()]);

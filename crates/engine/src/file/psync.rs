@@ -10,7 +10,7 @@ use rustix::io::ReadWriteFlags;
 
 use super::buffers::Buffers;
 use super::contents::Contents;
-use super::{FileJob, Trim, check_moved, check_range, to_move};
+use super::{TargetSetup, Trim, check_moved, check_range, to_move};
 use crate::sys::discard::discard;
 
 /// A file that is read and written with one system call a request.
@@ -19,7 +19,7 @@ use crate::sys::discard::discard;
 /// A second request is given back until then.
 #[derive(Debug)]
 pub struct Psync {
-    job: FileJob,
+    job: TargetSetup,
     buffers: Buffers,
     contents: Contents,
     done: Option<Completion>,
@@ -27,8 +27,8 @@ pub struct Psync {
 
 impl Psync {
     /// A target for `job`.
-    pub fn new(job: FileJob) -> Self {
-        let job = FileJob { iodepth: 1, ..job };
+    pub fn new(job: TargetSetup) -> Self {
+        let job = TargetSetup { iodepth: 1, ..job };
         Self { buffers: Buffers::new(&job), contents: Contents::new(&job), job, done: None }
     }
 
@@ -63,7 +63,7 @@ impl Psync {
         let length = length(request);
         match request.op {
             Op::Read => {
-                let begin = self.buffers.at(self.buffers.to_read(0));
+                let begin = self.buffers.at(0);
                 let into = &mut self.buffers.memory()[begin..begin + length];
                 // Not the C library's, which first asks whether this thread shall be cancelled.
                 Ok(rustix::io::pread(file, into, offset)?)

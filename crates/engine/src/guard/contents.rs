@@ -20,9 +20,7 @@ use rustix::fs::{SeekFrom, XattrFlags, fgetxattr, fsetxattr, seek};
 /// Sectors looked at: other data that fills a tenth of a file escapes them in 0.15 % of files
 /// (0.9^62), and on a slow disk they take half a second.
 const SAMPLES: u64 = 64;
-/// Read at once where every sector is looked at.
 const CHUNK: usize = 1 << 20;
-/// Holds the length of a file that we laid out.
 const ATTRIBUTE: &str = "user.drivelab";
 
 /// Notes on `file` that we laid it out, `length` bytes long.
@@ -38,15 +36,14 @@ fn is_laid_out(file: &File, length: u64) -> bool {
     value[..found] == *length.to_string().as_bytes()
 }
 
-/// What sectors were seen.
 #[derive(Debug, Default)]
-struct Seen {
+struct SectorKinds {
     marked: bool,
     zeros: bool,
     foreign: bool,
 }
 
-impl Seen {
+impl SectorKinds {
     fn look(&mut self, sector: &[u8]) {
         let whole = sector.len() == SECTOR;
         if label::is_ours(sector) || (!whole && label::is_beginning(sector)) {
@@ -59,10 +56,8 @@ impl Seen {
     }
 }
 
-/// Whether nothing in `file`, which is `length` bytes long, is of anybody else's making.
-///
-/// # Errors
-/// The file cannot be read, or `stopped` said so meanwhile ([`io::ErrorKind::Interrupted`]).
+/// Whether nothing in `file`, which is `length` bytes long, is of anybody else's making;
+/// [`io::ErrorKind::Interrupted`] where `stopped` said so meanwhile.
 pub(crate) fn holds_only_ours(
     file: &File,
     length: u64,
@@ -83,8 +78,8 @@ pub(crate) fn holds_only_ours(
     Ok(!seen.foreign)
 }
 
-fn sampled(file: &File, length: u64) -> io::Result<Seen> {
-    let mut seen = Seen::default();
+fn sampled(file: &File, length: u64) -> io::Result<SectorKinds> {
+    let mut seen = SectorKinds::default();
     let sectors = length / SECTOR as u64;
     let mut sector = [0_u8; SECTOR];
     let mut rng = Rng::new(length);
@@ -109,7 +104,7 @@ fn sampled(file: &File, length: u64) -> io::Result<Seen> {
 fn look_at_all(
     file: &File,
     length: u64,
-    seen: &mut Seen,
+    seen: &mut SectorKinds,
     stopped: &dyn Fn() -> bool,
 ) -> io::Result<()> {
     let mut chunk = vec![0; CHUNK];

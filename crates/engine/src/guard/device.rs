@@ -20,17 +20,22 @@ use crate::sys::loop_device;
 const LOOKS: u32 = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
+/// A target that may be written, and what it was judged by.
+#[derive(Debug)]
+pub(crate) struct WritableTarget {
+    pub(crate) file: File,
+    /// Who used what right before it was opened.
+    pub(crate) usage: Usage,
+}
+
 /// Opens the block device at `path`, which is open for reading as `file`, for writing, to nobody
 /// else's use while it stays open.
-///
-/// # Errors
-/// Its name is not among `allowed`, somebody uses it, or that cannot be found out.
 pub(crate) fn claim(
     path: &Path,
     file: &File,
     allowed: &[PathBuf],
     census: &dyn Census,
-) -> Result<File, GuardError> {
+) -> Result<WritableTarget, GuardError> {
     let unknown = |source| GuardError::Unknown { path: path.into(), source };
     let wish = Wish { path, device: numbered(file).map_err(unknown)?, allowed };
     let mut usage = match census.usage() {
@@ -60,13 +65,13 @@ pub(crate) fn claim(
     })?;
     // What was claimed decides, not what lay under the name while we looked.
     if numbered(&claimed).map_err(unknown)? != wish.device {
-        return Err(unknown(io::Error::other("another device took its place meanwhile")));
+        return Err(unknown(io::Error::other("the name now refers to another device")));
     }
     // A virtual machine on a raw disk or a database on a raw device does not claim it.
     if let Some(opener) = lasting_opener(census, &numbers).map_err(unknown)? {
         return Err(refuse(Some(&opener), Use::Open { by: opener.process.clone() }));
     }
-    Ok(claimed)
+    Ok(WritableTarget { file: claimed, usage })
 }
 
 /// A process other than ours that has one of `devices` open and does not soon close it.
@@ -81,19 +86,17 @@ fn lasting_opener(census: &dyn Census, devices: &[DeviceNumber]) -> io::Result<O
     look()
 }
 
-/// Who uses the regular file that `meta` is about.
-///
-/// # Errors
-/// It cannot be found out.
-pub(crate) fn of_file(meta: &Metadata, census: &dyn Census) -> io::Result<Option<Use>> {
+/// Who uses the regular file that `meta` is about, and all that is used besides.
+pub(crate) fn of_file(meta: &Metadata, census: &dyn Census) -> io::Result<(Option<Use>, Usage)> {
     let file = identity(meta);
     let mut usage = census.usage()?;
     // By path alone first: to ask a driver is to open its device.
-    if let Some(by) = judge::judge_file(&usage, file) {
-        return Ok(Some(by));
+    let mut by = judge::judge_file(&usage, file);
+    if by.is_none() {
+        ask_drivers(&mut usage, |device| judge::must_ask(device, file, Bytes::new(meta.len())));
+        by = judge::judge_file(&usage, file);
     }
-    ask_drivers(&mut usage, |device| judge::must_ask(device, file, Bytes::new(meta.len())));
-    Ok(judge::judge_file(&usage, file))
+    Ok((by, usage))
 }
 
 /// Asks the drivers of the `wanted` loop devices what is behind them: the path that sysfs tells may
@@ -113,16 +116,21 @@ fn ask_drivers(usage: &mut Usage, wanted: impl Fn(&BlockDevice) -> bool) {
     }
 }
 
-/// The disk that the open `file` at `path` is or lies on.
-pub(crate) fn disk_under(path: &Path, file: &File, census: &dyn Census) -> Option<Disk> {
-    let meta = file.metadata().ok()?;
+/// The disk that the target at `path`, which `meta` is about, is or lies on: by the `usage` that it
+/// was judged by, where it was.
+pub(crate) fn disk_under(
+    path: &Path,
+    meta: &Metadata,
+    usage: Option<Usage>,
+    census: &dyn Census,
+) -> Option<Disk> {
     let is_device = meta.file_type().is_block_device();
     let number = split(if is_device { meta.rdev() } else { meta.dev() });
+    let usage = usage.unwrap_or_else(|| census.under(number));
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    tree::disk_under(&census.usage().ok()?, number, &path, is_device)
+    tree::disk_under(&usage, number, &path, is_device)
 }
 
-/// What tells the regular file that `meta` is about from every other.
 pub(super) fn identity(meta: &Metadata) -> Identity {
     Identity::File { device: split(meta.dev()), inode: meta.ino() }
 }

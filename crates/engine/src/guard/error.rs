@@ -8,75 +8,53 @@ use drivelab_core::usage::Process;
 use super::signature::Membership;
 
 /// Why a target is not written. It was not opened for writing.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// A block device whose name was not repeated.
     #[error("{} is a block device{}: writing it would destroy what it holds",
         .path.display(), .what.as_ref().map(|what| format!(" ({what})")).unwrap_or_default())]
     BlockDevice {
-        /// The device.
         path: PathBuf,
         /// What it is, where the name does not tell: `/dev/sda1, a partition of /dev/sda`.
         what: Option<String>,
-        /// The names that were repeated: of others.
         named: Vec<PathBuf>,
     },
-    /// The kernel lets nobody write it.
-    #[error("{} is not written: {device} is read-only", .path.display())]
+    #[error("refusing to write {}: {device} is read-only", .path.display())]
     ReadOnly {
-        /// The target.
         path: PathBuf,
         /// The target, or the disk that it is on.
         device: String,
     },
-    /// Somebody uses it, or a part of it.
-    #[error("{} is not written: {device} {by}", .path.display())]
+    #[error("refusing to write {}: {device} {by}", .path.display())]
     InUse {
-        /// The target.
         path: PathBuf,
         /// What of it is in use: the target itself, a partition, the disk it lies on.
         device: String,
-        /// By whom.
         by: Use,
     },
-    /// What would use it cannot be found out.
-    #[error("{} is not written: cannot find out whether it is in use", .path.display())]
+    #[error("refusing to write {}: cannot find out whether it is in use", .path.display())]
     Unknown {
-        /// The target.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: std::io::Error,
     },
-    /// Another process keeps account of what is written to it, or we would and another writes it.
-    #[error("{} is not written: {} has it locked", .path.display(),
+    #[error("refusing to write {}: {} has it locked", .path.display(),
         .by.as_ref().map_or_else(|| "another process".into(), ToString::to_string))]
-    Locked {
-        /// The file.
-        path: PathBuf,
-        /// Which process, where that can be seen.
-        by: Option<Process>,
-    },
-    /// A file with data that drivelab did not put there.
-    #[error("{} holds data that drivelab did not write, and this workload would destroy it",
+    Locked { path: PathBuf, by: Option<Process> },
+    #[error("{} contains data that drivelab did not write, and this workload would destroy it",
         .path.display())]
-    SomebodysData {
-        /// The file.
-        path: PathBuf,
-    },
+    SomebodysData { path: PathBuf },
 }
 
 /// Who uses a device or a file.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Use {
-    /// A file system on it is mounted.
     Mounted {
-        /// Where.
         at: String,
         /// A process in whose mount namespace it is, where that is not ours.
         seen_by: Option<Process>,
     },
-    /// Memory is swapped to it.
     Swap,
     /// Another device is built on it.
     Holder {
@@ -85,17 +63,14 @@ pub enum Use {
     },
     /// A loop device reads and writes it.
     Loop {
-        /// Its name.
         name: String,
     },
     /// It carries the signature of a volume that spans devices.
     Member {
-        /// Of what.
         kind: Membership,
     },
     /// A process has it open, though not to itself.
     Open {
-        /// Which one.
         by: Process,
     },
     /// A process or the kernel has it to itself.
@@ -114,12 +89,12 @@ impl fmt::Display for Use {
             }
             Self::Swap => write!(f, "is in use as swap"),
             Self::Holder { name } => write!(f, "is held by {name}"),
-            Self::Loop { name } => write!(f, "is what {name} reads and writes"),
+            Self::Loop { name } => write!(f, "is in use by {name}"),
             Self::Member { kind } => write!(f, "is a member of {kind}"),
             Self::Open { by } => write!(f, "is open in {by}"),
             Self::Exclusive { by: Some(by) } => write!(f, "is open exclusively; {by} has it open"),
             Self::Exclusive { by: None } => {
-                write!(f, "is open exclusively, by the kernel or by a process that cannot be seen")
+                write!(f, "is open exclusively, by the kernel or by a process that is not visible")
             }
         }
     }
@@ -132,21 +107,19 @@ impl GuardError {
             Self::BlockDevice { path, named, .. } => block_device(path, named),
             Self::ReadOnly { device, .. } => {
                 format!(
-                    "`blockdev --setrw {device}` if it may be written; a loop device is set up \
-                         anew without `-r`"
+                    "make it writable with `blockdev --setrw {device}`; set a loop device up again \
+                     without `-r`"
                 )
             }
             Self::InUse { device, by, .. } => remedy(device, by),
             Self::Unknown { .. } => "run it as root, with /proc and /sys mounted".into(),
             Self::Locked { .. } => {
-                "wait until that ends, or name another file: a verified run, and `durability`, \
-                     are the only writers of theirs"
+                "wait until that run ends, or name another file: a verified run, and `durability`, \
+                 are the only writers of theirs"
                     .into()
             }
             Self::SomebodysData { .. } => {
-                "name a file that does not exist yet, with `--size`, or add `--overwrite` if its \
-                 contents may go"
-                    .into()
+                "name a new file with `--size`, or add `--overwrite` to destroy its contents".into()
             }
         }
     }
@@ -159,33 +132,34 @@ fn block_device(path: &Path, named: &[PathBuf]) -> String {
         _ => format!("`--allow-destructive` names {}; ", others.join(", ")),
     };
     format!(
-        "{others}if all that it holds may go, repeat its name: `--allow-destructive {}`; else give \
-         a file, or a reading workload (`--rw randread`)",
+        "{others}to destroy everything on it, repeat its name: `--allow-destructive {}`; otherwise \
+         give a file, or a reading workload (`--rw randread`)",
         path.display()
     )
 }
 
 fn remedy(device: &str, by: &Use) -> String {
     match by {
-        Use::Mounted { at, .. } => format!("`umount {at}` first, if it is the right device"),
-        Use::Swap => format!("`swapoff {device}` first, if it is the right device"),
-        Use::Loop { name } => format!("`losetup -d /dev/{name}` first, if nothing needs it"),
-        Use::Holder { .. } => "take apart what is built on it first, if nothing needs it".into(),
+        Use::Mounted { at, .. } => format!("if it is the right device, `umount {at}` first"),
+        Use::Swap => format!("if it is the right device, `swapoff {device}` first"),
+        Use::Loop { name } => format!("if nothing needs it, `losetup -d /dev/{name}` first"),
+        Use::Holder { .. } => "if nothing needs it, dismantle what is built on it first".into(),
         Use::Member { kind } => format!(
-            "if the volume is no longer needed, `wipefs --all --types {} {device}` takes it off",
+            "if the volume is no longer needed, erase its signature: `wipefs --all --types {} \
+             {device}`",
             kind.wipefs
         ),
         Use::Open { .. } | Use::Exclusive { by: Some(_) } => {
-            "end what has it open, and try again".into()
+            "end the process that has it open, and try again".into()
         }
         Use::Exclusive { by: None } => {
             format!(
-                "`lsblk {device}` shows what is built on it; it may serve a file system that \
-                     is mounted out of sight, or hold another's journal{}",
+                "`lsblk {device}` shows what is built on it; it may back a file system mounted in \
+                 another namespace, or hold an external journal{}",
                 if super::sees_all_processes() {
                     ""
                 } else {
-                    "; processes of other users are seen only as root"
+                    "; processes of other users are visible to root only"
                 }
             )
         }

@@ -9,7 +9,6 @@ use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Mounted, Opener,
 use super::error::{GuardError, Use};
 use super::tree;
 
-/// What is to be written, and what the user said of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) path: &'a Path,
@@ -29,9 +28,6 @@ impl Wish<'_> {
 }
 
 /// Every device that writing the wished one would change, where none of them is in use.
-///
-/// # Errors
-/// Its name was not repeated, something uses one of them, or it is unknown.
 pub(super) fn judge<'u>(
     usage: &'u Usage,
     wish: Wish<'_>,

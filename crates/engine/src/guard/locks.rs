@@ -15,20 +15,17 @@ use super::device::identity;
 const LOOKS: u32 = 25;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Another process holds a lock that stands against ours.
+/// Another process holds a lock that stands against ours: which one, where that can be seen.
 #[derive(Debug)]
-pub(crate) struct Held {
-    /// Which one, where that can be seen.
-    pub(crate) by: Option<Process>,
-}
+pub(crate) struct LockHolder(pub(crate) Option<Process>);
 
 /// Shares `file`, while it is open, with all who write it without keeping account.
-pub(crate) fn share(file: &File, census: &dyn Census) -> Result<(), Held> {
+pub(crate) fn share(file: &File, census: &dyn Census) -> Result<(), LockHolder> {
     taken(file, File::try_lock_shared, census)
 }
 
 /// Keeps every other writer away from `file` while it is open.
-pub(crate) fn alone(file: &File, census: &dyn Census) -> Result<(), Held> {
+pub(crate) fn alone(file: &File, census: &dyn Census) -> Result<(), LockHolder> {
     taken(file, File::try_lock, census)
 }
 
@@ -36,7 +33,7 @@ fn taken(
     file: &File,
     lock: fn(&File) -> Result<(), TryLockError>,
     census: &dyn Census,
-) -> Result<(), Held> {
+) -> Result<(), LockHolder> {
     let mut by = None;
     for _ in 0..LOOKS {
         match lock(file) {
@@ -47,7 +44,7 @@ fn taken(
         by = file.metadata().ok().and_then(|meta| census.lock_holder(identity(&meta)));
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    Err(Held { by })
+    Err(LockHolder(by))
 }
 
 #[cfg(test)]
@@ -67,7 +64,7 @@ mod tests {
         share(&one, &QUIET).unwrap();
         share(&two, &QUIET).unwrap();
         let held = alone(&open(), &QUIET).unwrap_err();
-        assert_eq!(held.by, None, "nobody told");
+        assert_eq!(held.0, None, "nobody told");
         drop((one, two));
         let one = open();
         alone(&one, &QUIET).unwrap();

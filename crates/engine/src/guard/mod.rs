@@ -16,9 +16,9 @@ mod tree;
 mod volume;
 
 pub(crate) use contents::{holds_only_ours, note_laid_out};
-pub(crate) use device::{claim, disk_under, of_file};
+pub(crate) use device::{WritableTarget, claim, disk_under, of_file};
 pub use error::{GuardError, Use};
-pub(crate) use locks::{Held, alone, share};
+pub(crate) use locks::{LockHolder, alone, share};
 pub use signature::Membership;
 pub(crate) use tree::Disk;
 

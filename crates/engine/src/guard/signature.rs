@@ -32,9 +32,6 @@ impl fmt::Display for Membership {
 }
 
 /// What the bytes of `extent` are a member of, if of anything.
-///
-/// # Errors
-/// The device cannot be read.
 pub(super) fn member(file: &impl FileExt, extent: Extent) -> io::Result<Option<Membership>> {
     let read = |at: u64, length: usize| -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];

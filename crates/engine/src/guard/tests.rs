@@ -147,10 +147,10 @@ fn swap_holders_and_read_only_devices_are_not_written() {
 fn what_is_behind_a_loop_device_is_not_written_nor_is_its_twin() {
     let on_part = Some(Identity::Device(number(1)));
     let above = |usage: &mut Usage| usage.devices.push(backed(0, on_part));
-    check(above, &["sda", "sda1"], "sda1 is what loop0 reads and writes");
+    check(above, &["sda", "sda1"], "sda1 is in use by loop0");
     let twins =
         machine(|usage| usage.devices.extend([backed(0, Some(FILE)), backed(1, Some(FILE))]));
-    assert!(refusal(&twins, "loop0").unwrap().contains("loop0 is what loop1 reads and writes"));
+    assert!(refusal(&twins, "loop0").unwrap().contains("loop0 is in use by loop1"));
     // Of a loop device whose file nobody knows nothing can be said, and of two such no more.
     let unknown = machine(|usage| usage.devices.extend([backed(0, None), backed(1, None)]));
     assert_eq!(refusal(&unknown, "loop0"), None);
@@ -171,7 +171,7 @@ fn a_file_in_use_is_told_by_what_it_is_and_not_by_its_name() {
     assert_eq!(used(|_| ()), "");
     assert_eq!(used(|usage| usage.swaps.push(FILE)), "is in use as swap");
     let looped = used(|usage| usage.devices.push(backed(3, Some(FILE))));
-    assert_eq!(looped, "is what loop3 reads and writes");
+    assert_eq!(looped, "is in use by loop3");
     let inside = used(|usage| usage.mounts.push(mounted(number(99), Some(FILE))));
     assert_eq!(inside, "is mounted at /mnt");
 }
@@ -180,7 +180,7 @@ fn a_file_in_use_is_told_by_what_it_is_and_not_by_its_name() {
 fn the_driver_of_a_loop_device_is_asked_where_its_path_tells_nothing() {
     let asked = |device: &BlockDevice, length| must_ask(device, FILE, Bytes::mib(length));
     assert!(asked(&backed(0, None), 8));
-    assert!(!asked(&backed(0, None), 7), "it reaches beyond the end");
+    assert!(!asked(&backed(0, None), 7), "it reaches past the end");
     assert!(!asked(&backed(0, Some(FILE)), 8), "the path told");
     assert!(!asked(&BlockDevice::new(number(0), "sda"), 8));
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use drivelab_core::usage::{BlockDevice, DeviceNumber, Identity, Usage};
 
-/// What is behind a loop device.
 pub(super) fn behind(device: &BlockDevice) -> Option<Identity> {
     device.backing.as_ref()?.identity
 }
@@ -61,14 +60,12 @@ fn stands_for(usage: &Usage, device: &BlockDevice) -> Option<String> {
     }
 }
 
-/// A disk under a target.
 #[derive(Debug)]
 pub(crate) struct Disk {
     /// Its number; of a partition that of the whole disk.
     pub(crate) number: DeviceNumber,
     /// What it really is, where it is no disk of its own.
     pub(crate) stand_in: Option<String>,
-    /// The drive acknowledges what its own cache holds.
     pub(crate) write_back: bool,
     /// Whether its queue can be polled; absent where it has no queue.
     pub(crate) polled: Option<bool>,

@@ -4,15 +4,14 @@ use std::fs::File;
 
 use drivelab_core::target::TargetError;
 use drivelab_core::units::Span;
-use drivelab_core::{JobSchedule, Op, Target};
+use drivelab_core::{JobSchedule, Target};
 
 use super::watch::JobWatch;
-use crate::load::{Loaded, Watch as _};
+use crate::load::{JobOutcome, Watch as _};
 
 /// How often a job that waits for its turn looks whether the run is over.
 const LOOK_UP: Span = Span::from_ms(100);
 
-/// What a job does before its first request and after its last.
 #[derive(Clone, Copy)]
 pub(super) struct JobEdges<'a> {
     pub(super) schedule: JobSchedule,
@@ -36,21 +35,11 @@ impl JobEdges<'_> {
         Ok(())
     }
 
-    /// Brings what was written to the medium. The bytes then took so much longer; a flush that
-    /// fails is one request that did.
-    pub(super) fn flush<T: Target>(self, target: &mut T, loaded: &mut Loaded) {
+    /// Brings what was written to the medium.
+    pub(super) fn flush<T: Target>(self, target: &mut T, outcome: &mut JobOutcome) {
         let before = target.now();
         let failed = self.file.sync_all().is_err();
-        let took = target.now().since(before);
-        loaded.tally.elapsed += took;
-        if failed {
-            loaded.tally.errors += 1;
-            return;
-        }
-        let flushes = loaded.tally.of_mut(Op::Flush);
-        flushes.ios += 1;
-        flushes.lat.record(took);
-        flushes.service.record(took);
+        outcome.flushed(target.now().since(before), failed);
     }
 }
 
@@ -97,7 +86,7 @@ mod tests {
         for (file, errors) in [(good, 0), (bad.into(), 1)] {
             let edges = JobEdges { schedule: JobSchedule::default(), file: &file };
             let tally = Tally { elapsed: Span::from_ms(5), ..Tally::default() };
-            let mut loaded = Loaded { tally, end: End::Runtime };
+            let mut loaded = JobOutcome { tally, end: End::Runtime };
             edges.flush(&mut Hurried(0), &mut loaded);
             assert_eq!((loaded.tally.elapsed, loaded.tally.errors), (Span::from_ms(6), errors));
         }

@@ -11,7 +11,6 @@ pub(super) struct Gate {
 
 #[derive(Debug, Default)]
 struct GateState {
-    /// Jobs that are ready.
     ready: u32,
     /// One never will be.
     given_up: bool,

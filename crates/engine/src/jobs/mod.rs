@@ -2,135 +2,122 @@
 
 mod edges;
 mod gate;
+mod process;
 mod region;
 mod watch;
 
+pub use process::page_size;
+pub(crate) use region::Sharing;
 pub use region::seed_of;
-pub(crate) use region::{requests_fit, share};
 
-use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use drivelab_core::record::Stamp;
-use drivelab_core::target::TargetError;
+use drivelab_core::record::Mark;
 use drivelab_core::units::Span;
-use drivelab_core::usage::{Census, Counters};
-use drivelab_core::workload::Workload;
-use drivelab_core::{IoEngine, JobSchedule, Polling, Target};
+use drivelab_core::usage::Census;
+use drivelab_core::workload::{Requests, Workload};
+use drivelab_core::{IoEngine, Target};
 use rustix::thread::CpuSet;
 
 use self::edges::JobEdges;
-use self::region::behind;
-use self::watch::{JobWatch, Shared};
-use crate::file::{FileJob, Null, Psync};
-use crate::load::{self, Control, End, Job, LoadError, Loaded};
-use crate::open::Opened;
-use crate::process::usable_cpus;
+use self::process::usable_cpus;
+use self::watch::{JobWatch, RunState};
+use crate::conditions::CountersAround;
+use crate::error::RunError;
+use crate::file::{Null, Psync, TargetSetup};
+use crate::load::{self, Control, End, Job, JobOutcome, LoadError};
+use crate::open::OpenTarget;
+use crate::plan::RunPlan;
 use crate::sys::ring::Ring;
 use crate::verify::{JobAccount, State};
 
-/// What the jobs of one group share.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Jobs<'a> {
-    pub(crate) opened: &'a Opened,
+/// The jobs of a plan whose target is open.
+#[derive(Debug)]
+pub(crate) struct Group<'a> {
+    pub(crate) plan: &'a RunPlan,
     pub(crate) ioengine: IoEngine,
-    pub(crate) workload: &'a Workload,
-    pub(crate) numjobs: u32,
-    pub(crate) conduct: JobSchedule,
-    pub(crate) seed: u64,
-    pub(crate) stamp: Stamp,
-    pub(crate) polling: Polling,
-    /// The account of a verified run.
-    pub(crate) state: Option<&'a Arc<State>>,
+    /// Says why that is not what was asked for.
+    pub(crate) fallback: Option<Mark>,
+    pub(crate) target: OpenTarget,
+    pub(crate) state: Option<Arc<State>>,
 }
 
-impl Jobs<'_> {
-    /// What the job of this number does.
+impl Group<'_> {
     fn workload_of(&self, index: u32) -> Workload {
-        let parted = self.state.is_some() || !self.workload.rw.is_random();
-        let numjobs = if parted { self.numjobs } else { 1 };
-        match self.conduct.offset_increment {
-            Some(step) => behind(self.workload, self.opened.capacity, step, index),
-            None => share(self.workload, self.opened.capacity, index, numjobs),
-        }
+        let sharing = Sharing {
+            capacity: self.target.capacity,
+            numjobs: self.plan.numjobs,
+            schedule: self.plan.conduct,
+            verified: self.state.is_some(),
+        };
+        sharing.part(&self.plan.workload, index)
+    }
+
+    /// Refuses a workload whose requests do not fit the target, as each job would.
+    pub(crate) fn check_requests(&self) -> Result<(), LoadError> {
+        let last = self.workload_of(self.plan.numjobs - 1);
+        Requests::new(&last, self.target.capacity, self.plan.seed)?;
+        Ok(())
     }
 }
 
-/// What the jobs left.
 #[derive(Debug)]
-pub(crate) struct Done {
-    /// One entry a job, by groups.
-    pub(crate) groups: Vec<Vec<Loaded>>,
-    /// Processor time of the process from the first job's beginning to measure to the last's end.
-    pub(crate) cpu: Span,
-    /// How long all jobs together had to wait for a processor.
-    pub(crate) waited: Span,
+pub(crate) struct GroupsOutcome {
+    pub(crate) groups: Vec<Vec<JobOutcome>>,
+    pub(crate) cpu: CpuTime,
     /// What the machine counted when each group began to measure and when it ended.
-    pub(crate) counters: Vec<Option<(Counters, Counters)>>,
+    pub(crate) counters: Vec<Option<CountersAround>>,
 }
 
-/// Why a job could not be done.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum JobError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error("cannot set up {0}")]
-    Setup(IoEngine, #[source] io::Error),
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error("cannot start a thread")]
-    Thread(#[source] io::Error),
+/// Processor time of the process from the first job's beginning to measure to the last's end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CpuTime {
+    pub(crate) used: Span,
+    /// How long all jobs together could have run and had no processor.
+    pub(crate) waited: Span,
 }
 
 /// Runs all jobs of all `groups` to their end, started together; gives what each group left.
-///
-/// # Errors
-/// That of the first job that has one; the others are then stopped.
 pub(crate) fn run(
-    groups: &[Jobs<'_>],
+    groups: &[Group<'_>],
     census: &dyn Census,
     control: &Control<'_>,
-) -> Result<Done, JobError> {
-    let all = groups.iter().map(|jobs| jobs.numjobs).sum();
-    let shared = Shared::new(control, census, all, groups.len());
+) -> Result<GroupsOutcome, RunError> {
+    let all = groups.iter().map(|group| group.plan.numjobs).sum();
+    let shared = RunState::new(control, census, all, groups.len());
     let cpus = usable_cpus();
-    let jobs = groups.iter().enumerate();
-    let jobs = jobs.flat_map(|(group, jobs)| (0..jobs.numjobs).map(move |index| (group, index)));
-    let seats: Vec<Seat> =
-        (0..).zip(jobs).map(|(thread, (group, index))| Seat { group, index, thread }).collect();
+    let seats: Vec<Seat> = (0..groups.len())
+        .flat_map(|group| (0..groups[group].plan.numjobs).map(move |job| Seat { group, job }))
+        .collect();
     let results = on_threads(all, &shared, |thread| {
         settle(&cpus, thread, all);
-        let seat = seats[thread as usize];
-        let loaded = one(groups[seat.group], seat, &shared)?;
-        Ok(loaded.map(|loaded| (seat.group, loaded)))
+        one(groups, seats[thread as usize], thread, &shared)
     });
-    let mut done: Vec<Vec<Loaded>> = groups.iter().map(|_| Vec::new()).collect();
-    for result in results {
-        if let Some((group, loaded)) = result? {
-            done[group].push(loaded);
-        }
+    let mut done: Vec<Vec<JobOutcome>> = groups.iter().map(|_| Vec::new()).collect();
+    for (result, seat) in results.into_iter().zip(seats) {
+        done[seat.group].extend(result?);
     }
-    let (begin, end) = *shared.cpu.lock().expect("no job panics while it holds the lock");
     let counters = shared.counters.into_inner().expect("no job panics while it holds the lock");
-    let counters = counters.around();
-    let waited = Span::from_ns(shared.waited.into_inner());
-    Ok(Done { groups: done, cpu: end.saturating_sub(begin), waited, counters })
+    let [begin, end, waited] =
+        [shared.cpu_begin, shared.cpu_end, shared.waited].map(|ns| Span::from_ns(ns.into_inner()));
+    let cpu = CpuTime { used: end.saturating_sub(begin), waited };
+    Ok(GroupsOutcome { groups: done, cpu, counters: counters.around() })
 }
 
 /// Does `work` on each of `count` threads, and gives what they left in their order.
 fn on_threads<T: Send>(
     count: u32,
-    shared: &Shared<'_>,
-    work: impl Fn(u32) -> Result<T, JobError> + Sync,
-) -> Vec<Result<T, JobError>> {
+    shared: &RunState<'_>,
+    work: impl Fn(u32) -> Result<T, RunError> + Sync,
+) -> Vec<Result<T, RunError>> {
     thread::scope(|scope| {
         let work = &work;
         let start = |number: u32| {
             let work = move || {
-                let _ends_the_others = Dying(shared);
+                let _ends_the_others = PanicGuard(shared);
                 let result = work(number);
                 if result.is_err() {
                     shared.failed.store(true, Ordering::Relaxed);
@@ -139,11 +126,11 @@ fn on_threads<T: Send>(
             };
             thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
                 shared.gate.give_up();
-                JobError::Thread(error)
+                RunError::Setup { what: "a thread for each job".into(), source: error }
             })
         };
         let threads: Vec<_> = (0..count).map(start).collect();
-        let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, JobError>| {
+        let join = |thread: Result<thread::ScopedJoinHandle<'_, _>, RunError>| {
             thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect::<Vec<_>>()
@@ -151,9 +138,9 @@ fn on_threads<T: Send>(
 }
 
 /// Ends the run where a job's thread panics: the others would wait for it at the start for ever.
-struct Dying<'a>(&'a Shared<'a>);
+struct PanicGuard<'a>(&'a RunState<'a>);
 
-impl Drop for Dying<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.failed.store(true, Ordering::Relaxed);
@@ -178,50 +165,51 @@ fn settle(cpus: &[usize], thread: u32, threads: u32) {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Which job a thread does.
 #[derive(Debug, Clone, Copy)]
 struct Seat {
     group: usize,
-    /// Of the job in its group.
-    index: u32,
-    /// Of the thread among all.
-    thread: u32,
+    job: u32,
 }
 
-/// One job on its own thread; `None` where another failed before the start.
-fn one(jobs: Jobs<'_>, seat: Seat, shared: &Shared<'_>) -> Result<Option<Loaded>, JobError> {
-    let Seat { group, index, thread } = seat;
-    let workload = jobs.workload_of(index);
-    let books = jobs.state.map(|state| JobAccount { state: state.clone(), job: index });
-    let seed = seed_of(jobs.seed, index);
-    let file = FileJob {
-        file: jobs.opened.file.clone(),
-        capacity: jobs.opened.capacity,
+fn one(
+    groups: &[Group<'_>],
+    seat: Seat,
+    thread: u32,
+    shared: &RunState<'_>,
+) -> Result<Option<JobOutcome>, RunError> {
+    let Group { plan, ioengine, target, state, .. } = &groups[seat.group];
+    let workload = groups[seat.group].workload_of(seat.job);
+    let account = state.as_ref().map(|state| JobAccount { state: state.clone(), job: seat.job });
+    let seed = seed_of(plan.seed, seat.job);
+    let setup = TargetSetup {
+        file: target.file.clone(),
+        capacity: target.capacity,
         clock: shared.clock,
-        stamp: jobs.stamp,
-        polling: jobs.polling,
+        stamp: plan.stamp,
+        polling: plan.polling,
         iodepth: workload.pace.iodepth(),
         largest: workload.blocks.largest(),
-        memory_align: jobs.opened.memory_align,
+        memory_align: target.memory_align,
         reads: workload.rw.reads(),
         writes: workload.rw.sends(),
-        trim: jobs.opened.trim,
+        trim: target.trim,
         flush_data_only: workload.fdatasync,
         seed,
-        books,
+        account,
     };
-    let job = Job { workload: &workload, seed, stamp: jobs.stamp };
-    let edges = JobEdges { schedule: jobs.conduct, file: &jobs.opened.file };
-    let device = jobs.opened.number();
+    let job = Job { workload: &workload, seed, stamp: plan.stamp };
+    let edges = JobEdges { schedule: plan.conduct, file: &target.file };
+    let (group, device) = (seat.group, target.number());
     let watch = JobWatch { shared, thread, group, device, told: [0; 3], waited: Span::ZERO };
-    match jobs.ioengine {
+    match ioengine {
         IoEngine::IoUring => {
-            let ring = Ring::new(file).map_err(|error| JobError::Setup(jobs.ioengine, error));
+            let what = ioengine.to_string();
+            let ring = Ring::new(setup).map_err(|source| RunError::Setup { what, source });
             together(ring, job, edges, watch)
         }
-        IoEngine::Psync => together(Ok(Psync::new(file)), job, edges, watch),
+        IoEngine::Psync => together(Ok(Psync::new(setup)), job, edges, watch),
         IoEngine::Null => {
-            let null = Null::new(file.clock, file.stamp, file.capacity, file.iodepth);
+            let null = Null::new(setup.clock, setup.stamp, setup.capacity, setup.iodepth);
             together(Ok(null), job, edges, watch)
         }
     }
@@ -229,11 +217,11 @@ fn one(jobs: Jobs<'_>, seat: Seat, shared: &Shared<'_>) -> Result<Option<Loaded>
 
 /// Starts when all have set up, or not at all.
 fn together<T: Target>(
-    target: Result<T, JobError>,
+    target: Result<T, RunError>,
     job: Job<'_>,
     edges: JobEdges<'_>,
     mut watch: JobWatch<'_>,
-) -> Result<Option<Loaded>, JobError> {
+) -> Result<Option<JobOutcome>, RunError> {
     let shared = watch.shared;
     let mut target = match target {
         Ok(target) if shared.gate.pass() => target,
@@ -243,7 +231,7 @@ fn together<T: Target>(
             return Err(error);
         }
     };
-    edges.delay(&mut target, &mut watch)?;
+    edges.delay(&mut target, &mut watch).map_err(LoadError::from)?;
     let mut loaded = load::run(&mut target, job, &mut watch)?;
     if shared.over.load(Ordering::Relaxed) && !shared.control.stopped() {
         // Its time was that of the first to be done.
@@ -271,7 +259,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let control = Control { stop: &stop, progress: &|_| () };
             let quiet = Quiet(Vec::new());
-            let shared = Shared::new(&control, &quiet, 3, 1);
+            let shared = RunState::new(&control, &quiet, 3, 1);
             let work = |number| {
                 assert!(number != 1 || !before, "the job died");
                 if !shared.gate.pass() {

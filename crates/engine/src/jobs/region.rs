@@ -1,11 +1,8 @@
 //! Which part of the target a job takes, and which random numbers.
 
-use drivelab_core::Rng;
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
-use drivelab_core::workload::{Requests, Workload};
-
-use super::Jobs;
-use crate::load::LoadError;
+use drivelab_core::workload::Workload;
+use drivelab_core::{JobSchedule, Rng};
 
 /// The seed of copy `index` of a job: the first draws what a single one would, the others something
 /// else.
@@ -14,34 +11,47 @@ pub fn seed_of(seed: u64, index: u32) -> u64 {
     if index == 0 { seed } else { Rng::for_part(seed, 1000 + u64::from(index)).bits() }
 }
 
-/// What job `index` of `numjobs` does that each take their own part of the region: sequential ones,
-/// because a second one over the same blocks would find them in a cache, and verified ones, because
-/// of two writers nobody could say which was the last. Random ones share it otherwise.
-pub(crate) fn share(workload: &Workload, capacity: Bytes, index: u32, numjobs: u32) -> Workload {
-    let mut own = workload.clone();
-    if numjobs == 1 {
-        return own;
-    }
-    let whole = workload
-        .size
-        .unwrap_or_else(|| Bytes::new(capacity.get().saturating_sub(workload.offset.get())));
-    let block = workload.blocks.largest().get().max(SECTOR_BYTES);
-    let part = whole.get() / u64::from(numjobs) / block * block;
-    own.offset = Bytes::new(workload.offset.get() + part * u64::from(index));
-    own.size = Some(Bytes::new(part));
-    own
+/// How the jobs of one workload share a target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sharing {
+    pub(crate) capacity: Bytes,
+    pub(crate) numjobs: u32,
+    pub(crate) schedule: JobSchedule,
+    /// Everything written is read back later.
+    pub(crate) verified: bool,
 }
 
-/// Refuses a workload whose requests do not fit the open target, as each job would.
-pub(crate) fn requests_fit(jobs: &Jobs<'_>) -> Result<(), LoadError> {
-    let last = jobs.workload_of(jobs.numjobs - 1);
-    Requests::new(&last, jobs.opened.capacity, jobs.seed)?;
-    Ok(())
+impl Sharing {
+    /// What job `index` does.
+    pub(crate) fn part(&self, workload: &Workload, index: u32) -> Workload {
+        match self.schedule.offset_increment {
+            Some(step) => behind(workload, self.capacity, step, index),
+            // Of two writers to one block nobody could say which was the last.
+            None if self.verified || !workload.rw.is_random() => self.own(workload, index),
+            None => workload.clone(),
+        }
+    }
+
+    /// A part of the region that no other job has: a second one over the same blocks would find
+    /// them in a cache.
+    fn own(&self, workload: &Workload, index: u32) -> Workload {
+        if self.numjobs == 1 {
+            return workload.clone();
+        }
+        let rest = self.capacity.get().saturating_sub(workload.offset.get());
+        let whole = workload.size.map_or(rest, Bytes::get);
+        let block = workload.blocks.largest().get().max(SECTOR_BYTES);
+        let part = whole / u64::from(self.numjobs) / block * block;
+        debug_assert!(index < self.numjobs, "each part is one job's");
+        debug_assert!(part * u64::from(self.numjobs) <= whole, "all parts lie within the region");
+        let offset = Bytes::new(workload.offset.get() + part * u64::from(index));
+        Workload { offset, size: Some(Bytes::new(part)), ..workload.clone() }
+    }
 }
 
 /// What job `index` does where each begins `step` behind the one before, overlapping or not; what
 /// would lie beyond the end of the target is left out.
-pub(super) fn behind(workload: &Workload, capacity: Bytes, step: Bytes, index: u32) -> Workload {
+fn behind(workload: &Workload, capacity: Bytes, step: Bytes, index: u32) -> Workload {
     let offset = workload.offset.get().saturating_add(step.get().saturating_mul(index.into()));
     let rest = Bytes::new(capacity.get().saturating_sub(offset));
     let size = workload.size.map(|size| if index > 0 { size.min(rest) } else { size });
@@ -59,7 +69,9 @@ mod tests {
         let part = |rw, index| {
             let size = Some(Bytes::mib(10));
             let options = WorkloadOptions { rw: Some(rw), size, ..Default::default() };
-            let own = share(&options.check().unwrap(), Bytes::gib(1), index, 3);
+            let (capacity, schedule) = (Bytes::gib(1), JobSchedule::default());
+            let sharing = Sharing { capacity, numjobs: 3, schedule, verified: false };
+            let own = sharing.part(&options.check().unwrap(), index);
             (own.offset, own.size.unwrap())
         };
         // A third of 10 MiB, in whole blocks of 4 KiB.

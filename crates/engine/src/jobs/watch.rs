@@ -7,13 +7,13 @@ use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, DeviceNumber};
 
 use super::gate::Gate;
-use crate::conditions::Noted;
+use super::process::{process_cpu, waited};
+use crate::conditions::CounterLog;
 use crate::file::Clock;
 use crate::load::{Control, Phase, Progress, Watch};
-use crate::process::{process_cpu, waited};
 
 /// The state of a run that every job sees.
-pub(super) struct Shared<'a> {
+pub(super) struct RunState<'a> {
     pub(super) control: &'a Control<'a>,
     pub(super) census: &'a dyn Census,
     pub(super) clock: Clock,
@@ -24,15 +24,15 @@ pub(super) struct Shared<'a> {
     pub(super) over: AtomicBool,
     /// Requests, bytes and errors of all jobs, as far as they told.
     pub(super) counts: [AtomicU64; 3],
-    /// Processor time when the first job began to measure and when the last one ended.
-    pub(super) cpu: Mutex<(Span, Span)>,
+    /// Nanoseconds of processor time when the first job began to measure, and when the last ended.
+    pub(super) cpu_begin: AtomicU64,
+    pub(super) cpu_end: AtomicU64,
     /// Nanoseconds that jobs waited for a processor while they measured.
     pub(super) waited: AtomicU64,
-    /// What the machine counted at a group's first beginning to measure and at its last end.
-    pub(super) counters: Mutex<Noted>,
+    pub(super) counters: Mutex<CounterLog>,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> RunState<'a> {
     pub(super) fn new(
         control: &'a Control<'a>,
         census: &'a dyn Census,
@@ -47,26 +47,27 @@ impl<'a> Shared<'a> {
             failed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             counts: [const { AtomicU64::new(0) }; 3],
-            cpu: Mutex::new((Span::MAX, Span::ZERO)),
+            cpu_begin: AtomicU64::new(u64::MAX),
+            cpu_end: AtomicU64::new(0),
             waited: AtomicU64::new(0),
-            counters: Mutex::new(Noted::new(groups)),
+            counters: Mutex::new(CounterLog::new(groups)),
         }
     }
 }
 
 /// One job's part in what all jobs tell.
 pub(super) struct JobWatch<'a> {
-    pub(super) shared: &'a Shared<'a>,
+    pub(super) shared: &'a RunState<'a>,
     pub(super) thread: u32,
     pub(super) group: usize,
     pub(super) device: Option<DeviceNumber>,
+    /// What it has added to [`RunState::counts`].
     pub(super) told: [u64; 3],
     /// What it had waited for a processor when it began to measure.
     pub(super) waited: Span,
 }
 
 impl JobWatch<'_> {
-    /// Notes what the machine counts when a job begins to measure, or has ended.
     fn note(&self, begins: bool) {
         let mut counters = self.shared.counters.lock();
         let counters = counters.as_mut().expect("no job panics while it holds the lock");
@@ -92,16 +93,10 @@ impl Watch for JobWatch<'_> {
         match phase {
             Phase::Measure => {
                 self.note(true);
-                let mut cpu =
-                    self.shared.cpu.lock().expect("no job panics while it holds the lock");
-                cpu.0 = cpu.0.min(process_cpu());
+                self.shared.cpu_begin.fetch_min(process_cpu().ns(), Ordering::Relaxed);
             }
             Phase::Drain => {
-                let now = process_cpu();
-                let mut cpu =
-                    self.shared.cpu.lock().expect("no job panics while it holds the lock");
-                cpu.1 = cpu.1.max(now);
-                drop(cpu);
+                self.shared.cpu_end.fetch_max(process_cpu().ns(), Ordering::Relaxed);
                 self.note(false);
             }
             Phase::LayOut | Phase::Ramp => {}

@@ -4,12 +4,13 @@ use drivelab_core::record::Stamp;
 use drivelab_core::request::{Completion, Op, RequestId};
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Span, Time};
+use drivelab_core::workload::Requests;
 use drivelab_core::{Request, Target};
 
-use super::measure::{Meter, Undone};
+use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
-use super::slots::{Sent, Slots};
-use super::{End, Job, LoadError, Loaded, Phase, Progress, Source, Watch};
+use super::slots::{InFlight, Slots};
+use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch};
 
 /// How often the watch is told how far the run is, in the target's time.
 const TICK: Span = Span::from_ms(100);
@@ -30,11 +31,32 @@ const ENTRIES: u64 = 1 << 18;
 /// while its buffers are still in the processor's cache, and the next requests use the same ones.
 const BATCH: u32 = 32;
 
+/// A job that whoever holds it takes from one wait to the next.
+pub(crate) trait Stepped {
+    /// Does all that can be done without waiting; until when to wait then, or `None` at the end.
+    fn step(&mut self) -> Result<Option<Time>, TargetError>;
+
+    /// Waits until something completes or the clock reads `until`, and counts.
+    fn wait(&mut self, until: Time) -> Result<(), TargetError>;
+
+    /// What the job left, after its last step.
+    fn finish(self: Box<Self>) -> JobOutcome;
+}
+
+/// The end of sending, and of patience.
+#[derive(Debug, Clone, Copy)]
+struct Drain {
+    end: End,
+    /// Nothing that was owed is sent any more.
+    last: Time,
+    stopped: Option<Time>,
+}
+
 /// One job under way: sends what is due, waits, counts, again.
-pub(super) struct Cycle<'a, T, P, S, W> {
+pub(super) struct Cycle<'a, T, P, W> {
     target: &'a mut T,
     pacer: P,
-    source: &'a mut S,
+    requests: Requests,
     /// A request that the target gave back because its queue was full.
     held: Option<Request>,
     slots: Slots,
@@ -51,24 +73,63 @@ pub(super) struct Cycle<'a, T, P, S, W> {
     alarm: Time,
     phase: Phase,
     start: Time,
-    /// The figures hold still, as far as that was asked for.
     steady: bool,
+    draining: Option<Drain>,
 }
 
-impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
+impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
+    #[inline]
+    fn step(&mut self) -> Result<Option<Time>, TargetError> {
+        if let Some(drain) = self.draining {
+            return if self.gives_up(drain) { Ok(None) } else { self.drain(drain.last) };
+        }
+        if self.clock >= self.alarm {
+            self.look_up();
+        }
+        match self.over() {
+            None => Ok(Some(self.send_due()?.min(self.alarm))),
+            Some(end) => {
+                let last = self.begin_drain(end);
+                self.drain(last)
+            }
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, until: Time) -> Result<(), TargetError> {
+        self.target.wait(until, &mut self.completed)?;
+        match self.completed.last() {
+            Some(last) => self.clock = self.clock.max(last.at),
+            None => self.clock = self.clock.max(self.target.now()),
+        }
+        for done in &self.completed {
+            self.meter.count(self.slots.release(done.id), done);
+            self.pacer.freed(done.at);
+        }
+        self.completed.clear();
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> JobOutcome {
+        self.conclude()
+    }
+}
+
+impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
     /// Reserves everything that the loop will need, for a run from `start` on.
     pub(super) fn new(
         target: &'a mut T,
         job: Job<'_>,
-        (pacer, start): (P, Time),
-        source: &'a mut S,
+        start: Time,
+        pacer: P,
+        requests: Requests,
         watch: &'a mut W,
     ) -> Self {
         let depth = job.workload.pace.iodepth();
-        Self {
+        let cycle = Self {
             target,
             pacer,
-            source,
+            requests,
             held: None,
             slots: Slots::new(depth),
             meter: Meter::new(job.workload, start),
@@ -82,18 +143,22 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             phase: Phase::Ramp,
             start,
             steady: false,
-        }
+            draining: None,
+        };
+        cycle.watch.enter(Phase::Ramp);
+        cycle
     }
 
     /// Runs to the end and drains.
-    pub(super) fn run(mut self) -> Result<Loaded, LoadError> {
-        self.watch.enter(Phase::Ramp);
-        let end = self.send_until_end()?;
-        if matches!(end, End::Stopped | End::Steady) {
-            self.meter.cut(self.clock);
+    pub(super) fn run(mut self) -> Result<JobOutcome, LoadError> {
+        while let Some(until) = self.step()? {
+            self.wait(until)?;
         }
-        self.set_phase(Phase::Drain);
-        self.drain()?;
+        Ok(self.conclude())
+    }
+
+    fn conclude(&mut self) -> JobOutcome {
+        let end = self.draining.expect("the last step drains").end;
         if end == End::NumberIos {
             self.meter.cut_at_last();
         }
@@ -102,32 +167,43 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         let mut tally = self.meter.finish(self.clock);
         tally.stamp = self.stamp;
         tally.unanswered = unanswered;
-        Ok(Loaded { tally, end })
+        JobOutcome { tally, end }
     }
 
-    /// Sends what an open loop owes, and waits for what is outstanding, however long that takes; a
-    /// run that is told to stop soon gives both up.
-    fn drain(&mut self) -> Result<(), TargetError> {
+    /// Ends the measured time: until when what an open loop owes is sent.
+    fn begin_drain(&mut self, end: End) -> Time {
+        if matches!(end, End::Stopped | End::Steady) {
+            self.meter.cut(self.clock);
+        }
+        self.set_phase(Phase::Drain);
         self.owed = self.arrivals_owed();
         let measured = self.meter.end().since(self.meter.from());
         let last = self.clock + measured.clamp(DRAIN_MIN, DRAIN_MAX);
-        let mut stopped = self.watch.stop().then_some(self.clock);
-        loop {
-            let sends = self.clock < last && self.owes();
-            let wake = if sends { self.send_due()? } else { Time::MAX };
-            if self.slots.in_use() == 0 && !sends {
-                return Ok(());
-            }
-            self.wait(wake.min(self.clock + TICK))?;
-            if self.clock >= self.alarm {
-                self.tick();
-                self.alarm = self.clock + TICK;
-            }
-            if self.watch.stop() && self.clock.since(*stopped.get_or_insert(self.clock)) >= PATIENCE
-            {
-                return Ok(());
-            }
+        let stopped = self.watch.stop().then_some(self.clock);
+        self.draining = Some(Drain { end, last, stopped });
+        last
+    }
+
+    /// Sends what an open loop owes, and waits for what is outstanding, however long that takes.
+    fn drain(&mut self, last: Time) -> Result<Option<Time>, TargetError> {
+        let sends = self.clock < last && self.owes();
+        let wake = if sends { self.send_due()? } else { Time::MAX };
+        let done = self.slots.in_use() == 0 && !sends;
+        Ok((!done).then_some(wake.min(self.clock + TICK)))
+    }
+
+    /// Whether a run that was told to stop has waited long enough for what is outstanding.
+    fn gives_up(&mut self, mut drain: Drain) -> bool {
+        if self.clock >= self.alarm {
+            self.tick();
+            self.alarm = self.clock + TICK;
         }
+        if !self.watch.stop() {
+            return false;
+        }
+        let stopped = *drain.stopped.get_or_insert(self.clock);
+        self.draining = Some(drain);
+        self.clock.since(stopped) >= PATIENCE
     }
 
     /// Arrivals that were due in the run and have not been sent, as far as their number goes.
@@ -151,8 +227,8 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
     fn enter_undone(&mut self) {
         let now = self.clock;
         for sent in self.slots.outstanding() {
-            let Sent { op, intended, issued, .. } = *sent;
-            self.meter.enter_undone(Undone { op, intended, issued: Some(issued) }, now, 1);
+            let InFlight { op, intended, issued, .. } = *sent;
+            self.meter.enter_undone(UndoneRequest { op, intended, issued: Some(issued) }, now, 1);
         }
         let step = (self.owed / ENTRIES).max(1);
         while self.owes() {
@@ -160,10 +236,10 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             let Some(intended) = self.pacer.due(flush) else { return };
             let op = match self.held.take() {
                 Some(held) => held.op,
-                None => self.source.next(RequestId(0)).op,
+                None => self.requests.next(RequestId(0)).op,
             };
             let times = if flush { step } else { step.min(self.owed) };
-            self.meter.enter_undone(Undone { op, intended, issued: None }, now, times);
+            self.meter.enter_undone(UndoneRequest { op, intended, issued: None }, now, times);
             if flush {
                 self.pacer.sent(true);
             } else {
@@ -173,36 +249,28 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
         }
     }
 
-    fn send_until_end(&mut self) -> Result<End, TargetError> {
-        loop {
-            if self.clock >= self.alarm {
-                self.look_up();
-            }
-            if self.watch.stop() {
-                self.clock = self.clock.max(self.target.now());
-                return Ok(End::Stopped);
-            }
-            if self.clock >= self.meter.end() {
-                return Ok(End::Runtime);
-            }
-            // The last of them is flushed like the others.
-            if self.meter.done() >= self.number_ios && !self.flush_next() {
-                return Ok(End::NumberIos);
-            }
-            if self.steady {
-                return Ok(End::Steady);
-            }
-            let wake = self.send_due()?;
-            self.wait(wake.min(self.alarm))?;
+    /// Whether sending is over, and why.
+    #[inline]
+    fn over(&mut self) -> Option<End> {
+        if self.watch.stop() {
+            self.clock = self.clock.max(self.target.now());
+            return Some(End::Stopped);
         }
+        if self.clock >= self.meter.end() {
+            return Some(End::Runtime);
+        }
+        // The last of them is flushed like the others.
+        if self.meter.done() >= self.number_ios && !self.flush_next() {
+            return Some(End::NumberIos);
+        }
+        self.steady.then_some(End::Steady)
     }
 
-    /// Whether the next request is a flush.
     #[inline]
     fn flush_next(&self) -> bool {
         match &self.held {
             Some(held) => held.op == Op::Flush,
-            None => self.source.flush_next(),
+            None => self.requests.flush_next(),
         }
     }
 
@@ -239,7 +307,7 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
             }
             let request = match self.held.take() {
                 Some(held) => Request { id, ..held },
-                None => self.source.next(id),
+                None => self.requests.next(id),
             };
             let bytes = request.sectors.bytes();
             match self.target.submit(request) {
@@ -253,29 +321,10 @@ impl<'a, T: Target, P: Pacer, S: Source, W: Watch> Cycle<'a, T, P, S, W> {
                 }
             }
             let op = request.op;
-            self.slots.take(Sent { intended: due, issued: now, op, bytes, waiting: true });
+            self.slots.take(InFlight { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent(flush);
             self.owed = self.owed.saturating_sub(u64::from(!flush));
         }
-    }
-
-    /// Waits until something completes or the clock reads `until`, and counts.
-    #[inline]
-    fn wait(&mut self, until: Time) -> Result<(), TargetError> {
-        self.target.wait(until, &mut self.completed)?;
-        match self.completed.last() {
-            Some(last) => self.clock = self.clock.max(last.at),
-            None => self.clock = self.clock.max(self.target.now()),
-        }
-        for done in &self.completed {
-            let sent = self.slots.release(done.id);
-            if self.meter.count(sent, done) {
-                self.source.counted(done.id, sent.bytes);
-            }
-            self.pacer.freed(done.at);
-        }
-        self.completed.clear();
-        Ok(())
     }
 
     /// Everything that need not be looked at between any two requests.

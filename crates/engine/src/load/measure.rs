@@ -5,14 +5,13 @@ use drivelab_core::request::{Completion, Op, ServedBy};
 use drivelab_core::units::{Bytes, Span, Time};
 use drivelab_core::workload::{Steady, Workload};
 
-use super::slots::Sent;
+use super::slots::InFlight;
 
 /// The per-second series holds the first day of a run: 86,400 entries, 2.6 MiB, are the most that
 /// is ever reserved, and nothing is allocated while measuring however long a run lasts.
 const SECONDS_MAX: u64 = 86_400;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// All that is counted of a request that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Success {
     at: Time,
@@ -25,10 +24,9 @@ struct Success {
 
 /// A request that was meant to be done and is not.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Undone {
+pub(super) struct UndoneRequest {
     pub(super) op: Op,
     pub(super) intended: Time,
-    /// When it was handed over; nothing where it never was.
     pub(super) issued: Option<Time>,
 }
 
@@ -40,7 +38,6 @@ pub(super) struct Undone {
 #[derive(Debug)]
 pub(super) struct Meter {
     tally: Tally,
-    /// Requests for data in the tally.
     ios: u64,
     /// The last success, and how many like it are not in the tally yet.
     alike: Option<Success>,
@@ -50,7 +47,6 @@ pub(super) struct Meter {
     end: Time,
     /// Without a ramp nothing precedes the measured time, so its first moment belongs to it.
     from_start: bool,
-    /// When the last measured request completed.
     last: Time,
     seconds_max: usize,
     steady: Option<Steady>,
@@ -59,7 +55,6 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Measures as `workload` says, on a run that begins at `start`.
     pub(super) fn new(workload: &Workload, start: Time) -> Self {
         let from = start + workload.ramp_time;
         let end = if workload.runtime.is_zero() { Time::MAX } else { from + workload.runtime };
@@ -82,7 +77,6 @@ impl Meter {
         }
     }
 
-    /// When measuring begins.
     pub(super) fn from(&self) -> Time {
         self.from
     }
@@ -99,7 +93,6 @@ impl Meter {
         self.ios + self.tally.errors + if counts { self.times } else { 0 }
     }
 
-    /// The counts so far.
     pub(super) fn tally(&mut self) -> &Tally {
         self.settle();
         &self.tally
@@ -111,7 +104,6 @@ impl Meter {
         self.end = self.end.min(now).max(self.from);
     }
 
-    /// Ends the measured time with the last completion in it.
     pub(super) fn cut_at_last(&mut self) {
         self.cut(self.last);
     }
@@ -150,9 +142,9 @@ impl Meter {
         intended >= self.from && intended < self.end
     }
 
-    /// Counts one completion; whether it counts for throughput, which flushes do not.
+    /// Counts one completion.
     #[inline]
-    pub(super) fn count(&mut self, sent: &Sent, done: &Completion) -> bool {
+    pub(super) fn count(&mut self, sent: &InFlight, done: &Completion) {
         let within = self.within(done.at);
         if within {
             self.last = self.last.max(done.at);
@@ -160,7 +152,7 @@ impl Meter {
         if done.result.is_err() {
             // A failure is counted wherever it shows: the drain must not hide it.
             self.tally.errors += u64::from(within || self.meant(sent.intended));
-            return false;
+            return;
         }
         let success = Success {
             at: done.at,
@@ -175,12 +167,11 @@ impl Meter {
             self.alike = Some(success);
         }
         self.times += 1;
-        within && sent.op != Op::Flush
     }
 
     /// Enters `times` requests that were not done at `now`, with what they had waited by then.
-    pub(super) fn enter_undone(&mut self, undone: Undone, now: Time, times: u64) {
-        let Undone { op, intended, issued } = undone;
+    pub(super) fn enter_undone(&mut self, undone: UndoneRequest, now: Time, times: u64) {
+        let UndoneRequest { op, intended, issued } = undone;
         if !self.meant(intended) {
             return;
         }
@@ -196,7 +187,6 @@ impl Meter {
         }
     }
 
-    /// Enters what was counted together.
     #[inline]
     fn settle(&mut self) {
         let times = std::mem::take(&mut self.times);
@@ -253,7 +243,7 @@ impl Meter {
     }
 
     /// The counts, once everything is drained.
-    pub(super) fn finish(mut self, now: Time) -> Tally {
+    pub(super) fn finish(&mut self, now: Time) -> Tally {
         self.cut(now);
         self.tally.elapsed = self.end.since(self.from);
         // Seconds in which nothing completed are part of the series.
@@ -261,7 +251,7 @@ impl Meter {
         self.tally.series.finish(whole);
         let whole = usize::try_from(whole).unwrap_or(usize::MAX).min(self.seconds_max);
         self.tally.seconds.resize(whole, Second::default());
-        self.tally
+        std::mem::take(&mut self.tally)
     }
 
     /// Time since measuring began, and how long it lasts.

@@ -21,11 +21,12 @@ pub use watch::{Control, Phase, Progress, Watch};
 
 use drivelab_core::record::{Stamp, Tally};
 use drivelab_core::target::TargetError;
-use drivelab_core::units::Bytes;
+use drivelab_core::units::{Span, Time};
 use drivelab_core::workload::{Arrivals, Requests, Workload, WorkloadError};
-use drivelab_core::{Request, RequestId, Target};
+use drivelab_core::{Op, Target};
 
 use cycle::Cycle;
+pub(crate) use cycle::Stepped;
 use pace::{Closed, Open};
 
 /// What one job does.
@@ -41,7 +42,7 @@ pub struct Job<'a> {
 
 /// What one job left.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct JobOutcome {
     /// Its counts.
     pub tally: Tally,
     /// Why it ended.
@@ -62,12 +63,11 @@ pub enum End {
 }
 
 /// Why a job could not be done.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The workload does not fit the target.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The target broke; nothing more would have completed.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
@@ -90,54 +90,50 @@ pub fn run<T: Target, W: Watch>(
     target: &mut T,
     job: Job<'_>,
     watch: &mut W,
-) -> Result<Loaded, LoadError> {
-    let mut requests = Requests::new(job.workload, target.capacity(), job.seed)?;
-    run_from(target, job, &mut requests, watch)
-}
-
-/// The same with requests of another making; of the job's workload only pace and times count.
-///
-/// # Errors
-/// The target breaks.
-pub fn run_from<T: Target, S: Source, W: Watch>(
-    target: &mut T,
-    job: Job<'_>,
-    source: &mut S,
-    watch: &mut W,
-) -> Result<Loaded, LoadError> {
+) -> Result<JobOutcome, LoadError> {
+    let requests = Requests::new(job.workload, target.capacity(), job.seed)?;
     let start = target.now();
     let pace = job.workload.pace;
     match Arrivals::new(pace, job.seed) {
         Some(arrivals) => {
-            Cycle::new(target, job, (Open::new(arrivals, start), start), source, watch).run()
+            Cycle::new(target, job, start, Open::new(arrivals, start), requests, watch).run()
         }
-        None => Cycle::new(target, job, (Closed::new(pace, start), start), source, watch).run(),
+        None => Cycle::new(target, job, start, Closed::new(pace, start), requests, watch).run(),
     }
 }
 
-/// Where requests come from.
-pub trait Source {
-    /// The next request of the slot `id`.
-    fn next(&mut self, id: RequestId) -> Request;
-
-    /// Whether that will be a flush.
-    fn flush_next(&self) -> bool {
-        false
-    }
-
-    /// A request of the slot `id` completed in the measured time and moved so many bytes.
-    fn counted(&mut self, _id: RequestId, _bytes: Bytes) {}
+/// Begins `job` at `start`, for whoever has several to take from step to step.
+///
+/// # Errors
+/// The workload does not fit the target.
+pub(crate) fn begin<'a, T: Target, W: Watch>(
+    target: &'a mut T,
+    job: Job<'_>,
+    start: Time,
+    watch: &'a mut W,
+) -> Result<Box<dyn Stepped + 'a>, LoadError> {
+    let requests = Requests::new(job.workload, target.capacity(), job.seed)?;
+    let pace = job.workload.pace;
+    Ok(match Arrivals::new(pace, job.seed) {
+        Some(arrivals) => {
+            Box::new(Cycle::new(target, job, start, Open::new(arrivals, start), requests, watch))
+        }
+        None => Box::new(Cycle::new(target, job, start, Closed::new(pace, start), requests, watch)),
+    })
 }
 
-impl Source for Requests {
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "as for what it calls")]
-    fn next(&mut self, id: RequestId) -> Request {
-        Self::next(self, id)
-    }
-
-    #[inline]
-    fn flush_next(&self) -> bool {
-        Self::flush_next(self)
+impl JobOutcome {
+    /// Adds the flush behind the last request: the bytes took so much longer, and a flush that
+    /// fails is one request that did.
+    pub(crate) fn flushed(&mut self, took: Span, failed: bool) {
+        self.tally.elapsed += took;
+        if failed {
+            self.tally.errors += 1;
+            return;
+        }
+        let flushes = self.tally.of_mut(Op::Flush);
+        flushes.ios += 1;
+        flushes.lat.record(took);
+        flushes.service.record(took);
     }
 }

@@ -10,9 +10,7 @@ use drivelab_core::workload::{Arrivals, Pace};
 /// never come.
 const COUNTED: u64 = 1 << 18;
 
-/// Says when requests are meant to be sent.
 pub(super) trait Pacer {
-    /// Requests are due whatever completes.
     const OPEN: bool;
 
     /// The intended moment of the next request, which is a `flush` or not; `None` until another
@@ -42,7 +40,6 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// The loop of `pace`: as many requests as its depth are due at `start`.
     pub(super) fn new(pace: Pace, start: Time) -> Self {
         let think_time = match pace {
             Pace::Closed { think_time, .. } => think_time,
@@ -67,6 +64,7 @@ impl Pacer for Closed {
 
     #[inline]
     fn freed(&mut self, at: Time) {
+        debug_assert!(self.due.len() < self.due.capacity(), "one entry for each free slot");
         self.due.push_back(at + self.think_time);
     }
 
@@ -90,7 +88,6 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// The loop of `arrivals`, which count from `start`.
     pub(super) fn new(mut arrivals: Arrivals, start: Time) -> Self {
         let next = after(start, arrivals.next_at());
         Self { arrivals, start, last: start, next }

@@ -5,14 +5,11 @@ use drivelab_core::units::{Bytes, Time};
 
 /// What must be remembered of a request until it completes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent {
-    /// When it was meant to be sent.
+pub(super) struct InFlight {
     pub(super) intended: Time,
-    /// When it was handed over.
     pub(super) issued: Time,
     pub(super) op: Op,
     pub(super) bytes: Bytes,
-    /// It waits for its answer.
     pub(super) waiting: bool,
 }
 
@@ -22,26 +19,24 @@ pub(super) struct Sent {
 /// are still in the processor's cache. A request's name is the number of its slot.
 #[derive(Debug)]
 pub(super) struct Slots {
-    table: Vec<Sent>,
+    table: Vec<InFlight>,
     free: Vec<u32>,
 }
 
 impl Slots {
     pub(super) fn new(depth: u32) -> Self {
         let (intended, issued, bytes) = (Time::ZERO, Time::ZERO, Bytes::ZERO);
-        let nothing = Sent { intended, issued, op: Op::Flush, bytes, waiting: false };
+        let nothing = InFlight { intended, issued, op: Op::Flush, bytes, waiting: false };
         let table = vec![nothing; depth as usize];
         Self { table, free: (0..depth).rev().collect() }
     }
 
-    /// How many requests are outstanding.
     #[inline]
     pub(super) fn in_use(&self) -> usize {
         self.table.len() - self.free.len()
     }
 
-    /// The requests that are outstanding.
-    pub(super) fn outstanding(&self) -> impl Iterator<Item = &Sent> {
+    pub(super) fn outstanding(&self) -> impl Iterator<Item = &InFlight> {
         self.table.iter().filter(|sent| sent.waiting)
     }
 
@@ -53,15 +48,17 @@ impl Slots {
 
     /// Takes the slot that [`Slots::next_free`] named.
     #[inline]
-    pub(super) fn take(&mut self, sent: Sent) {
+    pub(super) fn take(&mut self, sent: InFlight) {
         let slot = self.free.pop().expect("the caller saw a free slot");
+        debug_assert!(!self.table[slot as usize].waiting, "a free slot holds no request");
         self.table[slot as usize] = sent;
     }
 
     /// Frees the slot of a completed request, and lends what it held: a copy would be read back
     /// before its parts have reached the cache, and the processor waits for that.
     #[inline]
-    pub(super) fn release(&mut self, id: RequestId) -> &Sent {
+    pub(super) fn release(&mut self, id: RequestId) -> &InFlight {
+        debug_assert!(self.free.len() < self.table.len(), "each slot is free once");
         let number = u32::try_from(id.0).expect("a target completes only what it was given");
         let sent = &mut self.table[number as usize];
         assert!(sent.waiting, "a target completes a request once");

@@ -12,7 +12,7 @@ use drivelab_core::units::{Bytes, Lba, Ratio, Sectors, Span, Time};
 use drivelab_core::workload::{Rw, Workload, WorkloadOptions};
 use drivelab_core::{Device, Histogram};
 
-use super::{End, Job, LoadError, Loaded, Phase, Progress, Watch, run};
+use super::{End, Job, JobOutcome, LoadError, Phase, Progress, Watch, run};
 use crate::virtual_target::VirtualTarget;
 
 /// A drive that takes the same time for every request, alone or side by side.
@@ -119,7 +119,11 @@ fn open(per_s: u64, iodepth: u32, runtime: Span) -> WorkloadOptions {
     WorkloadOptions { rate_iops: Some(per_s), ..closed(iodepth, runtime) }
 }
 
-fn load_watched(device: Steady, options: WorkloadOptions, watch: &mut Notes) -> (Loaded, Steady) {
+fn load_watched(
+    device: Steady,
+    options: WorkloadOptions,
+    watch: &mut Notes,
+) -> (JobOutcome, Steady) {
     let workload = workload(options);
     let mut target = VirtualTarget::new(device);
     let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io };
@@ -356,7 +360,7 @@ fn a_workload_that_does_not_fit_is_refused() {
     let mut target = VirtualTarget::new(Steady::new(MS));
     let job = Job { workload: &workload, seed: 1, stamp: Stamp::Io };
     let error = run(&mut target, job, &mut Notes::default()).unwrap_err();
-    assert!(error.to_string().contains("beyond the end"), "{error}");
+    assert!(error.to_string().contains("past the end"), "{error}");
 }
 
 /// A target whose clock costs: it counts how often it is asked, and breaks after some requests.

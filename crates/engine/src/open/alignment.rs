@@ -14,7 +14,6 @@ use super::OpenError;
 /// What direct I/O on a file must be a multiple of, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alignment {
-    /// Addresses of buffers.
     pub(super) memory: usize,
     /// Offsets and lengths; 0 where the file takes no direct I/O.
     pub(super) offset: u64,
@@ -24,9 +23,6 @@ pub(super) struct Alignment {
 const SAFE: u64 = 4096;
 
 /// Asks the kernel (`STATX_DIOALIGN`, Linux 6.1), or tries where it does not know.
-///
-/// # Errors
-/// The file cannot be asked.
 pub(super) fn of(file: &File) -> io::Result<Alignment> {
     let wanted = StatxFlags::DIOALIGN;
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, wanted);
@@ -53,7 +49,6 @@ fn by_reading(read: impl Fn(&mut [u8], u64) -> io::Result<usize>) -> io::Result<
     }
 }
 
-/// Refuses a workload that direct I/O cannot do.
 pub(super) fn check(workload: &Workload, align: u64, path: &Path) -> Result<(), OpenError> {
     let blocks = workload.blocks.sizes().map(|size| ("bs", size));
     let stride = workload.stride.map(|stride| ("stride", stride));

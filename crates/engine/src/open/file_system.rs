@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 
-/// A kind of file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileSystem {
     pub(crate) name: &'static str,
@@ -30,7 +29,6 @@ impl FileSystem {
     /// None: a block device itself.
     pub(crate) const NONE: Self = Self { name: "a block device", in_memory: false };
 
-    /// That of an open file.
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         let number = rustix::fs::fstatfs(file)?.f_type;
         Ok(Self::numbered(number))

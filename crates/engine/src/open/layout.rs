@@ -29,40 +29,25 @@ const LOOK_ROUND: Duration = Duration::from_millis(50);
 const NAME_MAX: usize = 255;
 
 /// Why a file could not be laid out. Nothing of it is left.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// The disk, the quota or the file size limit.
-    #[error("no space for a file of {size} at {} (it took {written} of it)", .path.display())]
+    #[error("no space for a file of {size} at {} ({written} were written)", .path.display())]
     Full {
-        /// The file.
         path: PathBuf,
-        /// Its size.
         size: Bytes,
-        /// What fitted.
         written: Bytes,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The user stopped it.
-    #[error("laying out {} was stopped; the unfinished file is removed", .path.display())]
-    Stopped {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The name under which a file is laid out is taken.
-    #[error("{} holds data that drivelab did not write, and would be laid out under that name",
+    #[error("laying out {} was interrupted; the unfinished file was removed", .path.display())]
+    Stopped { path: PathBuf },
+    #[error("{} contains data that drivelab did not write and would be overwritten by the layout",
         .path.display())]
-    SomebodysData {
-        /// The file that is in the way.
-        path: PathBuf,
-    },
-    /// The system refused.
+    SomebodysData { path: PathBuf },
     #[error("cannot write {}", .path.display())]
     System {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -72,7 +57,7 @@ impl LayoutError {
     /// What to type next, where we know.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Full { .. } => Some("make room, or ask for less with `--size`".into()),
+            Self::Full { .. } => Some("free some space, or lower `--size`".into()),
             Self::SomebodysData { .. } => Some("move it away, or name another target".into()),
             Self::Stopped { .. } | Self::System { .. } => None,
         }
@@ -80,13 +65,13 @@ impl LayoutError {
 }
 
 /// A file that is removed unless it was finished, and nobody else's while it is open.
-struct Unfinished {
+struct UnfinishedFile {
     file: File,
     path: PathBuf,
     keep: bool,
 }
 
-impl Drop for Unfinished {
+impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         if !self.keep {
             // The error that led here is the one to report.
@@ -95,7 +80,7 @@ impl Drop for Unfinished {
     }
 }
 
-impl Unfinished {
+impl UnfinishedFile {
     /// The unfinished file of the target at `target`, once nobody else is at work on it.
     fn of(target: &Path, control: &Control<'_>) -> Result<Self, LayoutError> {
         let path = name_of(target);
@@ -129,7 +114,6 @@ impl Unfinished {
         self.file.set_len(0).map_err(system)
     }
 
-    /// Gives it its name, unless that is taken.
     fn finish(mut self, target: &Path) -> Result<(), LayoutError> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         let system = |source| LayoutError::System { path: target.into(), source };
@@ -162,7 +146,6 @@ fn lock(file: &File, target: &Path, control: &Control<'_>) -> Result<(), LayoutE
     Ok(())
 }
 
-/// What the file at `target` is called until it is finished.
 fn name_of(target: &Path) -> PathBuf {
     const ENDING: &[u8] = b".unfinished";
     let name = target.file_name().unwrap_or_default().as_bytes();
@@ -174,22 +157,19 @@ fn name_of(target: &Path) -> PathBuf {
 /// another process made it meanwhile.
 ///
 /// A sparse file would be quicker and useless: reading its holes never reaches the disk.
-///
-/// # Errors
-/// As [`LayoutError`]; the file is then removed.
 pub(super) fn lay_out(
     path: &Path,
     size: Bytes,
     seed: u64,
     control: &Control<'_>,
 ) -> Result<bool, LayoutError> {
-    let mut unfinished = Unfinished::of(path, control)?;
+    let mut unfinished = UnfinishedFile::of(path, control)?;
     unfinished.empty()?;
     if path.symlink_metadata().is_ok() {
         return if path.exists() {
             Ok(false)
         } else {
-            let source = io::Error::other("it is a symbolic link to nothing");
+            let source = io::Error::other("it is a dangling symbolic link");
             Err(LayoutError::System { path: path.into(), source })
         };
     }
@@ -200,9 +180,6 @@ pub(super) fn lay_out(
 
 /// Writes our random data to `range` of `file`, from the sector on that it begins in, and brings it
 /// to the disk; the file becomes longer where the range ends behind it, and never shorter.
-///
-/// # Errors
-/// As [`LayoutError`]; what was written stays.
 pub(super) fn fill(
     mut file: &File,
     path: &Path,
@@ -365,7 +342,7 @@ mod tests {
         let path = Path::new("full");
         let mut disk = Filling(5 << 19);
         let error = write_all(&mut disk, path, 0..8 << 20, 1, &control).unwrap_err();
-        let expected = "no space for a file of 8M at full (it took 2M of it)";
+        let expected = "no space for a file of 8M at full (2M were written)";
         assert_eq!(error.to_string(), expected);
     }
 }

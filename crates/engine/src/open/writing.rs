@@ -1,15 +1,15 @@
 //! Opening what is to be written: past the guard, or not at all.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census;
 
-use super::{OpenError, has_blocks, layout, length};
-use crate::guard::{self, GuardError, Held};
+use super::{OpenError, layout};
+use crate::guard::{self, GuardError, LockHolder, WritableTarget};
 use crate::load::Control;
 
 /// Opens a file, or a block device whose name is among `allow_destructive`, to be read and written.
@@ -24,30 +24,32 @@ pub fn open_for_writing(
     allow_destructive: &[PathBuf],
     census: &dyn Census,
 ) -> Result<File, OpenError> {
-    let file = open_guarded(path, allow_destructive, census)?;
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    // A device was claimed when it was opened.
-    let lock = if regular { guard::share(&file, census) } else { Ok(()) };
-    lock.map_err(|held| locked(path, held))?;
-    Ok(file)
+    Ok(shared(path, allow_destructive, census)?.file)
+}
+
+/// As [`open_for_writing`]; with what the target was judged by.
+pub(super) fn shared(
+    path: &Path,
+    allow_destructive: &[PathBuf],
+    census: &dyn Census,
+) -> Result<WritableTarget, OpenError> {
+    let target = open_target(path, allow_destructive, census)?;
+    lock(path, &target.file, guard::share, census)?;
+    Ok(target)
 }
 
 /// Refuses what [`open_for_writing`] would refuse, but for other writers of the file: whoever opens
 /// it next sees to those.
-///
-/// # Errors
-/// As there.
 pub fn may_be_opened_for_writing(path: &Path, census: &dyn Census) -> Result<(), OpenError> {
-    open_guarded(path, &[], census).map(drop)
+    open_target(path, &[], census).map(drop)
 }
 
-fn open_guarded(
+fn open_target(
     path: &Path,
     allow_destructive: &[PathBuf],
     census: &dyn Census,
-) -> Result<File, OpenError> {
-    let system =
-        |operation| move |source| OpenError::System { operation, path: path.into(), source };
+) -> Result<WritableTarget, OpenError> {
+    let system = |operation| OpenError::system(operation, path);
     // Before it is opened: to open a pipe is to wait for its other end.
     has_blocks(path, std::fs::metadata(path).map_err(system("open"))?.file_type())?;
     let file = File::open(path).map_err(system("open"))?;
@@ -57,36 +59,52 @@ fn open_guarded(
     if meta.file_type().is_block_device() {
         return Ok(guard::claim(path, &file, allow_destructive, census)?);
     }
-    match guard::of_file(&meta, census) {
-        Ok(None) => {}
-        Ok(Some(by)) => {
-            let device = path.display().to_string();
-            return Err(GuardError::InUse { path: path.into(), device, by }.into());
-        }
-        Err(source) => return Err(GuardError::Unknown { path: path.into(), source }.into()),
+    let (by, usage) = guard::of_file(&meta, census)
+        .map_err(|source| GuardError::Unknown { path: path.into(), source })?;
+    if let Some(by) = by {
+        let device = path.display().to_string();
+        return Err(GuardError::InUse { path: path.into(), device, by }.into());
     }
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(system("open"))?;
     let again = file.metadata().map_err(system("stat"))?;
     if (again.dev(), again.ino()) != (meta.dev(), meta.ino()) {
-        let source = io::Error::other("another file took its place while it was opened");
-        return Err(OpenError::System { operation: "open", path: path.into(), source });
+        let source = io::Error::other("the file was replaced while it was being opened");
+        return Err(system("open")(source));
     }
-    Ok(file)
+    Ok(WritableTarget { file, usage })
 }
 
 /// Keeps every other writer away from a `file` that was opened for writing, while it is open.
-///
-/// # Errors
-/// Another writes it.
 pub(super) fn alone(path: &Path, file: &File, census: &dyn Census) -> Result<(), OpenError> {
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    // A device was claimed when it was opened.
-    let lock = if regular { guard::alone(file, census) } else { Ok(()) };
-    lock.map_err(|held| locked(path, held))
+    lock(path, file, guard::alone, census)
 }
 
-fn locked(path: &Path, Held { by }: Held) -> OpenError {
-    GuardError::Locked { path: path.into(), by }.into()
+type Lock = fn(&File, &dyn Census) -> Result<(), LockHolder>;
+
+/// Takes the `lock` of a regular file; a device was claimed when it was opened.
+fn lock(path: &Path, file: &File, lock: Lock, census: &dyn Census) -> Result<(), OpenError> {
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    let taken = if regular { lock(file, census) } else { Ok(()) };
+    Ok(taken.map_err(|LockHolder(by)| GuardError::Locked { path: path.into(), by })?)
+}
+
+pub(super) fn has_blocks(path: &Path, kind: FileType) -> Result<(), OpenError> {
+    let kind = if kind.is_file() || kind.is_block_device() {
+        return Ok(());
+    } else if kind.is_dir() {
+        "directory"
+    } else if kind.is_char_device() {
+        "character device"
+    } else if kind.is_fifo() {
+        "pipe"
+    } else {
+        "socket"
+    };
+    Err(OpenError::NoBlocks { path: path.into(), kind })
+}
+
+pub(super) fn length(mut file: &File) -> io::Result<Bytes> {
+    file.seek(SeekFrom::End(0)).map(Bytes::new)
 }
 
 /// A target for pages that somebody keeps account of.
@@ -122,8 +140,7 @@ pub fn make_room(room: Room<'_>, control: &Control<'_>) -> Result<(File, Bytes),
     }
     let file = open_for_writing(path, room.allow_destructive, room.census)?;
     alone(path, &file, room.census)?;
-    let system =
-        |operation| move |source| OpenError::System { operation, path: path.into(), source };
+    let system = |operation| OpenError::system(operation, path);
     let held = length(&file).map_err(system("find the size of"))?;
     if !file.metadata().map_err(system("stat"))?.is_file() {
         if room.exactly && size > held {

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-/// The kernel's `LOOP_GET_STATUS64` (`include/uapi/linux/loop.h`).
 const GET_STATUS: libc::c_ulong = 0x4C05;
 /// Length of its `struct loop_info64` in words of eight bytes: 232 bytes.
 const WORDS: usize = 29;

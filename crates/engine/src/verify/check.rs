@@ -5,11 +5,11 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use drivelab_core::label::SECTOR;
-use drivelab_core::record::{Fault, FaultExample, Verification};
-use drivelab_core::verification::Census;
+use drivelab_core::record::{Damage, DamageExample, Verification};
+use drivelab_core::verification::BlockContent;
 use rustix::fs::Advice;
 
-use super::state::{Entry, State};
+use super::state::State;
 
 /// Blocks read at once: a megabyte, or one block where that is larger.
 const CHUNK: u64 = 1 << 20;
@@ -26,9 +26,6 @@ pub enum Promise {
 
 /// Reads everything that `state` tells of from `file`, from the disk and not from memory as far as
 /// the kernel lets go of what it holds.
-///
-/// # Errors
-/// `file` or the account cannot be read.
 pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<Verification> {
     let header = &state.header;
     // What is dirty cannot be dropped. A device without a cache to flush refuses, harmlessly.
@@ -48,15 +45,15 @@ pub(super) fn check(file: &File, state: &State, promise: Promise) -> io::Result<
         let count = at_once.min(header.blocks - first);
         let count = usize::try_from(count).map_err(io::Error::other)?;
         let data = &mut memory[begin..begin + count * block];
-        let entries = state.entries(first, count)?;
+        let blocks = state.blocks(first, count)?;
         let from_byte = header.offset_bytes + first * header.block_bytes;
         let there = read(file, from_byte, data)?;
-        for (number, entry) in entries.iter().enumerate() {
+        for (number, account) in blocks.iter().enumerate() {
             let (from, to) = (number * block, (number + 1) * block);
             let bytes = (to <= there).then(|| &data[from..to]);
-            let floor = floor(*entry, durable.of(header.writer(first + number as u64)));
-            let place = from_byte + from as u64;
-            judge(&mut found, header.run, (place, floor), bytes);
+            let floor = account.floor(durable.of(header.writer(first + number as u64)));
+            let offset_bytes = from_byte + from as u64;
+            judge(&mut found, Requirement { run: header.run, offset_bytes, floor }, bytes);
         }
         first += count as u64;
     }
@@ -85,12 +82,6 @@ impl Durable {
     }
 }
 
-/// The write that a block must hold, or a later one; 0 where nothing was promised.
-fn floor(entry: Entry, durable: u64) -> u64 {
-    if entry.acknowledged <= durable { entry.acknowledged } else { entry.durable }
-}
-
-/// Fills `data` as far as the file goes; gives how far that is.
 fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < data.len() {
@@ -107,23 +98,32 @@ fn read(file: &File, at: u64, data: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-fn judge(found: &mut Verification, run: u64, (place, floor): (u64, u64), bytes: Option<&[u8]>) {
+/// What a block must hold: write `floor` of `run`, or a later one; nothing where that is 0.
+#[derive(Debug, Clone, Copy)]
+struct Requirement {
+    run: u64,
+    offset_bytes: u64,
+    floor: u64,
+}
+
+fn judge(found: &mut Verification, block: Requirement, bytes: Option<&[u8]>) {
+    let Requirement { run, offset_bytes, floor } = block;
     found.promised += u64::from(floor > 0);
-    let census = bytes.map(|bytes| Census::of(bytes, run, place / SECTOR as u64));
-    let fault = match &census {
-        None => Some(Fault::Truncated).filter(|_| floor > 0),
-        Some(census) => census.fault(floor),
+    let content = bytes.map(|bytes| BlockContent::of(bytes, run, offset_bytes / SECTOR as u64));
+    let fault = match &content {
+        None => Some(Damage::Truncated).filter(|_| floor > 0),
+        Some(content) => content.damage(floor),
     };
-    let census = census.unwrap_or_default();
+    let content = content.unwrap_or_default();
     match fault {
-        Some(fault) => found.add(FaultExample {
+        Some(fault) => found.add(DamageExample {
             fault,
-            offset_bytes: place,
+            offset_bytes,
             expected_generation: floor,
-            found_generation: census.oldest,
-            belongs_at_bytes: census.elsewhere.map(|sector| sector * SECTOR as u64),
+            found_generation: content.oldest,
+            belongs_at_bytes: content.elsewhere.map(|sector| sector * SECTOR as u64),
         }),
-        None if floor > 0 && census.is_mixed() => found.unfinished += 1,
+        None if floor > 0 && content.is_mixed() => found.unfinished += 1,
         None => found.good += u64::from(floor > 0),
     }
 }

@@ -7,7 +7,6 @@ use drivelab_core::request::{Op, Request, RequestId};
 
 use super::state::JobAccount;
 
-/// A write or flush that the target has not answered yet.
 #[derive(Debug, Clone, Copy)]
 struct Pending {
     id: RequestId,
@@ -23,14 +22,13 @@ struct Pending {
 /// One job's account: labels what is written, and enters what was acknowledged.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    books: JobAccount,
-    /// The last write handed over.
+    account: JobAccount,
     generation: u64,
     /// Every write up to this one was flushed.
     durable: u64,
     pending: Vec<Pending>,
     /// What flushes under way will promise of blocks that were written again since.
-    covered: Vec<Covered>,
+    covered: Vec<CoveredWrite>,
 }
 
 /// As many blocks are remembered that are rewritten while flushes are under way: more than come by
@@ -39,17 +37,16 @@ const COVERED_MAX: usize = 4096;
 
 /// A block that was written again while a flush of its older content was under way.
 #[derive(Debug, Clone, Copy)]
-struct Covered {
+struct CoveredWrite {
     block: u64,
     /// The older content, which the entry of the block no longer tells.
     generation: u64,
 }
 
 impl Ledger {
-    /// An account for a job with at most `iodepth` requests outstanding.
-    pub(crate) fn new(books: JobAccount, iodepth: u32) -> Self {
+    pub(crate) fn new(account: JobAccount, iodepth: u32) -> Self {
         Self {
-            books,
+            account,
             generation: 0,
             durable: 0,
             pending: Vec::with_capacity(iodepth as usize),
@@ -65,11 +62,10 @@ impl Ledger {
         request.op != Op::Write || !self.pending.iter().any(meets)
     }
 
-    /// Labels the data of a write that is about to be handed over.
     pub(crate) fn write(&mut self, request: &Request, data: &mut [u8]) {
         self.generation += 1;
         let generation = self.generation;
-        let run = self.books.state.header.run;
+        let run = self.account.state.header.run;
         label::put_all(data, run, request.lba.get(), generation);
         let sectors = (request.lba.get(), request.end().get());
         let Request { id, op, fua, .. } = *request;
@@ -86,15 +82,12 @@ impl Ledger {
     }
 
     /// The target answered the request that was handed over as `id`; of reads nothing is entered.
-    ///
-    /// # Errors
-    /// The account cannot be written, so the run must not go on.
     pub(crate) fn done(&mut self, id: RequestId, succeeded: bool) -> io::Result<()> {
         let Some(place) = self.pending.iter().position(|it| it.id == id) else {
             return Ok(());
         };
         let it = self.pending.swap_remove(place);
-        let state = &self.books.state;
+        let state = &self.account.state;
         if !succeeded {
             // Nothing was promised: the block may hold either.
             return Ok(());
@@ -108,35 +101,37 @@ impl Ledger {
             (sector * SECTOR as u64 - state.header.offset_bytes) / state.header.block_bytes
         };
         for number in of(it.sectors.0)..of(it.sectors.1) {
-            let mut entry = state.entry(number)?;
-            if entry.acknowledged <= self.durable {
-                entry.durable = entry.acknowledged;
-            } else if entry.acknowledged <= promising && self.covered.len() < COVERED_MAX {
-                let generation = entry.acknowledged;
-                self.covered.push(Covered { block: number, generation });
+            let mut block = state.block(number)?;
+            if block.newest > self.durable
+                && block.newest <= promising
+                && self.covered.len() < COVERED_MAX
+            {
+                self.covered.push(CoveredWrite { block: number, generation: block.newest });
             }
-            entry.acknowledged = it.generation;
+            block.durable = block.floor(self.durable);
+            block.newest = it.generation;
             if it.fua {
-                entry.durable = it.generation;
+                block.durable = it.generation;
             }
-            state.write(number, entry)?;
+            state.write(number, block)?;
         }
         Ok(())
     }
 
     /// A flush of every write up to `generation` was answered.
     fn flushed(&mut self, generation: u64) -> io::Result<()> {
-        let state = &self.books.state;
+        let state = &self.account.state;
         for covered in self.covered.iter().filter(|it| it.generation <= generation) {
-            let mut entry = state.entry(covered.block)?;
-            if entry.durable < covered.generation {
-                entry.durable = covered.generation;
-                state.write(covered.block, entry)?;
+            let mut block = state.block(covered.block)?;
+            if block.durable < covered.generation {
+                block.durable = covered.generation;
+                state.write(covered.block, block)?;
             }
         }
         let flushing = self.pending.iter().any(|it| it.op == Op::Flush);
         self.covered.retain(|it| flushing && it.generation > generation);
+        debug_assert!(generation <= self.generation, "only writes made are flushed");
         self.durable = self.durable.max(generation);
-        state.set_durable(self.books.job, self.durable)
+        state.set_durable(self.account.job, self.durable)
     }
 }

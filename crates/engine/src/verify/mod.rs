@@ -3,7 +3,7 @@
 //! A verified run labels every 512-byte sector that it writes with its place, the number of the
 //! write (its generation), the run's own number and a checksum, and keeps in a state file which
 //! write each block must hold. Reading it all back then tells apart what can go wrong: see
-//! [`drivelab_core::record::Fault`]. The state file may outlive the run that wrote it, whether it
+//! [`drivelab_core::record::Damage`]. The state file may outlive the run that wrote it, whether it
 //! was killed or the power went.
 
 mod check;
@@ -15,7 +15,7 @@ mod tests;
 pub use check::Promise;
 use check::check;
 pub(crate) use ledger::Ledger;
-pub use state::{JobAccount, State, StateError, StateHeader};
+pub use state::{JobAccount, State, StateError};
 
 use std::fs::File;
 use std::io;
@@ -24,7 +24,7 @@ use std::path::Path;
 use drivelab_core::record::Verification;
 use drivelab_core::usage::Census;
 
-use crate::guard::{self, Held};
+use crate::guard::{self, LockHolder};
 
 /// Checks what a verified run wrote to `target` against the account it kept in `state`.
 ///
@@ -41,7 +41,7 @@ pub fn verify(
         |operation| move |source| StateError::Target { operation, path: target.into(), source };
     let file = File::open(target).map_err(system("open"))?;
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    if let Err(Held { by }) = if regular { guard::share(&file, census) } else { Ok(()) } {
+    if let Err(LockHolder(by)) = if regular { guard::share(&file, census) } else { Ok(()) } {
         return Err(StateError::BeingWritten {
             target: target.into(),
             by: by.map(|by| by.to_string()),

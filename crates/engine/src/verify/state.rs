@@ -13,22 +13,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use drivelab_core::Rng;
 use drivelab_core::units::{Bytes, SECTOR_BYTES};
-use drivelab_core::verification::{checksum, sealed, unsealed};
+use drivelab_core::verification::{
+    BlockAccount, ENTRY_BYTES, entry, entry_numbers, sealed, unsealed,
+};
 use drivelab_core::workload::Workload;
+use drivelab_core::{JobSchedule, Rng};
 use serde::{Deserialize, Serialize};
 
-use crate::jobs::share;
+use crate::jobs::Sharing;
+use crate::plan::RunPlan;
 
 const SCHEMA: &str = "drivelab.verify-state/3";
-/// The same with other checksums; read, and no longer written.
-const SCHEMA_2: &str = "drivelab.verify-state/2";
+/// How every version begins.
+const ANY_SCHEMA: &[u8] = b"{\"schema\":\"drivelab.verify-state/";
 const PAGE: u64 = 4096;
 /// Bytes of a job's numbers, and of a block's.
-const ENTRY: u64 = 16;
-/// The same as a length in memory.
-const ENTRY_LEN: usize = 16;
+const ENTRY: u64 = ENTRY_BYTES as u64;
 /// As many jobs as one page has room for.
 const VERIFIED_JOBS_MAX: u32 = 256;
 /// The kernel reads and writes less than this at once (`man 2 read`).
@@ -38,43 +39,38 @@ const END_MAX: u64 = i64::MAX as u64;
 
 /// What a state file is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StateHeader {
+pub(super) struct Header {
     schema: String,
-    /// What was written.
-    pub target: String,
+    target: String,
     /// What stands in every label of this run and of no other.
-    pub run: u64,
-    /// First byte of the region.
-    pub offset_bytes: u64,
-    /// Bytes that are kept account of together.
-    pub block_bytes: u64,
-    /// How many blocks there are.
-    pub blocks: u64,
-    /// Jobs that wrote them.
-    pub jobs: u32,
-    /// Bytes of the part that each job wrote, one behind the other; 0 where that is not known, as
-    /// in accounts of earlier versions.
+    pub(super) run: u64,
+    pub(super) offset_bytes: u64,
+    pub(super) block_bytes: u64,
+    pub(super) blocks: u64,
+    pub(super) jobs: u32,
+    /// Bytes of the part that each job wrote, one behind the other; 0 of a single job.
     #[serde(default)]
-    pub part_bytes: u64,
+    part_bytes: u64,
 }
 
-impl StateHeader {
+impl Header {
     /// What in it no run of ours can have written: an account is believed, and memory is set aside
     /// for its blocks.
     fn impossible(&self) -> Option<String> {
         let Self { offset_bytes, block_bytes, blocks, jobs, .. } = *self;
         let end = blocks.checked_mul(block_bytes).and_then(|size| size.checked_add(offset_bytes));
-        if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
-            Some(format!("its blocks of {block_bytes} bytes are no whole sectors"))
+        let wrong = if block_bytes == 0 || !block_bytes.is_multiple_of(SECTOR_BYTES) {
+            format!("its block size of {block_bytes} bytes is not a multiple of a sector")
         } else if block_bytes > BLOCK_MAX {
-            Some(format!("its blocks of {block_bytes} bytes are larger than any request"))
+            format!("its block size of {block_bytes} bytes exceeds any request")
         } else if end.is_none_or(|end| end > END_MAX) {
-            Some(format!("its {blocks} blocks of {block_bytes} bytes end behind any file"))
+            format!("its {blocks} blocks of {block_bytes} bytes exceed any file")
         } else if jobs == 0 || jobs > VERIFIED_JOBS_MAX {
-            Some(format!("it tells of {jobs} jobs"))
+            format!("it lists {jobs} jobs")
         } else {
-            None
-        }
+            return None;
+        };
+        Some(wrong)
     }
 
     /// The job that writes the block of this number; `None` where that is not known.
@@ -85,76 +81,45 @@ impl StateHeader {
     }
 }
 
-/// Bytes of the region that each of `numjobs` jobs takes.
 fn part_of(workload: &Workload, capacity: Bytes, numjobs: u32) -> u64 {
     if numjobs == 1 {
         return 0;
     }
-    share(workload, capacity, 0, numjobs).size.map_or(0, Bytes::get)
+    let schedule = JobSchedule::default();
+    let sharing = Sharing { capacity, numjobs, schedule, verified: true };
+    sharing.part(workload, 0).size.map_or(0, Bytes::get)
 }
 
 /// Why there is no account.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The file is something else.
-    #[error("{} is no state file of a verified run, or its beginning is damaged", .path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is one, and not as it was written.
-    #[error("the state file {} is damaged: {what}; it tells nothing of the target",
+    #[error("{} is not a verify state file, or its header is damaged", .path.display())]
+    Foreign { path: PathBuf },
+    #[error("the state file {} is damaged: {what}; this says nothing about the target",
         .path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// It tells of another target.
-    #[error("{} tells of {about}, not of {target}", .path.display())]
-    OtherTarget {
-        /// The file.
-        path: PathBuf,
-        /// What it is about.
-        about: String,
-        /// What was to be checked.
-        target: String,
-    },
-    /// A verified run writes the target at this moment.
-    #[error("{} is still being written: {} keeps account of it", .target.display(),
+    Damaged { path: PathBuf, what: String },
+    #[error("{} is an account in version {version} of its format, and this drivelab reads \
+        {SCHEMA} only", .path.display())]
+    OtherVersion { path: PathBuf, version: String },
+    #[error("{} belongs to {about}, not to {target}", .path.display())]
+    OtherTarget { path: PathBuf, about: String, target: String },
+    #[error("{} is still being written: {} is its state file", .target.display(),
         .by.as_deref().unwrap_or("another process"))]
-    BeingWritten {
-        /// The target.
-        target: PathBuf,
-        /// Which process, where that can be seen.
-        by: Option<String>,
-    },
-    /// More jobs than there is room for.
+    BeingWritten { target: PathBuf, by: Option<String> },
     #[error("a verified run has at most {VERIFIED_JOBS_MAX} jobs, not {numjobs}")]
-    Jobs {
-        /// What was asked for.
-        numjobs: u32,
-    },
-    /// The target cannot be read.
+    Jobs { numjobs: u32 },
     #[error("cannot {operation} {}", .path.display())]
     Target {
-        /// What was being done.
         operation: &'static str,
-        /// The target.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The system refused.
     #[error("cannot {operation} the state file {}", .path.display())]
     System {
-        /// What was being done.
         operation: &'static str,
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -164,8 +129,7 @@ pub enum StateError {
 #[derive(Debug)]
 pub struct State {
     file: File,
-    /// What it is about.
-    pub header: StateHeader,
+    pub(super) header: Header,
 }
 
 /// One job's part of the account.
@@ -177,28 +141,15 @@ pub struct JobAccount {
     pub job: u32,
 }
 
-/// What a block must hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Entry {
-    /// The last write that was acknowledged; 0 for none.
-    pub(super) acknowledged: u64,
-    /// The last one of those before it that a flush, or the write itself, made durable.
-    pub(super) durable: u64,
-}
-
 impl State {
-    /// Begins the account of `workload` on `target`, which holds `capacity`.
+    /// Begins the account of what `plan` writes to its target, which holds `capacity`.
     ///
     /// # Errors
     /// `path` holds something else, or cannot be written.
-    pub fn create(
-        path: &Path,
-        target: &Path,
-        (workload, capacity): (&Workload, Bytes),
-        (seed, numjobs): (u64, u32),
-    ) -> Result<Self, StateError> {
-        if numjobs > VERIFIED_JOBS_MAX {
-            return Err(StateError::Jobs { numjobs });
+    pub fn create(path: &Path, plan: &RunPlan, capacity: Bytes) -> Result<Self, StateError> {
+        let RunPlan { path: target, workload, numjobs, seed, .. } = plan;
+        if *numjobs > VERIFIED_JOBS_MAX {
+            return Err(StateError::Jobs { numjobs: *numjobs });
         }
         if path.exists() {
             // Only what is ours is written over, and no account of something else.
@@ -211,16 +162,16 @@ impl State {
         let block_bytes = sizes.fold(0, gcd);
         // What an earlier run with the same seed left must not pass for this one's.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let run = seed ^ Rng::new(u64::try_from(now.as_nanos()).unwrap_or(seed)).bits();
-        let header = StateHeader {
+        let run = seed ^ Rng::new(u64::try_from(now.as_nanos()).unwrap_or(*seed)).bits();
+        let header = Header {
             schema: SCHEMA.into(),
             target: target.display().to_string(),
             run,
             offset_bytes,
             block_bytes,
             blocks: size / block_bytes,
-            jobs: numjobs,
-            part_bytes: part_of(workload, capacity, numjobs),
+            jobs: *numjobs,
+            part_bytes: part_of(workload, capacity, *numjobs),
         };
         let system =
             |operation| move |source| StateError::System { operation, path: path.into(), source };
@@ -243,14 +194,18 @@ impl State {
         let mut page = vec![0; usize::try_from(PAGE).expect("4096")];
         let foreign = || StateError::Foreign { path: path.into() };
         file.read_exact_at(&mut page, 0).map_err(|_| foreign())?;
-        let is_of = |schema| page.starts_with(format!("{{\"schema\":\"{schema}\"").as_bytes());
-        if !is_of(SCHEMA) && !is_of(SCHEMA_2) {
+        if !page.starts_with(ANY_SCHEMA) {
             return Err(foreign());
         }
         let damaged = |what: &str| StateError::Damaged { path: path.into(), what: what.into() };
-        let text = if is_of(SCHEMA) { first_line(&page) } else { version_2::first_line(&page) };
+        if !page.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes()) {
+            let rest = page[ANY_SCHEMA.len()..].split(|byte| *byte == b'"').next();
+            let version = String::from_utf8_lossy(rest.unwrap_or_default()).into_owned();
+            return Err(StateError::OtherVersion { path: path.into(), version });
+        }
+        let text = first_line(&page);
         let text = text.ok_or_else(|| damaged("its first page is not as it was written"))?;
-        let header: StateHeader =
+        let header: Header =
             serde_json::from_str(text).map_err(|_| damaged("its first page is no account"))?;
         if let Some(what) = header.impossible() {
             return Err(damaged(&what));
@@ -282,55 +237,45 @@ impl State {
         Err(StateError::OtherTarget { path: path.into(), about, target })
     }
 
-    /// The entry of one block.
-    pub(super) fn entry(&self, number: u64) -> io::Result<Entry> {
-        let mut bytes = [0; ENTRY_LEN];
-        self.file.read_exact_at(&mut bytes, 2 * PAGE + number * ENTRY)?;
-        self.parse(number, &bytes)
+    pub(super) fn block(&self, number: u64) -> io::Result<BlockAccount> {
+        Ok(self.blocks(number, 1)?[0])
     }
 
-    fn parse(&self, number: u64, bytes: &[u8]) -> io::Result<Entry> {
-        let numbers = numbers(self.entry_sum(), number, bytes);
-        let [acknowledged, durable] =
-            numbers.ok_or_else(|| damage(&format!("the entry of block {number}")))?;
-        Ok(Entry { acknowledged, durable })
-    }
-
-    fn entry_sum(&self) -> EntrySum {
-        if self.header.schema == SCHEMA_2 { version_2::entry_sum } else { entry_sum }
-    }
-
-    /// The entries of `count` blocks from `first` on.
-    pub(super) fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Entry>> {
-        let mut bytes = vec![0; count * ENTRY_LEN];
+    /// Those of `count` blocks from `first` on.
+    pub(super) fn blocks(&self, first: u64, count: usize) -> io::Result<Vec<BlockAccount>> {
+        let mut bytes = vec![0; count * ENTRY_BYTES];
         self.file.read_exact_at(&mut bytes, 2 * PAGE + first * ENTRY)?;
-        let entries = (first..).zip(bytes.chunks_exact(ENTRY_LEN));
-        entries.map(|(number, bytes)| self.parse(number, bytes)).collect()
+        let account = |(number, bytes)| {
+            let numbers = entry_numbers(number, bytes);
+            let [newest, durable] =
+                numbers.ok_or_else(|| damage(format!("the entry of block {number}")))?;
+            Ok(BlockAccount { newest, durable })
+        };
+        (first..).zip(bytes.chunks_exact(ENTRY_BYTES)).map(account).collect()
     }
 
-    pub(super) fn write(&self, number: u64, entry: Entry) -> io::Result<()> {
-        let bytes = both(number, [entry.acknowledged, entry.durable]);
+    pub(super) fn write(&self, number: u64, block: BlockAccount) -> io::Result<()> {
+        let bytes = entry(number, [block.newest, block.durable]);
         self.file.write_all_at(&bytes, 2 * PAGE + number * ENTRY)
     }
 
     /// Every write of `job` up to this one is durable.
     pub(super) fn durable(&self, job: u32) -> io::Result<u64> {
-        let mut bytes = [0; ENTRY_LEN];
+        let mut bytes = [0; ENTRY_BYTES];
         self.file.read_exact_at(&mut bytes, PAGE + u64::from(job) * ENTRY)?;
-        let numbers = numbers(self.entry_sum(), of_job(job), &bytes);
-        Ok(numbers.ok_or_else(|| damage(&format!("the entry of job {job}")))?[0])
+        let numbers = entry_numbers(of_job(job), &bytes);
+        Ok(numbers.ok_or_else(|| damage(format!("the entry of job {job}")))?[0])
     }
 
     pub(super) fn set_durable(&self, job: u32, generation: u64) -> io::Result<()> {
         // Entries first: an account that promises a flush must know what was flushed.
         self.file.sync_data()?;
-        let bytes = both(of_job(job), [generation, 0]);
+        let bytes = entry(of_job(job), [generation, 0]);
         self.file.write_all_at(&bytes, PAGE + u64::from(job) * ENTRY)
     }
 }
 
-/// Writes the first page of an account and makes room for its entries.
-fn begin(file: &File, header: &StateHeader) -> io::Result<()> {
+fn begin(file: &File, header: &Header) -> io::Result<()> {
     let text = serde_json::to_string(header).expect("plain data is always JSON");
     let mut text = sealed(&text).into_bytes();
     text.resize(usize::try_from(PAGE).expect("4096"), b'\n');
@@ -350,67 +295,13 @@ fn of_job(job: u32) -> u64 {
     u64::MAX - u64::from(job)
 }
 
-/// What the first line of an account says, where its checksum holds.
 fn first_line(page: &[u8]) -> Option<&str> {
     unsealed(std::str::from_utf8(page.split(|byte| *byte == b'\n').next()?).ok()?)
 }
 
 /// An entry that is not as it was written, among errors of the system.
-fn damage(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("{what} is not as it was written"))
-}
-
-/// Of 48 bits each, which a million writes a second take nine years to fill, and the sum of both
-/// and their place in the others. An entry never written is zero; `None` where the sum is another.
-fn numbers(sum: EntrySum, place: u64, bytes: &[u8]) -> Option<[u64; 2]> {
-    let (one, other) = bytes.split_at(8);
-    let halves =
-        [one, other].map(|half| u64::from_le_bytes(half.try_into().expect("half of sixteen")));
-    let numbers = halves.map(|half| half & MOST);
-    (halves == [0; 2] || halves == summed(sum, place, numbers)).then_some(numbers)
-}
-
-const MOST: u64 = (1 << 48) - 1;
-
-/// The checksum of an entry: its place and its two numbers.
-type EntrySum = fn([u64; 3]) -> u32;
-
-fn entry_sum(words: [u64; 3]) -> u32 {
-    checksum(words.map(u64::to_le_bytes).as_flattened())
-}
-
-fn summed(sum: EntrySum, place: u64, [one, other]: [u64; 2]) -> [u64; 2] {
-    let sum = u64::from(sum([place, one, other]));
-    [one | sum >> 16 << 48, other | sum << 48]
-}
-
-fn both(place: u64, numbers: [u64; 2]) -> [u8; ENTRY_LEN] {
-    assert!(numbers.iter().all(|number| *number <= MOST), "nine years of writes in one run");
-    let mut bytes = [0; ENTRY_LEN];
-    let halves = summed(entry_sum, place, numbers).map(u64::to_le_bytes);
-    bytes.copy_from_slice(halves.as_flattened());
-    bytes
-}
-
-/// The checksums of version 2: FNV-1a over words instead of bytes (Fowler, Noll and Vo), its high
-/// half mixed in once more.
-mod version_2 {
-    pub(super) fn entry_sum(words: [u64; 3]) -> u32 {
-        u32::try_from(sum(words.into_iter()) >> 32).expect("32 bits")
-    }
-
-    pub(super) fn first_line(page: &[u8]) -> Option<&str> {
-        let mut lines = page.split(|byte| *byte == b'\n');
-        let (text, found) = (lines.next()?, lines.next()?);
-        let sum = sum(text.iter().copied().map(u64::from));
-        (format!("{sum:016x}").as_bytes() == found).then(|| std::str::from_utf8(text).ok())?
-    }
-
-    pub(super) fn sum(words: impl Iterator<Item = u64>) -> u64 {
-        let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01B3);
-        let sum = words.fold(0xCBF2_9CE4_8422_2325, step);
-        step(step(sum, sum >> 32), sum >> 17)
-    }
+fn damage(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what + " is not as it was written")
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {
@@ -434,59 +325,55 @@ mod tests {
         let options =
             WorkloadOptions { bssplit: Some("6k/1:4k/1".parse().unwrap()), ..Default::default() };
         let workload = options.check().unwrap();
-        let create = |path: &Path| State::create(path, target, (&workload, Bytes::mib(1)), (7, 2));
+        let plan = RunPlan { numjobs: 2, seed: 7, ..RunPlan::new(target.into(), workload) };
+        let create = |path: &Path| State::create(path, &plan, Bytes::mib(1));
         let state = create(&path).unwrap();
         assert_eq!((state.header.block_bytes, state.header.blocks), (2048, 512));
-        state.write(511, Entry { acknowledged: 9, durable: 4 }).unwrap();
+        state.write(511, BlockAccount { newest: 9, durable: 4 }).unwrap();
         state.set_durable(1, 5).unwrap();
         let again = State::open(&path).unwrap().about(&path, target).unwrap();
         assert_eq!(again.header, state.header);
-        let entries = again.entries(510, 2).unwrap();
-        assert_eq!(entries, [Entry::default(), Entry { acknowledged: 9, durable: 4 }]);
+        let blocks = again.blocks(510, 2).unwrap();
+        assert_eq!(blocks, [BlockAccount::default(), BlockAccount { newest: 9, durable: 4 }]);
         assert_eq!((again.durable(0).unwrap(), again.durable(1).unwrap()), (0, 5));
         let other = State::open(&path).unwrap().about(&path, Path::new("other")).unwrap_err();
-        assert!(other.to_string().contains("tells of disk, not of other"), "{other}");
+        assert!(other.to_string().contains("belongs to disk, not to other"), "{other}");
         create(&path).unwrap();
         let letter = scratch.file("letter", b"dear");
         assert!(matches!(create(&letter), Err(StateError::Foreign { .. })));
         assert_eq!(std::fs::read(letter).unwrap(), b"dear");
     }
 
-    /// As the version before wrote them.
     #[test]
-    fn accounts_of_version_2_are_read() {
+    fn accounts_of_another_version_are_refused_by_name_and_damaged_ones_as_such() {
         let scratch = Scratch::new("state");
-        let text = format!(
-            "{{\"schema\":\"{SCHEMA_2}\",\"target\":\"disk\",\"run\":7,\"offset_bytes\":0,\
-             \"block_bytes\":4096,\"blocks\":4,\"jobs\":1,\"part_bytes\":0}}"
-        );
-        let sum = version_2::sum(text.bytes().map(u64::from));
-        let mut page = format!("{text}\n{sum:016x}").into_bytes();
-        page.resize(2 * 4096 + 4 * ENTRY_LEN, b'\n');
-        page[4096..].fill(0);
-        let halves = summed(version_2::entry_sum, 2, [9, 4]).map(u64::to_le_bytes);
-        page[2 * 4096 + 2 * ENTRY_LEN..][..ENTRY_LEN].copy_from_slice(halves.as_flattened());
-        let path = scratch.file("state", &page);
-        let state = State::open(&path).unwrap();
-        assert_eq!((state.header.run, state.durable(0).unwrap()), (7, 0));
-        assert_eq!(state.entry(2).unwrap(), Entry { acknowledged: 9, durable: 4 });
-        page[2 * 4096 + 2 * ENTRY_LEN] ^= 1;
-        let flipped = State::open(&scratch.file("flipped", &page)).unwrap();
-        let error = flipped.entry(2).unwrap_err();
+        let path = scratch.path("state");
+        let plan = RunPlan::new("disk".into(), WorkloadOptions::default().check().unwrap());
+        let state = State::create(&path, &plan, Bytes::mib(1)).unwrap();
+        let written = std::fs::read(&path).unwrap();
+        let at = ANY_SCHEMA.len();
+        assert_eq!(written[at], b'3');
+        let with = |place: usize, byte| {
+            let mut bytes = written.clone();
+            bytes[place] = byte;
+            let error = State::open(&scratch.file("other", &bytes)).unwrap_err();
+            error.to_string()
+        };
+        assert!(with(at, b'2').contains("version 2 of its format"), "{}", with(at, b'2'));
+        assert!(with(at + 20, b'~').contains("is damaged"), "{}", with(at + 20, b'~'));
+        assert!(with(3, b'~').contains("not a verify state file"), "{}", with(3, b'~'));
+        state.write(2, BlockAccount { newest: 9, durable: 4 }).unwrap();
+        let byte = 2 * PAGE + 2 * ENTRY;
+        OpenOptions::new().write(true).open(&path).unwrap().write_all_at(&[8], byte).unwrap();
+        let error = state.block(2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        page[20] ^= 1;
-        let error = State::open(&scratch.file("other", &page)).unwrap_err();
-        assert!(
-            matches!(error, StateError::Damaged { .. } | StateError::Foreign { .. }),
-            "{error}"
-        );
     }
 
     #[test]
     fn accounts_of_impossible_blocks_are_refused() {
         let scratch = Scratch::new("state");
         let check = |block_bytes: u64, offset_bytes: u64, blocks: u64| {
-            let header = StateHeader {
+            let header = Header {
                 schema: SCHEMA.into(),
                 target: "disk".into(),
                 run: 1,

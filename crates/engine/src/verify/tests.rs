@@ -2,16 +2,16 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use drivelab_core::Request;
-use drivelab_core::record::{Fault, Verification};
+use drivelab_core::record::{Damage, Verification};
 use drivelab_core::units::{Bytes, Lba, Sectors};
 use drivelab_core::workload::WorkloadOptions;
 
 use super::check::check;
 use super::{JobAccount, Ledger, Promise, State};
+use crate::plan::RunPlan;
 use crate::testing::Scratch;
 
 const BLOCK: usize = 4096;
@@ -51,10 +51,8 @@ impl Disk {
         let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
         let workload = WorkloadOptions::default().check().unwrap();
         let capacity = Bytes::new(BLOCKS * BLOCK as u64);
-        let of = (&workload, capacity);
-        let state = State::create(&scratch.path("state"), Path::new("disk"), of, (1, numjobs));
-        let state = state.unwrap();
-        let state = Arc::new(state);
+        let plan = RunPlan { numjobs, ..RunPlan::new("disk".into(), workload) };
+        let state = Arc::new(State::create(&scratch.path("state"), &plan, capacity).unwrap());
         let ledger = Ledger::new(JobAccount { state: state.clone(), job: 0 }, 8);
         Self { file, state, ledger, requests: 0, _scratch: scratch }
     }
@@ -96,9 +94,9 @@ impl Disk {
     }
 
     #[track_caller]
-    fn check(&self, promise: Promise, expected: &[(Fault, u64)]) {
+    fn check(&self, promise: Promise, expected: &[(Damage, u64)]) {
         let found = self.verify(promise);
-        let faults: Vec<(Fault, u64)> =
+        let faults: Vec<(Damage, u64)> =
             found.examples.iter().map(|it| (it.fault, it.offset_bytes / BLOCK as u64)).collect();
         assert_eq!(faults, expected, "{found:?}");
         let all: u64 = found.faults.values().sum();
@@ -122,18 +120,18 @@ fn what_arrived_is_good() {
 fn planted_faults_are_told_apart() {
     let mut disk = Disk::new();
     disk.write(1, Fate::Dropped);
-    disk.check(Promise::Acknowledged, &[(Fault::Lost, 1)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Lost, 1)]);
     disk.fill();
     disk.write(2, Fate::Dropped);
-    disk.check(Promise::Acknowledged, &[(Fault::Stale, 2)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Stale, 2)]);
     let stale = &disk.verify(Promise::Acknowledged).examples[0];
     assert_eq!((stale.expected_generation, stale.found_generation), (18, Some(4)));
     disk.write(2, Fate::Arrives);
     disk.write(4, Fate::Half);
-    disk.check(Promise::Acknowledged, &[(Fault::Torn, 4)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Torn, 4)]);
     disk.write(4, Fate::Arrives);
     disk.write(6, Fate::Astray(9));
-    disk.check(Promise::Acknowledged, &[(Fault::Stale, 6), (Fault::Misdirected, 9)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Stale, 6), (Damage::Misdirected, 9)]);
     let astray = &disk.verify(Promise::Acknowledged).examples[1];
     assert_eq!(astray.belongs_at_bytes, Some(6 * BLOCK as u64));
 }
@@ -147,7 +145,7 @@ fn a_flipped_bit_swapped_blocks_and_a_missing_end_are_told_apart() {
         disk.file.read_exact_at(&mut bytes, 5 * BLOCK as u64).unwrap();
         bytes[bit / 8] ^= 1 << (bit % 8);
         disk.file.write_all_at(&bytes, 5 * BLOCK as u64).unwrap();
-        disk.check(Promise::Acknowledged, &[(Fault::Corrupt, 5)]);
+        disk.check(Promise::Acknowledged, &[(Damage::Corrupt, 5)]);
         disk.write(5, Fate::Arrives);
     }
     let mut other = bytes.clone();
@@ -155,11 +153,11 @@ fn a_flipped_bit_swapped_blocks_and_a_missing_end_are_told_apart() {
     disk.file.read_exact_at(&mut other, 8 * BLOCK as u64).unwrap();
     disk.file.write_all_at(&other, 7 * BLOCK as u64).unwrap();
     disk.file.write_all_at(&bytes, 8 * BLOCK as u64).unwrap();
-    disk.check(Promise::Acknowledged, &[(Fault::Misdirected, 7), (Fault::Misdirected, 8)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Misdirected, 7), (Damage::Misdirected, 8)]);
     disk.write(7, Fate::Arrives);
     disk.write(8, Fate::Arrives);
     disk.file.set_len(14 * BLOCK as u64 + 100).unwrap();
-    disk.check(Promise::Acknowledged, &[(Fault::Truncated, 14), (Fault::Truncated, 15)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Truncated, 14), (Damage::Truncated, 15)]);
 }
 
 #[test]
@@ -171,11 +169,11 @@ fn after_a_power_cut_only_what_was_flushed_is_promised() {
     disk.write(4, Fate::Half);
     disk.write(6, Fate::CutOff);
     disk.check(Promise::Flushed, &[]);
-    disk.check(Promise::Acknowledged, &[(Fault::Stale, 3), (Fault::Torn, 4)]);
+    disk.check(Promise::Acknowledged, &[(Damage::Stale, 3), (Damage::Torn, 4)]);
     assert_eq!(disk.verify(Promise::Flushed).unfinished, 2);
     // What was flushed is gone all the same: that is a broken promise.
     disk.file.write_all_at(&[0; BLOCK], 3 * BLOCK as u64).unwrap();
-    disk.check(Promise::Flushed, &[(Fault::Lost, 3)]);
+    disk.check(Promise::Flushed, &[(Damage::Lost, 3)]);
 }
 
 #[test]
@@ -206,7 +204,7 @@ fn what_one_job_flushed_is_promised_whatever_another_did() {
     disk.write(2, Fate::Dropped);
     let at = (BLOCKS - 1) * BLOCK as u64;
     disk.file.write_all_at(&[0; BLOCK], at).unwrap();
-    disk.check(Promise::Flushed, &[(Fault::Lost, BLOCKS - 1)]);
+    disk.check(Promise::Flushed, &[(Damage::Lost, BLOCKS - 1)]);
 }
 
 #[test]
@@ -221,7 +219,7 @@ fn what_a_flush_under_way_covers_stays_promised_when_its_block_is_rewritten() {
     disk.ledger.done(flush.id, true).unwrap();
     disk.check(Promise::Flushed, &[]);
     disk.file.write_all_at(&[0; BLOCK], 3 * BLOCK as u64).unwrap();
-    disk.check(Promise::Flushed, &[(Fault::Lost, 3)]);
+    disk.check(Promise::Flushed, &[(Damage::Lost, 3)]);
 }
 
 #[test]

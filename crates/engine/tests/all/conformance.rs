@@ -11,7 +11,7 @@ use drivelab_core::target::{Rejected, Target};
 use drivelab_core::units::{Bytes, Lba, Sectors, Span, Time};
 use drivelab_core::{Device, Polling, Rng};
 use drivelab_engine::file::Clock;
-use drivelab_engine::{FileJob, Psync, Ring, VirtualTarget};
+use drivelab_engine::{Psync, Ring, TargetSetup, VirtualTarget};
 
 use crate::left_out;
 use crate::scratch::Scratch;
@@ -143,8 +143,8 @@ fn open(scratch: &Scratch, direct: bool) -> Option<File> {
     }
 }
 
-fn job(file: File, iodepth: u32) -> FileJob {
-    FileJob {
+fn job(file: File, iodepth: u32) -> TargetSetup {
+    TargetSetup {
         polling: Polling::default(),
         file: Arc::new(file),
         capacity: SIZE,
@@ -158,7 +158,7 @@ fn job(file: File, iodepth: u32) -> FileJob {
         trim: drivelab_engine::file::Trim::Punch,
         flush_data_only: true,
         seed: 1,
-        books: None,
+        account: None,
     }
 }
 

@@ -100,16 +100,16 @@ fn absurd_sizes_are_refused() {
     let scratch = Scratch::new("refuse");
     let path = scratch.file("small", &[0; 8192]);
     let large = WorkloadOptions { bs: Some(Bytes::mib(1)), ..reading() };
-    check(attempt(&path, large, false), "cannot hold one block", "");
+    check(attempt(&path, large, false), "too small for one block", "");
     let greedy = WorkloadOptions {
         bs: Some(Bytes::gib(1)),
         iodepth: Some(4096),
         size: Some(Bytes::gib(1)),
         ..reading()
     };
-    check(attempt(&scratch.path("new"), greedy, false), "half of the memory", "--iodepth");
+    check(attempt(&scratch.path("new"), greedy, false), "more than half of the", "--iodepth");
     let huge = WorkloadOptions { size: Some(Bytes::new(1 << 60)), ..reading() };
-    check(attempt(&scratch.path("new"), huge, false), "no space", "make room");
+    check(attempt(&scratch.path("new"), huge, false), "no space", "free some space");
     assert!(!scratch.path("new").exists());
 }
 
@@ -122,7 +122,7 @@ fn a_full_disk_is_told_and_nothing_of_the_file_stays() {
     if let Some(folder) = std::env::var_os(FULL_DISK) {
         let path = Path::new(&folder).join("new");
         let large = WorkloadOptions { size: Some(Bytes::mib(16)), ..reading() };
-        check(attempt(&path, large, false), "no space", "make room");
+        check(attempt(&path, large, false), "no space", "free some space");
         assert!(!path.exists());
         let fitting = WorkloadOptions { size: Some(Bytes::mib(2)), ..reading() };
         attempt(&path, fitting, false).unwrap();

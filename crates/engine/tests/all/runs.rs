@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use drivelab_core::record::{MarkId, Tally};
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::usage::{
+    Census, Counters, DeviceNumber, Identity, Machine, Opener, Process, Usage,
+};
 use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_core::{IoEngine, JobSchedule, Op};
 use drivelab_engine::{
@@ -158,7 +161,7 @@ fn what_a_run_wrote_may_be_written_again() {
 
 #[test]
 fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
-    use drivelab_core::record::Fault;
+    use drivelab_core::record::Damage;
     use drivelab_engine::verify::{Promise, verify};
     for (ioengine, numjobs, stopped) in
         [(IoEngine::IoUring, 2, false), (IoEngine::Psync, 1, false), (IoEngine::IoUring, 1, true)]
@@ -195,7 +198,7 @@ fn a_verified_run_is_good_whatever_moves_its_data_and_a_missing_end_is_found() {
         let data = fs::read(&path).unwrap();
         fs::write(&path, &data[..data.len() / 2]).unwrap();
         let found = verify(&path, &state, Promise::Acknowledged, &QUIET).unwrap();
-        assert_eq!(found.faults.contains_key(&Fault::Truncated), !stopped, "{found:?}");
+        assert_eq!(found.faults.contains_key(&Damage::Truncated), !stopped, "{found:?}");
     }
 }
 
@@ -232,4 +235,49 @@ fn a_job_that_begins_later_has_all_its_requests() {
     let plan = RunPlan { conduct, ..plan(scratch.path("data"), requests(Rw::Read, 10)) };
     let total = quietly(&plan).unwrap().total;
     assert_eq!((total.ios(), total.lat().n()), (10, 10));
+}
+
+/// A quiet machine that counts how often everything that uses its disks is looked up.
+#[derive(Debug, Default)]
+struct Counted(AtomicU64);
+
+impl Census for Counted {
+    fn usage(&self) -> std::io::Result<Usage> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        QUIET.usage()
+    }
+
+    fn under(&self, number: DeviceNumber) -> Usage {
+        QUIET.under(number)
+    }
+
+    fn openers(&self, devices: &[DeviceNumber]) -> std::io::Result<Vec<Opener>> {
+        QUIET.openers(devices)
+    }
+
+    fn lock_holder(&self, file: Identity) -> Option<Process> {
+        QUIET.lock_holder(file)
+    }
+
+    fn counters(&self, device: Option<DeviceNumber>) -> Counters {
+        QUIET.counters(device)
+    }
+
+    fn machine(&self) -> Machine {
+        QUIET.machine()
+    }
+}
+
+#[test]
+fn who_uses_the_disks_is_looked_up_once_before_a_write_and_never_before_a_read() {
+    let scratch = Scratch::new("census");
+    let check = |rw, expected| {
+        let census = Counted::default();
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: &|_| {} };
+        run(&plan(scratch.path("data"), requests(rw, 1)), &census, &control).unwrap();
+        assert_eq!(census.0.into_inner(), expected, "{rw}");
+    };
+    check(Rw::RandRead, 0);
+    check(Rw::RandWrite, 1);
 }

@@ -1,6 +1,6 @@
 //! The phases of bonnie++ and the columns each has.
 
-use drivelab_core::foreign::Better;
+use drivelab_core::record::Better;
 
 /// What a phase does, as far as it tells what its number may be taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,10 +58,6 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn better(self) -> Better {
         if self == Self::Rate { Better::More } else { Better::Less }
-    }
-
-    pub(super) fn is_detail(self) -> bool {
-        self != Self::Rate
     }
 
     pub(super) fn expected(self) -> &'static str {

@@ -121,9 +121,9 @@ impl Layout {
             let what =
                 format!("there are {count} fields, but format {} has {expected}", format.name());
             let hint = if count < expected {
-                "is the line cut off, or broken over two lines?"
+                "check whether the line is truncated or split over two lines"
             } else {
-                "is something appended to it?"
+                "check for text appended to it"
             };
             return Err(ParseError::new(line.number, what, hint));
         }
@@ -165,8 +165,8 @@ impl Layout {
         let swaps = matches!(self.format, Format::V197 | Format::V198);
         if swaps && self.fields[chunk - 1].is_empty() && !self.fields[chunk].is_empty() {
             notes.push(format!(
-                "line {line}: `{}` stands in the column of the file chunk size but is the number \
-                 of directories: versions 1.97 and 1.98 write it there, and the chunk size is lost",
+                "line {line}: `{}`, in the column of the file chunk size, is the number of \
+                 directories: versions 1.97 and 1.98 write it there, and the chunk size is lost",
                 self.fields[chunk]
             ));
         }
@@ -188,8 +188,9 @@ fn format(line: Line, fields: &[String]) -> Result<Format, ParseError> {
         "1.98" => Ok(Format::V198),
         _ if fields.get(1).is_some_and(|size| is_size(size)) => Ok(Format::V103),
         _ => {
-            let what = format!("{} is no known version of the format", quote(first));
-            let hint = "known are 1.96, 1.97 and 1.98, and 1.03, which starts with the machine";
+            let what = format!("unknown version {} of the format", quote(first));
+            let hint = "known versions: 1.96, 1.97 and 1.98, and 1.03, which starts with the \
+                        machine";
             Err(ParseError::new(line.number, what, hint).at(1))
         }
     }

@@ -1,10 +1,12 @@
 //! What a number of bonnie++ may be taken for.
 
-use super::column::{Kind, Phase, Work};
+use super::column::{Kind, PHASES, Phase, Work};
 use super::layout::{Format, Layout};
 use super::value::{Value, read};
 use drivelab_core::csv::{Line, ParseError};
-use drivelab_core::foreign::{Label, Remark};
+use drivelab_core::record::{Label, Nature, Remark};
+
+use crate::single_run::SINGLE_RUN;
 
 /// From this load on the processor was the limit.
 const CPU_BOUND: f64 = 90.0;
@@ -12,10 +14,23 @@ const CPU_BOUND: f64 = 90.0;
 /// 5.0 carry.
 const DEVICE_MAX: f64 = 15.75e9 / 1024.0;
 
+/// What a phase measures, and why.
+pub(super) struct Meaning {
+    pub(super) nature: Nature,
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// Rate and processor load of a phase, where they were measured.
+#[derive(Clone, Copy)]
+struct Measured {
+    rate: Option<f64>,
+    cpu: Option<f64>,
+}
+
 /// The facts about one line.
 pub(super) struct Run {
-    /// Rate and processor load of each phase, where measured.
-    measured: Vec<(Option<f64>, Option<f64>)>,
+    /// Of each phase.
+    measured: Vec<Measured>,
     /// `-c` was given.
     concurrent: bool,
     /// Files of the file phases hold data.
@@ -32,8 +47,10 @@ impl Run {
                 _ => None,
             }
         };
-        let measured = (0..super::PHASES.len())
-            .map(|phase| (number(phase, Kind::Rate), number(phase, Kind::Cpu)));
+        let measured = (0..PHASES.len()).map(|phase| Measured {
+            rate: number(phase, Kind::Rate),
+            cpu: number(phase, Kind::Cpu),
+        });
         let measured = measured.collect();
         let concurrency = match layout.format {
             Format::V103 => "1",
@@ -43,7 +60,7 @@ impl Run {
             Ok(count) => count > 1,
             Err(_) if concurrency.is_empty() => false,
             Err(_) => {
-                let what = format!("`{concurrency}` is no concurrency");
+                let what = format!("`{concurrency}` is not a concurrency");
                 let hint = "bonnie++ writes a small number here, usually 1";
                 return Err(ParseError::new(line.number, what, hint).at(4));
             }
@@ -58,65 +75,67 @@ impl Run {
         Ok(Self { measured, concurrent, filled, counts_seek_cpu_double })
     }
 
-    /// The remarks on one column of a phase.
-    pub(super) fn remarks(&self, phase: &Phase, kind: Kind, place: usize) -> Vec<Remark> {
-        let (rate, cpu) = self.measured[place];
-        let mut remarks = self.nature(phase, rate, cpu);
-        if self.concurrent {
-            remarks.push(Remark::new(
-                Label::ToolDefect,
-                "`-c` only labels the output: nothing ran concurrently",
-            ));
-        }
-        if kind == Kind::Cpu && phase.work == Work::Seeks && self.counts_seek_cpu_double {
-            remarks.push(Remark::new(
-                Label::ToolDefect,
-                "bonnie++ 2.00 charges each of its seek threads for the whole process, so this \
-                 load is up to five times too high",
-            ));
-        }
-        let why = "one run: its variation is unknown, so nothing can be concluded from it alone";
-        remarks.push(Remark::new(Label::SingleRun, why));
-        remarks
+    /// What a column of a phase gets wrong.
+    pub(super) fn defect(&self, phase: &Phase, kind: Kind) -> Option<Remark> {
+        let counts_double = kind == Kind::Cpu && phase.work == Work::Seeks;
+        let why = "bonnie++ 2.00 charges each of its seek threads for the whole process, so this \
+                   load is up to five times too high";
+        (counts_double && self.counts_seek_cpu_double).then(|| Remark::new(Label::ToolDefect, why))
     }
 
-    /// What the phase measures.
-    fn nature(&self, phase: &Phase, rate: Option<f64>, cpu: Option<f64>) -> Vec<Remark> {
-        let load = cpu.map_or(String::new(), |cpu| format!(" ({cpu} % processor load)"));
-        let busy = cpu.is_some_and(|cpu| cpu >= CPU_BOUND);
-        match phase.work {
-            Work::Bytes => vec![
-                Remark::new(
-                    Label::CpuTest,
-                    format!("one system call a byte{load}: it counts system calls"),
-                ),
-                Remark::new(Label::NotDisk, "no disk is this slow: the processor was measured"),
-            ],
-            Work::Names => vec![Remark::new(
-                Label::JournalSync,
-                "the phase ends with sync() inside the timed part: it measures how the file \
-                 system writes its journal and flushes it",
-            )],
-            Work::Stats if !self.filled => vec![
-                Remark::new(
-                    Label::PageCache,
-                    "the files were made a moment before and are looked up in memory",
-                ),
-                Remark::new(Label::CpuTest, format!("empty files are looked up in memory{load}")),
-                Remark::new(Label::NotDisk, "looking up names in memory involves no disk"),
-            ],
-            Work::Stats => vec![Remark::new(
-                Label::PageCache,
-                "the files were written a moment before and are read back from memory",
-            )],
-            Work::Chunks if rate.is_some_and(|rate| rate > DEVICE_MAX) => vec![
-                Remark::new(Label::PageCache, "no device is this fast: memory answered"),
-                Remark::new(Label::NotDisk, "no device is this fast"),
-            ],
-            Work::Chunks | Work::Seeks if busy => {
-                vec![Remark::new(Label::CpuTest, format!("the processor was the limit{load}"))]
+    /// What a phase measures, and what casts doubt on it.
+    pub(super) fn meaning(&self, phase: &Phase, place: usize) -> Meaning {
+        let mut meaning = self.of_work(phase.work, self.measured[place]);
+        if self.concurrent {
+            let why = "`-c` only labels the output: nothing ran concurrently";
+            meaning.remarks.push(Remark::new(Label::ToolDefect, why));
+        }
+        meaning.remarks.push(Remark::new(Label::SingleRun, SINGLE_RUN));
+        meaning
+    }
+
+    fn of_work(&self, work: Work, measured: Measured) -> Meaning {
+        let load = measured.cpu.map_or(String::new(), |cpu| format!(" ({cpu} % CPU)"));
+        let is = |nature, remarks| Meaning { nature, remarks };
+        let not_disk = |why: &str| Remark::new(Label::NotDisk, why);
+        let of = |nature, why: &str| Remark::new(Label::Nature(nature), why);
+        match work {
+            Work::Bytes => is(
+                Nature::Cpu,
+                vec![
+                    of(
+                        Nature::Cpu,
+                        &format!("one system call per byte{load}: it counts system calls"),
+                    ),
+                    not_disk("no disk is this slow: it measured the CPU"),
+                ],
+            ),
+            Work::Names => {
+                let why = "the phase ends with sync() inside the timed part: it measures how the \
+                           file system writes its journal and flushes it";
+                is(Nature::JournalSync, vec![of(Nature::JournalSync, why)])
             }
-            Work::Chunks | Work::Seeks => Vec::new(),
+            Work::Stats if !self.filled => {
+                let why = "the files were just created and are looked up in memory";
+                let cpu = format!("empty files are looked up in memory{load}");
+                let not_disk = not_disk("looking up names in memory involves no disk");
+                let remarks = vec![of(Nature::PageCache, why), of(Nature::Cpu, &cpu), not_disk];
+                is(Nature::PageCache, remarks)
+            }
+            Work::Stats => {
+                let why = "the files were just written and are read back from memory";
+                is(Nature::PageCache, vec![of(Nature::PageCache, why)])
+            }
+            Work::Chunks if measured.rate.is_some_and(|rate| rate > DEVICE_MAX) => {
+                let why = "no device is this fast: memory answered";
+                let not_disk = not_disk("no device is this fast");
+                is(Nature::PageCache, vec![of(Nature::PageCache, why), not_disk])
+            }
+            Work::Chunks | Work::Seeks if measured.cpu.is_some_and(|cpu| cpu >= CPU_BOUND) => {
+                let why = format!("the CPU was the bottleneck{load}");
+                is(Nature::Cpu, vec![of(Nature::Cpu, &why)])
+            }
+            Work::Chunks | Work::Seeks => is(Nature::Disk, Vec::new()),
         }
     }
 }

@@ -11,7 +11,8 @@ mod value;
 
 use column::{Kind, PHASES};
 use drivelab_core::csv::{Line, ParseError, lines};
-use drivelab_core::foreign::{Imported, ImportedResult};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Figure, Nature, Phase};
 use layout::Layout;
 use value::Value;
 
@@ -22,7 +23,7 @@ pub fn is_bonnie(text: &str) -> bool {
 
 /// Reads every CSV line of a text; the tables that bonnie++ prints above it are passed over.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    let mut imported = Imported::of("bonnie++");
+    let mut imported = Imported { tool: "bonnie++".into(), ..Imported::default() };
     let mut versions: Vec<String> = Vec::new();
     let mut found = false;
     for line in lines(text)? {
@@ -41,8 +42,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         read_line(line, &layout, &mut imported)?;
     }
     if !found {
-        let hint = "the CSV line is the last that bonnie++ prints, or all it prints with `-q`";
-        return Err(ParseError::new(0, "there is no bonnie++ CSV line in it", hint));
+        let hint = "the CSV line is the last line of bonnie++'s output, or its only output with \
+                    `-q`";
+        return Err(ParseError::new(0, "it contains no bonnie++ CSV line", hint));
     }
     imported.tool_version = versions.join(", ");
     Ok(imported)
@@ -52,7 +54,9 @@ fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(),
     imported.notes.extend(layout.notes(line.number));
     let run = meaning::Run::new(line, layout)?;
     let mut too_fast: Vec<String> = Vec::new();
+    let mut phases = Vec::new();
     for (place, phase) in PHASES.iter().enumerate() {
+        let mut figures = Vec::new();
         for part in column::parts(phase) {
             let Some(column) = layout.column(place, part.kind) else { continue };
             let read = value::read(&layout.fields[column], part.kind).map_err(|what| {
@@ -65,18 +69,25 @@ fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(),
                 // Where the rate is missing, so is the load.
                 Value::TooFast if part.kind == Kind::Rate => too_fast.push(part.name),
                 Value::TooFast | Value::NotRun => {}
-                Value::Number(value) => imported.results.push(ImportedResult {
-                    line: line.number,
-                    arm: layout.machine.clone(),
+                Value::Number(value) => figures.push(Figure {
+                    name: part.name,
                     value,
-                    unit: part.unit,
+                    unit: part.unit.into(),
                     better: part.kind.better(),
-                    is_detail: part.kind.is_detail(),
-                    remarks: run.remarks(phase, part.kind, place),
-                    metric: part.name,
+                    nature: (part.kind == Kind::Cpu).then_some(Nature::Cpu),
+                    is_detail: part.kind != Kind::Rate,
+                    remarks: run.defect(phase, part.kind).into_iter().collect(),
                 }),
             }
         }
+        if !figures.is_empty() {
+            let meaning::Meaning { nature, remarks } = run.meaning(phase, place);
+            phases.push(Phase { name: phase.name.into(), nature, figures, lat_ns: None, remarks });
+        }
+    }
+    if !phases.is_empty() {
+        let arm = layout.machine.clone();
+        imported.runs.push(ImportedRun { line: line.number, arm, phases });
     }
     if !too_fast.is_empty() {
         imported.unknown.push(format!(

@@ -1,7 +1,7 @@
 //! Lines that bonnie++ really wrote, and lines broken on purpose.
 
 use super::*;
-use drivelab_core::foreign::Label;
+use drivelab_core::record::Label;
 
 /// The two lines published in 2009: 1.96, piix then ahci, `bonnie++ -n 384`.
 const PIIX: &str = "1.96,1.96,kvm,1,1252886317,4G,,439,99,52686,15,27168,5,2039,99,\
@@ -25,24 +25,32 @@ const V198_CONCURRENT: &str = "1.98,2.00a,vm,4,1795319441,64M,,8192,5,2037,88,++
 const V103: &str = "kvm,4G:64k,439,99,52686,15,27168,5,2039,99,62782,4,228.9,3,16:4096:1024/4,\
     17299,43,379058,99,777,1,24781,49,522877,100,579,1";
 
+/// Every number of every run.
+fn metrics(imported: &Imported) -> Vec<Figure> {
+    let phases = imported.runs.iter().flat_map(|run| &run.phases);
+    phases.flat_map(Phase::metrics).collect()
+}
+
 fn value(imported: &Imported, metric: &str) -> Option<f64> {
-    imported.results.iter().find(|r| r.metric == metric).map(|r| r.value)
+    metrics(imported).iter().find(|figure| figure.name == metric).map(|figure| figure.value)
 }
 
 fn labels(imported: &Imported, metric: &str) -> Vec<Label> {
-    let result = imported.results.iter().find(|r| r.metric == metric).unwrap();
-    result.remarks.iter().map(|remark| remark.label).collect()
+    let all = metrics(imported);
+    let figure = all.iter().find(|figure| figure.name == metric).unwrap();
+    figure.remarks.iter().map(|remark| remark.label).collect()
 }
 
 #[test]
 fn the_published_lines_are_read_whole() {
     let imported = parse(&format!("{PIIX}\n{AHCI}\n")).unwrap();
     assert_eq!((imported.tool.as_str(), imported.tool_version.as_str()), ("bonnie++", "1.96"));
-    assert_eq!(imported.results.len(), 2 * 36);
+    assert_eq!(metrics(&imported).len(), 2 * 36);
     assert_eq!((&imported.unknown, &imported.notes), (&vec![], &vec![]));
-    let second: Vec<_> = imported.results.iter().filter(|r| r.line == 2).collect();
+    assert_eq!(imported.runs[1].line, 2);
+    let second: Vec<Figure> = imported.runs[1].phases.iter().flat_map(Phase::metrics).collect();
     let check = |metric: &str, expected: f64| {
-        let found = second.iter().find(|r| r.metric == metric).unwrap();
+        let found = second.iter().find(|figure| figure.name == metric).unwrap();
         assert_eq!(found.value.to_bits(), expected.to_bits(), "{metric}");
     };
     check("put_block", 52639.0);
@@ -59,13 +67,18 @@ fn columns_are_named_for_what_they_are() {
     let imported = parse(PIIX).unwrap();
     let check =
         |metric, expected: &[Label]| assert_eq!(labels(&imported, metric), expected, "{metric}");
-    check("putc", &[Label::CpuTest, Label::NotDisk, Label::SingleRun]);
-    check("getc", &[Label::CpuTest, Label::NotDisk, Label::SingleRun]);
+    check("putc", &[Label::Nature(Nature::Cpu), Label::NotDisk, Label::SingleRun]);
+    check("getc", &[Label::Nature(Nature::Cpu), Label::NotDisk, Label::SingleRun]);
     check("put_block", &[Label::SingleRun]);
     check("seeks", &[Label::SingleRun]);
-    check("seq_create", &[Label::JournalSync, Label::SingleRun]);
-    check("ran_del", &[Label::JournalSync, Label::SingleRun]);
-    let stat = [Label::PageCache, Label::CpuTest, Label::NotDisk, Label::SingleRun];
+    check("seq_create", &[Label::Nature(Nature::JournalSync), Label::SingleRun]);
+    check("ran_del", &[Label::Nature(Nature::JournalSync), Label::SingleRun]);
+    let stat = [
+        Label::Nature(Nature::PageCache),
+        Label::Nature(Nature::Cpu),
+        Label::NotDisk,
+        Label::SingleRun,
+    ];
     check("seq_stat", &stat);
     check("ran_stat", &stat);
 }
@@ -85,7 +98,10 @@ fn columns_of_1_98_are_shifted_by_two() {
     );
     assert!(imported.notes[0].contains("number of directories"), "{:?}", imported.notes);
     // The files hold data, so looking them up reads it.
-    assert_eq!(labels(&imported, "seq_stat_latency"), [Label::PageCache, Label::SingleRun]);
+    assert_eq!(
+        labels(&imported, "seq_stat_latency"),
+        [Label::Nature(Nature::PageCache), Label::SingleRun]
+    );
 }
 
 #[test]
@@ -126,7 +142,7 @@ fn the_old_format_is_read_too() {
     assert_eq!(value(&imported, "seeks"), Some(228.9));
     assert_eq!(value(&imported, "seq_create"), Some(17299.0));
     assert_eq!(value(&imported, "ran_del_cpu"), Some(1.0));
-    assert_eq!(labels(&imported, "seq_stat"), [Label::PageCache, Label::SingleRun]);
+    assert_eq!(labels(&imported, "seq_stat"), [Label::Nature(Nature::PageCache), Label::SingleRun]);
 }
 
 #[test]
@@ -134,17 +150,20 @@ fn tables_and_headers_around_it_are_passed_over() {
     let header = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,putc";
     let table = "Version  1.96       ------Sequential Output------ --Sequential Input-";
     let imported = parse(&format!("{table}\n{header}\n{PIIX}\n")).unwrap();
-    assert_eq!(imported.results.len(), 36);
+    assert_eq!(metrics(&imported).len(), 36);
     assert_eq!(imported.unknown, ["line 1: text, not CSV"]);
 }
 
 #[test]
 fn impossible_rates_are_the_page_cache() {
     let line = PIIX.replace(",62782,4,", ",20000000,4,");
-    let expected = [Label::PageCache, Label::NotDisk, Label::SingleRun];
+    let expected = [Label::Nature(Nature::PageCache), Label::NotDisk, Label::SingleRun];
     assert_eq!(labels(&parse(&line).unwrap(), "get_block"), expected);
     let line = PIIX.replace(",62782,4,", ",62782,97,");
-    assert_eq!(labels(&parse(&line).unwrap(), "get_block"), [Label::CpuTest, Label::SingleRun]);
+    assert_eq!(
+        labels(&parse(&line).unwrap(), "get_block"),
+        [Label::Nature(Nature::Cpu), Label::SingleRun]
+    );
 }
 
 #[test]
@@ -154,8 +173,8 @@ fn broken_lines_are_named_with_their_place() {
     };
     check(
         &PIIX[..60],
-        "line 1: there are 15 fields, but format 1.96 has 48; is the line cut off, or broken over \
-         two lines?",
+        "line 1: there are 15 fields, but format 1.96 has 48; check whether the line is truncated \
+         or split over two lines",
     );
     check(
         &PIIX.replace("228.9", "fast"),
@@ -169,13 +188,13 @@ fn broken_lines_are_named_with_their_place() {
     );
     check(
         &PIIX.replacen("1.96", "1.99", 1),
-        "line 1, column 1: `1.99` is no known version of the format; known are 1.96, 1.97 and \
-         1.98, and 1.03, which starts with the machine",
+        "line 1, column 1: unknown version `1.99` of the format; known versions: 1.96, 1.97 \
+         and 1.98, and 1.03, which starts with the machine",
     );
     check(
         "nothing of it",
-        "there is no bonnie++ CSV line in it; the CSV line is the last that bonnie++ prints, or \
-         all it prints with `-q`",
+        "it contains no bonnie++ CSV line; the CSV line is the last line of bonnie++'s output, or \
+         its only output with `-q`",
     );
 }
 
@@ -197,7 +216,7 @@ proptest::proptest! {
         let end = (at + cut).min(line.len());
         line.replace_range(at..end, &put);
         if let Ok(imported) = parse(&line) {
-            for result in imported.results {
+            for result in metrics(&imported) {
                 proptest::prop_assert!(result.value.is_finite() && result.value >= 0.0);
             }
         }

@@ -1,7 +1,7 @@
 //! What `blkparse` prints: `8,0 1 42 0.001234567 99 Q WS 1234 + 8 [name]` (man 1 blkparse).
 
-use super::fields::{time, transfer, whole};
-use super::{Entry, Parsed, is_device};
+use super::fields::{Parsed, is_device, time, transfer, whole};
+use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Op, Request};
 
 /// What was seen of the trace.
@@ -27,8 +27,8 @@ impl State {
             return Ok(());
         }
         Err(format!(
-            "the trace holds requests of {known} and {device}; a drive has those of one: print \
-             one device with `blkparse`, or keep its lines with `grep`"
+            "the trace contains requests of {known} and {device}, but a drive replays one device: \
+             print one with `blkparse`, or select its lines with `grep`"
         ))
     }
 }
@@ -45,7 +45,7 @@ fn read(text: &str) -> Result<Option<Parsed>, String> {
     if action != Some("Q") {
         return Ok(None);
     }
-    let kind = words.next().ok_or("the line ends before the kind of request")?;
+    let kind = words.next().ok_or("the line ends before the request type")?;
     let op = match kind.trim_start_matches('F').chars().next() {
         Some('R') => Op::Read,
         Some('W') => Op::Write,

@@ -1,8 +1,8 @@
 //! `R|W action LBN sectors measured_us think_us`.
 
-use super::fields::{time, transfer, whole};
-use super::{Entry, Parsed};
+use super::fields::{Parsed, time, transfer, whole};
 use drivelab_core::Op;
+use drivelab_core::TraceEntry as Entry;
 
 pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
     let mut words = text.split_whitespace();

@@ -1,6 +1,16 @@
-//! Numbers as traces write them.
+//! What traces write on a line.
 
+use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Lba, Op, Request, RequestId, Sectors, Span};
+
+/// What a format makes of a line.
+pub(super) struct Parsed {
+    pub(super) entry: Entry,
+    /// The drive's cache is emptied before it.
+    pub(super) flushes_before: bool,
+    /// The recorded arrival in nanoseconds, from any origin.
+    pub(super) arrival_ns: Option<u64>,
+}
 
 /// The longest request that is taken for one: 1 GiB.
 const LONGEST: u64 = 1 << 21;
@@ -11,7 +21,7 @@ pub(super) fn transfer(op: Op, lba: u64, sectors: u64) -> Result<Request, String
         return Err(format!("a request of {sectors} sectors; expected 1 to {LONGEST}"));
     }
     if lba > u64::MAX / 1024 {
-        return Err(format!("sector {lba} lies beyond any drive"));
+        return Err(format!("sector {lba} is past the end of any drive"));
     }
     let (lba, sectors) = (Lba::new(lba), Sectors::new(sectors));
     Ok(Request { id: RequestId(0), op, lba, sectors, fua: false })
@@ -47,4 +57,11 @@ pub(super) fn time(word: Option<&str>, unit_ns: u64, what: &str) -> Result<Span,
     let part = u64::try_from(part).map_err(|_| refuse())?;
     let ns = whole.checked_mul(unit_ns).and_then(|ns| ns.checked_add(part)).ok_or_else(refuse)?;
     Ok(Span::from_ns(ns))
+}
+
+/// Whether this is `major,minor`.
+pub(super) fn is_device(word: &str) -> bool {
+    let numbers = word.split_once(',');
+    numbers
+        .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }

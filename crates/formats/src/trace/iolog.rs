@@ -1,7 +1,7 @@
 //! The I/O log of fio, versions 2 and 3 (man 1 fio, "TRACE FILE FORMAT").
 
-use super::fields::{time, transfer_of_bytes, whole};
-use super::{Entry, Parsed};
+use super::fields::{Parsed, time, transfer_of_bytes, whole};
+use drivelab_core::TraceEntry as Entry;
 use drivelab_core::{Op, Request};
 
 /// What a log says in its heading and with its waits.
@@ -20,7 +20,9 @@ impl State {
         if let ["fio", "version", version, ..] = words[..] {
             let version = whole(Some(version), "version of the log")?;
             if !(2..=3).contains(&version) {
-                return Err(format!("version {version} of the log; versions 2 and 3 are read"));
+                return Err(format!(
+                    "version {version} of the log; versions 2 and 3 are supported"
+                ));
             }
             self.version = Some(version);
             return Ok(None);
@@ -43,7 +45,7 @@ impl State {
                 self.waited_ns = self.waited_ns.saturating_add(wait.ns());
                 return Ok(None);
             }
-            other => return Err(format!("`{other}` is no action of a fio log")),
+            other => return Err(format!("`{other}` is not an action of a fio log")),
         };
         let request = if op == Op::Flush {
             Request::flush(0)

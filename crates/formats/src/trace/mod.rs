@@ -7,8 +7,8 @@ mod iolog;
 mod spc;
 
 use drivelab_core::config::Choice;
-use drivelab_core::trace::Entry;
-use drivelab_core::{Request, Time, choice_as_text};
+use drivelab_core::{Request, Time, TraceEntry as Entry, choice_as_text};
+use fields::{Parsed, is_device};
 
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,15 +72,6 @@ impl Iterator for Entries {
     }
 }
 
-/// What a format makes of a line.
-struct Parsed {
-    entry: Entry,
-    /// The drive's cache is emptied before it.
-    flushes_before: bool,
-    /// The recorded arrival in nanoseconds, from any origin.
-    arrival_ns: Option<u64>,
-}
-
 impl Parser {
     /// A reader of `format`, or of whatever the first line turns out to be.
     pub fn new(format: Option<Format>) -> Self {
@@ -133,7 +124,11 @@ impl Parser {
             let origin = *self.origin.get_or_insert(arrival);
             let since = arrival.saturating_sub(origin);
             if arrival.saturating_add(SLACK_NS) < origin + self.latest {
-                return Err("the times run backwards; is this more than one trace?".into());
+                return Err(
+                    "the times run backwards: check whether the file contains more than one \
+                            trace"
+                        .into(),
+                );
             }
             self.latest = self.latest.max(since);
             entry.at = Some(Time::from_ns(self.latest));
@@ -161,19 +156,13 @@ fn guess(first: &str) -> Result<Format, String> {
         ("R" | "W", Some(_)) => Ok(Format::DiskSim),
         (device, Some(_)) if is_device(device) => Ok(Format::Blkparse),
         _ if first.split(',').count() >= 5 => Ok(Format::Spc),
-        _ => Err("this is the beginning of no trace that is known: DiskSim (`R Hit 12 8 900 \
-                  100`), blkparse text (`8,0 1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio \
-                  version 3 iolog`), SPC (`0,12,4096,R,0.5`); name the format if it has another \
-                  heading"
-            .into()),
+        _ => {
+            Err("unknown trace format; known: DiskSim (`R Hit 12 8 900 100`), blkparse text (`8,0 \
+                  1 1 0.0 99 Q R 12 + 8 [dd]`), a fio iolog (`fio version 3 iolog`), SPC \
+                  (`0,12,4096,R,0.5`); if it has another header, give --format"
+                .into())
+        }
     }
-}
-
-/// Whether this is `major,minor`.
-fn is_device(word: &str) -> bool {
-    let numbers = word.split_once(',');
-    numbers
-        .is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `ASU,LBA,bytes,opcode,seconds` (Storage Performance Council, trace file format revision 1.0.1).
 
-use super::fields::{time, transfer, whole};
-use super::{Entry, Parsed};
+use super::fields::{Parsed, time, transfer, whole};
 use drivelab_core::Op;
+use drivelab_core::TraceEntry as Entry;
 
 pub(super) fn read(text: &str) -> Result<Option<Parsed>, String> {
     let mut parts = text.split(',').map(str::trim);

@@ -82,13 +82,13 @@ fn lines_that_are_none_are_refused_with_what_was_expected() {
         assert_eq!(error.line, line, "{error}");
         assert!(error.message.contains(part), "{error}");
     };
-    check("hello", 1, "no trace that is known");
+    check("hello", 1, "unknown trace format");
     check("R Hit 12 8 900 100\nX Hit 12 8 900 100", 2, "expected `R` or `W`");
     check("R Hit 12 8 900", 1, "ends before the think time");
     check("R Hit 12 0 900 1", 1, "expected 1 to");
     check("R Hit 12 8 9e3 1", 1, "`9e3` is not a time");
     check("\n\nfio version 9 iolog", 3, "versions 2 and 3");
-    check("fio version 3 iolog\n12 f leap 0 1", 2, "`leap` is no action");
+    check("fio version 3 iolog\n12 f leap 0 1", 2, "`leap` is not an action");
     check("0,1,512,R,5.0\n0,1,512,R,2.0", 2, "run backwards");
     check("0,1,512,Q,5.0", 1, "found `Q`");
     check("0,1,512,R,99999999999999999999", 1, "not a time");

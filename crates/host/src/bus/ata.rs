@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identify::Identify;
 use super::{Hop, HopKind, Link};
-use crate::forced::Forced;
+use crate::forced::{AtaUnit, Forced};
 use crate::log::{AtaDeviceLog, AtaLinkLog, KernelLog, NcqLine};
 use crate::root::{Node, Root};
 use crate::speed::Speed;
@@ -36,6 +36,13 @@ pub struct Ata {
     pub shares_port: bool,
 }
 
+impl Ata {
+    /// Its place, as options of the kernel name it.
+    pub fn unit(&self) -> AtaUnit {
+        AtaUnit { port: self.port, device: self.device }
+    }
+}
+
 /// Why native command queuing is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -54,7 +61,6 @@ pub enum NcqOff {
     Runtime,
 }
 
-/// What the tree and the log tell of an ATA drive.
 pub(crate) struct AtaView<'a> {
     pub(crate) facts: Ata,
     pub(crate) identify: Option<Identify>,
@@ -70,7 +76,6 @@ pub(crate) fn port_of<'r>(device: &Node<'r>) -> Option<(Node<'r>, u32)> {
     })
 }
 
-/// Reads the drive `unit` (channel, target) of a port.
 pub(crate) fn read<'a>(
     port: (&Node<'_>, u32),
     unit: (u32, u32),
@@ -190,7 +195,6 @@ fn settle(
     }
 }
 
-/// What is needed to say whether queuing is on.
 pub(crate) struct NcqEvidence<'a> {
     pub(crate) facts: &'a Ata,
     pub(crate) log: Option<&'a AtaDeviceLog>,
@@ -228,7 +232,7 @@ fn cause(
     if evidence.ide || matches!(logged, Some(NcqLine::Depth { host: 0, .. })) {
         return Some(NcqOff::Host);
     }
-    let unit = (evidence.facts.port, evidence.facts.device);
+    let unit = evidence.facts.unit();
     if evidence.forced.iter().any(|forced| forced.applies_to_ata(unit) && forced.is_noncq()) {
         return Some(NcqOff::Forced);
     }
@@ -243,14 +247,15 @@ fn cause(
     (evidence.facts.ncq_supported == Some(true)).then_some(NcqOff::Runtime)
 }
 
-/// The station that the port is.
 pub(crate) fn hop(facts: &Ata, link: &Link) -> Hop {
     let about = match (facts.sata, link.speed_gbps) {
         (_, Some(speed)) => match link.max_gbps {
             Some(most) if most > speed && link.host_gbps.is_some() => {
                 format!("SATA at {speed} Gb/s of {most} Gb/s")
             }
-            Some(most) if most > speed => format!("SATA at {speed} Gb/s (the drive has {most})"),
+            Some(most) if most > speed => {
+                format!("SATA at {speed} Gb/s (the drive supports {most})")
+            }
             _ => format!("SATA at {speed} Gb/s"),
         },
         (Some(true), None) => "SATA, link speed not visible".into(),

@@ -50,7 +50,6 @@ pub struct Link {
 }
 
 impl Link {
-    /// Works out what both ends can.
     pub(crate) fn settle(&mut self) {
         self.max_gbps = match (self.drive_gbps, self.host_gbps) {
             (Some(drive), Some(host)) => Some(drive.min(host)),
@@ -128,7 +127,6 @@ pub(crate) fn in_brackets(text: &str) -> String {
 }
 
 impl Controller {
-    /// What a kernel log alone tells of a controller.
     pub(crate) fn from_log(address: &str, log: &ControllerLog) -> Self {
         let mut controller = Self {
             address: Some(address.to_owned()),

@@ -21,7 +21,6 @@ pub struct Nvme {
 }
 
 impl Nvme {
-    /// Reads the controller in folder `node`.
     pub(crate) fn read(node: &Node<'_>) -> Self {
         Self {
             controller: node.name().to_owned(),
@@ -32,7 +31,6 @@ impl Nvme {
         }
     }
 
-    /// The station that it is.
     pub(crate) fn hop(&self) -> Hop {
         let queues = self.queue_count.map(|count| count.saturating_sub(1));
         let about = match (queues, self.sqsize) {

@@ -3,7 +3,6 @@
 use super::{Controller, Hop, HopKind};
 use crate::root::Node;
 
-/// Reads the function in folder `node`.
 pub(crate) fn controller(node: &Node<'_>) -> Controller {
     let mut controller = Controller {
         address: Some(node.name().to_owned()),
@@ -23,7 +22,6 @@ pub(crate) fn controller(node: &Node<'_>) -> Controller {
     controller
 }
 
-/// The station that a controller is on the way.
 pub(crate) fn hop(controller: &Controller) -> Hop {
     let mut about = controller.meaning.clone().unwrap_or_else(|| "PCI function".into());
     if let Some(id) = &controller.vendor_device {
@@ -50,14 +48,14 @@ pub(crate) fn meaning(class: u32, vendor: Option<u16>) -> (&'static str, String)
     let (mode, text) = match class >> 8 {
         0x0101 => return ide(prog_if),
         0x0106 if prog_if == 1 => ("ahci", "SATA, AHCI"),
-        0x0106 => ("sata", "SATA with registers of the maker's own"),
+        0x0106 => ("sata", "SATA with vendor-specific registers"),
         0x0104 => ("raid", "RAID mode: the disks pass through RAID firmware"),
         0x0107 => ("sas", "SAS host adapter"),
         0x0108 if prog_if == 2 => ("nvme", "NVMe"),
         0x0108 => ("nvm", "non-volatile memory"),
         0x0100 => ("scsi", "SCSI host adapter"),
         0x0105 => ("adma", "ATA with queued DMA"),
-        0x0180 => ("mass-storage", "mass storage of no standard kind"),
+        0x0180 => ("mass-storage", "non-standard mass storage controller"),
         0x0c03 => match prog_if {
             0x30 => ("xhci", "USB 3 (xHCI)"),
             0x20 => ("ehci", "USB 2 (EHCI)"),

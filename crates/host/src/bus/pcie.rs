@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Hop, HopKind};
-use crate::device::is_awake;
 use crate::root::Node;
 use crate::speed::Speed;
 
@@ -41,7 +40,7 @@ impl Pcie {
     /// Reads the links of a function (the first of `functions`) and of the bridges above it.
     pub(crate) fn read(functions: &[Node<'_>]) -> Self {
         let Some((own, bridges)) = functions.split_first() else { return Self::default() };
-        if !is_awake(own) {
+        if !own.is_awake() {
             return Self { asleep: true, ..Self::default() };
         }
         let mut pcie = Self {
@@ -51,7 +50,7 @@ impl Pcie {
             max_width: width(own, "max_link_width"),
             ..Self::default()
         };
-        if let Some(slot) = bridges.first().filter(|slot| is_awake(slot)) {
+        if let Some(slot) = bridges.first().filter(|slot| slot.is_awake()) {
             pcie.slot_max_speed_gts = speed(slot, "max_link_speed");
             pcie.slot_max_width = width(slot, "max_link_width");
         }
@@ -61,7 +60,7 @@ impl Pcie {
             return pcie;
         }
         // The slot's own link is the controller's; the links above it may be narrower.
-        for bridge in bridges.iter().skip(1).filter(|bridge| is_awake(bridge)) {
+        for bridge in bridges.iter().skip(1).filter(|bridge| bridge.is_awake()) {
             let link = (speed(bridge, "current_link_speed"), width(bridge, "current_link_width"));
             let carried = bandwidth(link.0, link.1);
             if carried.is_some() && carried < pcie.bandwidth_gbps {
@@ -85,8 +84,8 @@ impl Pcie {
 pub(crate) fn bridge_hops(functions: &[Node<'_>]) -> Vec<Hop> {
     let bridges = functions.iter().skip(1).rev();
     let hop = |node: &Node<'_>| {
-        if !is_awake(node) {
-            let about = "PCI bridge, asleep: not asked for its link".to_owned();
+        if !node.is_awake() {
+            let about = "PCI bridge, asleep: its link was not read".to_owned();
             return Hop { kind: HopKind::Bridge, name: node.name().to_owned(), about };
         }
         let link = (speed(node, "current_link_speed"), width(node, "current_link_width"));

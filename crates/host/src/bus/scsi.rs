@@ -22,7 +22,6 @@ pub struct Scsi {
 }
 
 impl Scsi {
-    /// Reads the SCSI device in folder `device`.
     pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
         let (host, ..) = numbers(device.name())?;
         let class = format!("sys/class/scsi_host/host{host}");
@@ -39,17 +38,14 @@ impl Scsi {
         })
     }
 
-    /// Channel and target.
     pub(crate) fn unit(&self) -> (u32, u32) {
         numbers(&self.address).map_or((0, 0), |(_, channel, target, _)| (channel, target))
     }
 
-    /// The number of the host.
     pub(crate) fn host(&self) -> Option<u32> {
         numbers(&self.address).map(|(host, ..)| host)
     }
 
-    /// The station that the host is.
     pub(crate) fn hop(&self, link: &Link) -> Hop {
         let mut about = if self.sas { "SAS".to_owned() } else { "SCSI".to_owned() };
         if let Some(speed) = link.speed_gbps {

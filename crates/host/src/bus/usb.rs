@@ -22,7 +22,6 @@ pub struct Usb {
 }
 
 impl Usb {
-    /// Finds the bridge above `device`.
     pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
         let interface = device.ancestors().find(|node| is_interface(node.name()))?;
         let node = interface.parent()?;
@@ -45,7 +44,6 @@ impl Usb {
         says && self.speed_mbps.is_some_and(|mbps| mbps <= 480)
     }
 
-    /// Its link.
     pub(crate) fn link(&self) -> Link {
         let speed = self.speed_mbps.filter(|mbps| *mbps > 0).map(Speed::mbps);
         // The slowest rate of USB 3.
@@ -53,7 +51,6 @@ impl Usb {
         Link { speed_gbps: speed, drive_gbps: drive, ..Link::default() }
     }
 
-    /// The station that it is.
     pub(crate) fn hop(&self) -> Hop {
         let mut about = "USB".to_owned();
         if let Some(mbps) = self.speed_mbps {

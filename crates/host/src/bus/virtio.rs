@@ -20,7 +20,6 @@ pub struct Virtio {
 }
 
 impl Virtio {
-    /// Finds the virtio device above `device`.
     pub(crate) fn read(device: &Node<'_>) -> Option<Self> {
         let node = device.ancestors().find(|node| is_virtio(node.name()))?;
         let driver = node.link_name("driver");
@@ -31,10 +30,9 @@ impl Virtio {
         Some(Self { name: node.name().to_owned(), driver, flush })
     }
 
-    /// The station that it is.
     pub(crate) fn hop(&self) -> Hop {
         let driver = self.driver.as_deref().map(in_brackets).unwrap_or_default();
-        let about = format!("virtio{driver}; the medium behind it is the host's");
+        let about = format!("virtio{driver}; the medium behind it belongs to the host");
         Hop { kind: HopKind::Virtual, name: self.name.clone(), about }
     }
 }

@@ -27,9 +27,6 @@ pub struct Capture {
 
 impl Capture {
     /// Writes the archive (tar); returns the number of entries. Same tree, same bytes.
-    ///
-    /// # Errors
-    /// `out` cannot be written.
     pub fn write(self, out: impl Write) -> std::io::Result<usize> {
         let serials = self.serials;
         let mut recording = self.recording;

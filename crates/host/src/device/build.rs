@@ -24,13 +24,10 @@ pub(crate) struct Machine {
     pub(crate) mounts: Mounts,
     pub(crate) forced: Vec<Forced>,
     pub(crate) arrays: BTreeMap<String, Raid>,
-    /// Whether serial numbers are wanted.
     pub(crate) serials: bool,
-    /// Whether temperatures are.
     pub(crate) temperature: bool,
 }
 
-/// Reads the block device in folder `block`.
 pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     let hardware = block.child("device");
     let mut device = Device {
@@ -58,7 +55,6 @@ pub(crate) fn build(block: &Node<'_>, machine: &Machine) -> Device {
     device
 }
 
-/// The names by which a table of mounts can call it.
 fn names(device: &Device) -> Vec<String> {
     let mapper = device.dm.as_ref().and_then(|dm| dm.name.as_ref());
     let mapper = mapper.map(|name| format!("/dev/mapper/{name}"));
@@ -118,7 +114,7 @@ fn attach(device: &mut Device, block: &Node<'_>, hardware: Option<&Node<'_>>, ma
     });
     device.power.runtime_control = start.text("power/control");
     device.power.runtime_status = start.text("power/runtime_status");
-    if machine.temperature && is_awake(start) {
+    if machine.temperature && start.is_awake() {
         device.temperature_celsius = temperature(start);
     }
     device.queue_depth =
@@ -146,7 +142,7 @@ fn controller(device: &mut Device, start: &Node<'_>) {
     device.hops.extend(pcie::bridge_hops(&functions));
     let mut hop = pci::hop(&device.controller);
     if device.pcie.asleep {
-        hop.about.push_str("; asleep: not asked for its link");
+        hop.about.push_str("; asleep: its link was not read");
     }
     device.hops.push(hop);
 }
@@ -236,18 +232,10 @@ pub(super) fn apply_ata(device: &mut Device, view: AtaView<'_>, machine: &Machin
     device.ata = Some(facts);
 }
 
-/// Whether the controller drives its ports as IDE channels.
 pub(crate) fn is_ide(controller: &Controller) -> bool {
     let class = controller.class().is_some_and(|class| class >> 8 == 0x0101);
     let driver = controller.driver.as_deref();
     class || driver.is_some_and(|name| name == "ata_piix" || name.starts_with("pata_"))
-}
-
-/// Whether the kernel keeps it in operation: what sleeps is not woken to be asked. A kernel without
-/// run-time power management says nothing, and puts nothing to sleep.
-pub(crate) fn is_awake(node: &Node<'_>) -> bool {
-    let status = node.text("power/runtime_status");
-    status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
 }
 
 /// From the sensor that `drivetemp` or `nvme` offers, in thousandths of a degree.
@@ -264,7 +252,7 @@ fn temperature(start: &Node<'_>) -> Option<i32> {
 
 /// A drive's is known to the kernel; a virtio disk's takes a request to its host (`GET_ID`).
 fn serial(block: &Node<'_>, hardware: Option<&Node<'_>>) -> Option<String> {
-    if hardware.is_some_and(|node| !is_awake(node)) {
+    if hardware.is_some_and(|node| !node.is_awake()) {
         return None;
     }
     let hardware = hardware.and_then(|node| node.text("serial").or_else(|| node.text("wwid")));

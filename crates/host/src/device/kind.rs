@@ -6,58 +6,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::Node;
 
-/// The kinds of block device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// A SATA or parallel ATA drive on a port of its own.
-    Ata,
-    /// A drive behind a SAS link; SATA drives can be.
-    Sas,
-    /// Another disk of the SCSI layer, a volume of a RAID controller among them.
-    Scsi,
-    /// An NVMe namespace.
-    Nvme,
-    /// A disk of a virtual machine, by virtio.
-    Virtio,
-    /// A disk of a virtual machine, by Hyper-V.
-    #[serde(rename = "hyperv")]
-    HyperV,
-    /// A disk of a virtual machine, by Xen.
-    Xen,
-    /// A disk behind a USB bridge.
-    Usb,
-    /// A memory card or soldered flash.
-    Mmc,
-    /// A software RAID array.
-    Md,
-    /// A logical volume.
-    Lvm,
-    /// An encrypted volume (LUKS or plain dm-crypt).
-    Luks,
-    /// Several paths to one disk, made one.
-    Multipath,
-    /// Another device of the device mapper.
-    Dm,
-    /// A disk with a faster one as its cache, by bcache.
-    Bcache,
-    /// A file presented as a disk.
-    Loop,
-    /// Compressed memory presented as a disk.
-    Zram,
-    /// Memory presented as a disk.
-    Ram,
-    /// A disk of another machine: NBD, RBD.
-    Network,
-    /// A part of a disk.
-    Partition,
-    /// An optical drive or a diskette.
-    Removable,
-    /// A disk controller, named because of what it hides.
-    Controller,
-    /// Something else.
-    #[default]
-    Other,
+/// Declares the kinds, each with its key in JSON and what people call it.
+macro_rules! kinds {
+    ($($name:ident = $key:literal, $words:literal,)+) => {
+        /// The kinds of block device.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        pub enum Kind {
+            $(#[doc = $words] #[serde(rename = $key)] $name,)+
+            /// Something else.
+            #[default]
+            #[serde(rename = "other")]
+            Other,
+        }
+
+        impl fmt::Display for Kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $(Self::$name => $words,)+ Self::Other => "block device" })
+            }
+        }
+    };
+}
+
+kinds! {
+    Ata = "ata", "ATA disk",
+    Sas = "sas", "SAS disk",
+    Scsi = "scsi", "SCSI disk",
+    Nvme = "nvme", "NVMe drive",
+    Virtio = "virtio", "virtio disk of a virtual machine",
+    HyperV = "hyperv", "Hyper-V disk of a virtual machine",
+    Xen = "xen", "Xen disk of a virtual machine",
+    Usb = "usb", "USB disk",
+    Mmc = "mmc", "memory card",
+    Md = "md", "software RAID (md)",
+    Lvm = "lvm", "logical volume (LVM)",
+    Luks = "luks", "encrypted volume (LUKS)",
+    Multipath = "multipath", "multipath disk",
+    Dm = "dm", "device-mapper device",
+    Bcache = "bcache", "cached volume (bcache)",
+    Loop = "loop", "loop device: a file, not a disk",
+    Zram = "zram", "zram: compressed memory, not a disk",
+    Ram = "ram", "RAM disk: memory, not a disk",
+    Network = "network", "network disk",
+    Partition = "partition", "partition",
+    Removable = "removable", "removable medium",
+    Controller = "controller", "disk controller",
 }
 
 impl Kind {
@@ -131,35 +123,5 @@ impl Kind {
     /// Whether it is a drive that can be touched.
     pub fn is_physical(self) -> bool {
         matches!(self, Self::Ata | Self::Sas | Self::Scsi | Self::Nvme | Self::Usb | Self::Mmc)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Ata => "ATA disk",
-            Self::Sas => "SAS disk",
-            Self::Scsi => "SCSI disk",
-            Self::Nvme => "NVMe drive",
-            Self::Virtio => "virtio disk of a virtual machine",
-            Self::HyperV => "Hyper-V disk of a virtual machine",
-            Self::Xen => "Xen disk of a virtual machine",
-            Self::Usb => "USB disk",
-            Self::Mmc => "memory card",
-            Self::Md => "software RAID (md)",
-            Self::Lvm => "logical volume (LVM)",
-            Self::Luks => "encrypted volume (LUKS)",
-            Self::Multipath => "multipath disk",
-            Self::Dm => "device-mapper device",
-            Self::Bcache => "cached volume (bcache)",
-            Self::Loop => "loop device: a file, not a disk",
-            Self::Zram => "zram: compressed memory, not a disk",
-            Self::Ram => "RAM disk: memory, not a disk",
-            Self::Network => "network disk",
-            Self::Partition => "partition",
-            Self::Removable => "removable medium",
-            Self::Controller => "disk controller",
-            Self::Other => "block device",
-        })
     }
 }

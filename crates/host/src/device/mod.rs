@@ -17,7 +17,7 @@ pub use partition::{Alignment, Partition};
 pub use queue::{InFlight, Queue};
 pub use stack::{BackingFile, Mapped, Raid};
 
-pub(crate) use build::{Machine, build, is_awake, is_ide, redacted_uuid};
+pub(crate) use build::{Machine, build, is_ide, redacted_uuid};
 pub(crate) use mount::{mount_line, unescaped};
 pub(crate) use stack::parse_mdstat;
 pub(crate) use unseen::unseen;
@@ -31,7 +31,7 @@ use crate::bus::scsi::Scsi;
 use crate::bus::usb::Usb;
 use crate::bus::virtio::Virtio;
 use crate::bus::{Controller, Hop, Link};
-use crate::finding::Finding;
+use crate::found::Finding;
 
 /// A block device, or a drive that only the kernel log knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

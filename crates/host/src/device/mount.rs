@@ -33,7 +33,6 @@ impl Mount {
     }
 }
 
-/// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     /// Major and minor number, where the table has them.
@@ -52,7 +51,6 @@ pub struct Mounts {
 }
 
 impl Mounts {
-    /// Reads the table of `root`.
     pub(crate) fn read(root: &Root) -> Self {
         for path in ["proc/self/mountinfo", "proc/1/mountinfo", "proc/mountinfo"] {
             if let Some(text) = root.text(path, TABLE_BYTES_MAX) {

@@ -47,7 +47,6 @@ impl Alignment {
 }
 
 impl Partition {
-    /// Reads the partition in folder `node`.
     pub(crate) fn read(node: &Node<'_>, disk: &str, mounts: &Mounts) -> Self {
         let name = node.name().to_owned();
         let start = node.number::<u64>("start").map(Lba::new);

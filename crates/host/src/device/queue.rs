@@ -55,7 +55,6 @@ pub struct InFlight {
 }
 
 impl Queue {
-    /// Reads the queue of the device in folder `block`.
     pub(crate) fn read(block: &Node<'_>) -> Self {
         let alignment_offset_bytes = block.number("alignment_offset");
         let Some(queue) = block.child("queue") else {
@@ -101,7 +100,6 @@ impl InFlight {
         found.unwrap_or_default()
     }
 
-    /// Two numbers.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let mut next = || words.next()?.parse().ok();

@@ -34,7 +34,6 @@ pub(crate) fn unseen(
     found
 }
 
-/// Drives on ports that no device of the tree is on.
 fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Device> {
     let taken = |unit: (u32, u32)| {
         let at = |device: &Device| device.ata.as_ref().map(|ata| (ata.port, ata.device));

@@ -1,6 +1,9 @@
 //! Software RAID: disks missing, or copying under way.
 
-use super::{Context, FindingId, Findings, Parts, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let Some(array) = &context.device.md else { return };
@@ -14,42 +17,28 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         } else {
             "the array is not running".into()
         };
-        findings.add(
-            FindingId::MdDegraded,
-            Severity::Error,
-            Parts {
-                message,
-                evidence: vec![
-                    format!("/sys/block/{name}/md/degraded: {missing}"),
-                    array
-                        .array_state
-                        .as_ref()
-                        .map(|s| format!("array_state: {s}"))
-                        .unwrap_or_default(),
-                    format!("disks in it: {}", context.device.slaves.join(", ")),
-                ],
-                fix: format!(
-                    "see what is missing with `mdadm --detail /dev/{name}`, replace it, and add it \
-                 with `mdadm --add`; do not measure meanwhile"
-                ),
-            },
-        );
+        findings
+            .add(FindingId::MdDegraded, Severity::Error)
+            .says(message)
+            .seen(vec![
+                format!("/sys/block/{name}/md/degraded: {missing}"),
+                array.array_state.as_ref().map(|s| format!("array_state: {s}")).unwrap_or_default(),
+                format!("disks in it: {}", context.device.slaves.join(", ")),
+            ])
+            .fix(format!(
+                "find the missing disk with `mdadm --detail /dev/{name}`, replace it, and add \
+                     it with `mdadm --add`; measure after the rebuild"
+            ));
     }
     if let Some(action) = array.busy_with() {
         let done = array.sync_completed.as_deref();
-        findings.add(
-            FindingId::MdResyncing,
-            Severity::Warn,
-            Parts {
-                message: format!(
-                    "the array is busy with {action}: it reads and writes all its disks"
-                ),
-                evidence: vec![
-                    format!("/sys/block/{name}/md/sync_action: {action}"),
-                    done.map(|done| format!("done: {done}")).unwrap_or_default(),
-                ],
-                fix: "wait until /proc/mdstat shows it done, then measure".into(),
-            },
-        );
+        findings
+            .add(FindingId::MdResyncing, Severity::Warn)
+            .says(format!("the array is busy ({action}) and reads and writes all its disks"))
+            .seen(vec![
+                format!("/sys/block/{name}/md/sync_action: {action}"),
+                done.map(|done| format!("done: {done}")).unwrap_or_default(),
+            ])
+            .fix("wait until /proc/mdstat shows no more progress line, then measure");
     }
 }

@@ -1,6 +1,9 @@
 //! Others use the disk while it is looked at.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute};
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let flight = context.device.in_flight;
@@ -8,11 +11,12 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (reads, writes) = (flight.reads.unwrap_or(0), flight.writes.unwrap_or(0));
-    findings.add(FindingId::DeviceBusy, Severity::Warn, Parts {
-        message: format!("others use the disk: {reads} reads and {writes} writes under way"),
-        evidence: vec![attribute(context, "inflight", &format!("{reads} {writes}"))],
-        fix: "find who it is (`drivelab inspect --watch`, iotop, fuser) and wait or stop it; what \
-              is measured meanwhile is shared"
-            .into(),
-    });
+    findings
+        .add(FindingId::DeviceBusy, Severity::Warn)
+        .says(format!("in use by other processes: {reads} reads and {writes} writes in flight"))
+        .seen(vec![attribute(context, "inflight", &format!("{reads} {writes}"))])
+        .fix(
+            "find the process (`drivelab inspect --watch`, iotop, fuser), and wait for it or stop \
+              it",
+        );
 }

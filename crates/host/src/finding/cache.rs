@@ -1,8 +1,11 @@
 //! Write caches: volatile, off, or not what the kernel takes them for; file systems that leave out
 //! flushes.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute};
 use crate::device::{Device, Kind};
+use crate::found::FindingId;
 
 /// Starts of the names of drives whose makers' data sheets promise protection of cached writes at a
 /// loss of power.
@@ -57,19 +60,19 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
     let cache = &device.write_cache;
     let kernel = attribute(context, "queue/write_cache", cache.kernel.as_deref().unwrap_or("?"));
-    let said = format!("the device says: {}", cache.device.as_deref().unwrap_or("nothing"));
+    let said = format!("the device reports: {}", cache.device.as_deref().unwrap_or("nothing"));
     match (cache.device_caches(), cache.kernel_flushes()) {
         (Some(true), Some(false)) => lost_flushes(findings, vec![said, kernel]),
         (Some(false), Some(true)) => {
-            findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
-                message: "the kernel flushes a cache that the device says it does not use".into(),
-                evidence: vec![said, kernel],
-                fix: format!(
-                    "nothing is lost but time; to make both agree, write the device's own state to \
+            findings
+                .add(FindingId::WriteCacheViewDiffers, Severity::Warn)
+                .says("the kernel flushes a cache that the device reports as off")
+                .seen(vec![said, kernel])
+                .fix(format!(
+                    "harmless but slow; to make both agree, write the device's state to \
                      /sys/block/{}/queue/write_cache, or rescan the device",
                     device.name
-                ),
-            });
+                ));
         }
         _ => assumed(context, findings, kernel),
     }
@@ -77,15 +80,17 @@ fn views(context: &Context<'_>, findings: &mut Findings) {
 }
 
 fn lost_flushes(findings: &mut Findings, evidence: Vec<String>) {
-    findings.add(FindingId::WriteCacheViewDiffers, Severity::Error, Parts {
-        message: "the device caches writes and the kernel sends it no flushes: what fsync promised \
-                  is lost when power fails"
-            .into(),
-        evidence,
-        fix: "write `write back` to queue/write_cache and find what set it otherwise (udev rules, \
-              tuned, a boot script); measurements of fsync made like this are of another machine"
-            .into(),
-    });
+    findings
+        .add(FindingId::WriteCacheViewDiffers, Severity::Error)
+        .says(
+            "the device caches writes, but the kernel sends it no flushes: a power failure \
+                  loses data that fsync had returned for",
+        )
+        .seen(evidence)
+        .fix(
+            "write `write back` to queue/write_cache and find what changed it (udev rules, tuned, \
+              a boot script); fsync measurements made in this state are invalid",
+        );
 }
 
 /// The kernel could not ask, and took the better case for granted.
@@ -95,15 +100,17 @@ fn assumed(context: &Context<'_>, findings: &mut Findings, kernel: String) {
     if context.device.write_cache.kernel_flushes() != Some(false) {
         return;
     }
-    findings.add(FindingId::WriteCacheViewDiffers, Severity::Warn, Parts {
-        message: "the bridge does not tell whether the drive caches writes; the kernel assumes \
-                  not, and sends no flushes"
-            .into(),
-        evidence: vec![format!("log: {}", log.assumed_write_through.evidence()), kernel],
-        fix: "ask the drive itself (hdparm -W, smartctl -g wcache) where the bridge lets you; if \
-              it caches, write `temporary write back` to its scsi_disk/cache_type"
-            .into(),
-    });
+    findings
+        .add(FindingId::WriteCacheViewDiffers, Severity::Warn)
+        .says(
+            "the bridge does not report whether the drive caches writes; the kernel assumes \
+                  it does not, and sends no flushes",
+        )
+        .seen(vec![format!("log: {}", log.assumed_write_through.evidence()), kernel])
+        .fix(
+            "ask the drive itself (hdparm -W, smartctl -g wcache) if the bridge passes commands \
+              on; if it caches, write `temporary write back` to its scsi_disk/cache_type",
+        );
 }
 
 /// A device made of others must flush where one of them must.
@@ -146,39 +153,29 @@ fn volatile(context: &Context<'_>, findings: &mut Findings) {
     }
     let own = device.write_cache.device.as_deref();
     let evidence = match own {
-        Some(own) => format!("the device says: {own}"),
+        Some(own) => format!("the device reports: {own}"),
         None => attribute(context, "queue/write_cache", "write back"),
     };
     let physical = device.kind.is_physical();
     let model = device.model.as_ref().map(|model| format!("model: {model}")).unwrap_or_default();
-    findings.add(
-        FindingId::WriteCacheVolatile,
-        if physical { Severity::Warn } else { Severity::Info },
-        Parts {
-            message: if physical {
-                "the write cache is on, with no known protection: what was not flushed is lost \
-                 when power fails"
-            } else {
-                "the host caches writes: what survives a loss of its power is the host's affair"
-            }
-            .into(),
-            evidence: vec![evidence, model],
-            fix: if physical {
-                if nvme {
-                    "none needed while programs fsync what matters; keep it alike in all arms of a \
-                     comparison. For every write to be safe: nvme set-feature -f 6 -v 0, or a drive \
-                     with capacitors"
-                } else {
-                    "none needed while programs fsync what matters; keep it alike in all arms of a \
-                     comparison. For every write to be safe: hdparm -W0, or a drive with capacitors"
-                }
-            } else {
-                "ask the host's administrator what the disk is and how it is cached; it decides \
-                 every figure measured here"
-            }
-            .into(),
-        },
-    );
+    let alike = "none needed if programs fsync important data; keep it the same in all arms of a \
+                 comparison. To make every write safe:";
+    let (severity, message, fix) = if physical {
+        let off = if nvme { "nvme set-feature -f 6 -v 0" } else { "hdparm -W0" };
+        let lost = "the write cache is on, without known power-loss protection: a power failure loses \
+                 unflushed writes";
+        (Severity::Warn, lost, format!("{alike} {off}, or a drive with power-loss protection"))
+    } else {
+        let message = "the host caches writes: what survives a power failure depends on the host";
+        let fix = "ask the host's administrator what the disk is and how it is cached: every figure \
+                 measured here depends on it";
+        (Severity::Info, message, fix.to_owned())
+    };
+    findings
+        .add(FindingId::WriteCacheVolatile, severity)
+        .says(message)
+        .seen(vec![evidence, model])
+        .fix(fix);
 }
 
 fn off(context: &Context<'_>, findings: &mut Findings) {
@@ -192,35 +189,37 @@ fn off(context: &Context<'_>, findings: &mut Findings) {
     if !has && device.rpm.is_some() {
         return;
     }
-    findings.add(FindingId::WriteCacheOff, Severity::Warn, Parts {
-        message: if device.hidden_behind_raid() {
-            "the controller says that writes are not cached: safe, if so, and small writes are slow"
+    findings
+        .add(FindingId::WriteCacheOff, Severity::Warn)
+        .says(if device.hidden_behind_raid() {
+            "the controller reports that writes are not cached: safe if true, and small writes are \
+             slow"
         } else {
             "the drive's write cache is off: safe, and each small write waits for the medium"
-        }
-        .into(),
-        evidence: vec![format!(
-            "the device says: {}",
+        })
+        .seen(vec![format!(
+            "the device reports: {}",
             device.write_cache.device.as_deref().unwrap_or("")
-        )],
-        fix: "if that is not wanted, turn it on (hdparm -W1, or write `write back` to the disk's \
-              scsi_disk/cache_type); in a comparison, have it alike in all arms"
-            .into(),
-    });
+        )])
+        .fix(
+            "to turn it on: hdparm -W1, or write `write back` to the disk's scsi_disk/cache_type; \
+              in a comparison, keep it the same in all arms",
+        );
 }
 
 fn barriers(context: &Context<'_>, findings: &mut Findings) {
     for mount in context.device.all_mounts() {
         let Some(option) = mount.without_barriers() else { continue };
-        findings.add(FindingId::Nobarrier, Severity::Error, Parts {
-            message: format!(
+        findings
+            .add(FindingId::Nobarrier, Severity::Error)
+            .says(format!(
                 "{} on {} is mounted with {option}: fsync does not flush the drive's cache",
                 mount.file_system, mount.point
-            ),
-            evidence: vec![format!("options of {}: {}", mount.point, mount.options.join(","))],
-            fix: "take the option out of /etc/fstab and mount again, unless the cache is protected \
-                  against loss of power (then flushes cost nothing anyway)"
-                .into(),
-        });
+            ))
+            .seen(vec![format!("options of {}: {}", mount.point, mount.options.join(","))])
+            .fix(
+                "remove the option from /etc/fstab and remount; with power-loss protection, \
+                  flushes cost next to nothing anyway",
+            );
     }
 }

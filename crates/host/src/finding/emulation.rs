@@ -1,8 +1,11 @@
 //! Modes of a controller that hide what the drive can: IDE emulation, RAID, plain USB storage.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute};
 use crate::bus::Controller;
 use crate::device::{Device, Kind, is_ide};
+use crate::found::FindingId;
 use crate::log::ControllerLog;
 
 /// Intel SATA functions in IDE mode, and the parallel ones of the same driver, by device number
@@ -38,12 +41,12 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
         Sata::Yes(evidence) => (Severity::Error, evidence),
         // The default of a SATA-less machine is not a fault of its set-up.
         Sata::No => return,
-        Sata::Unknown => (Severity::Warn, vec!["nothing tells whether the drive is SATA".into()]),
+        Sata::Unknown => (Severity::Warn, vec!["unknown whether the drive is SATA".into()]),
     };
     let message = if severity == Severity::Error {
         "a SATA drive is driven through IDE emulation: one command at a time, no NCQ"
     } else {
-        "the controller is in IDE mode; if the drive is SATA, it loses NCQ by it"
+        "the controller is in IDE mode; a SATA drive loses NCQ there"
     };
     let mut message = message.to_owned();
     if shares {
@@ -51,17 +54,13 @@ fn ide(context: &Context<'_>, findings: &mut Findings) {
     }
     let mut evidence = controller_evidence(&device.controller);
     evidence.extend(sata);
-    findings.add(FindingId::IdeEmulation, severity, Parts {
-        message,
-        evidence,
-        fix: "set the SATA mode to AHCI in the firmware set-up. Before: make sure the initial RAM \
-              disk has the ahci driver, and mount by UUID, since names can change; a Windows on \
-              the same machine needs its AHCI driver switched on first, or it will not boot"
-            .into(),
-    });
+    findings.add(FindingId::IdeEmulation, severity).says(message).seen(evidence).fix(
+        "set the SATA mode to AHCI in the firmware setup. Before that, make sure that the \
+              initramfs contains the ahci driver, and mount by UUID because names can change; \
+              Windows on the same machine needs its AHCI driver enabled first, or it will not boot",
+    );
 }
 
-/// Whether the log shows the port as an IDE channel.
 fn port_is_ide(context: &Context<'_>) -> bool {
     let port = context.device.ata.as_ref().and_then(|ata| context.machine.log.port(ata.port));
     port.is_some_and(crate::log::AtaPortLog::is_sata_as_ide)
@@ -88,7 +87,7 @@ fn sata(context: &Context<'_>, log: Option<&ControllerLog>) -> Sata {
     }
     let listed = |log: &ControllerLog| log.lines.first.iter().any(|line| line.contains("SATA"));
     if device.kind == Kind::Controller && log.is_some_and(listed) {
-        evidence.push("it calls itself a SATA controller".into());
+        evidence.push("its name says SATA".into());
     }
     if evidence.is_empty() {
         let parallel = device.controller.vendor_device.as_deref().is_some_and(is_parallel);
@@ -162,34 +161,28 @@ fn raid(context: &Context<'_>, findings: &mut Findings) {
     let (severity, message) = raid_words(device, remapped.is_some());
     let mut evidence = controller_evidence(&device.controller);
     evidence.extend(remapped.map(|log| format!("log: {}", log.remapped_nvme.evidence())));
-    findings.add(FindingId::RaidMode, severity, Parts {
-        message: message.into(),
-        evidence,
-        fix: "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
-              firmware set-up (back up first: an array on it is lost); else measure the volume as \
-              what it is, and ask the controller's own tool about its drives and caches"
-            .into(),
-    });
+    findings.add(FindingId::RaidMode, severity).says(message).seen(evidence).fix(
+        "if no array of the controller is in use, set it to AHCI, HBA or pass-through in the \
+              firmware setup (back up first: an array on it is lost); otherwise measure the volume \
+              as such, and query its drives and caches with the controller's tool",
+    );
 }
 
 /// Hidden drives are an error; drives that are seen through RAID firmware a warning.
 fn raid_words(device: &Device, remapped: bool) -> (Severity, &'static str) {
     if remapped {
-        let message =
-            "the firmware hides NVMe drives behind a RAID mode: the kernel cannot use them";
+        let message = "a RAID mode in the firmware hides NVMe drives: the kernel cannot use them";
         return (Severity::Error, message);
     }
     if device.kind == Kind::Controller {
-        let message = "a controller in RAID mode shows no disk: its drives are hidden";
+        let message = "a controller in RAID mode hides its drives";
         return (Severity::Error, message);
     }
     if device.ata.is_some() {
-        let message =
-            "the SATA controller is in RAID mode; the drives behind it are seen one by one";
+        let message = "the SATA controller is in RAID mode; its drives are individually visible";
         return (Severity::Warn, message);
     }
-    let message = "a RAID controller stands before the drive: its NCQ, caches, errors and real \
-                   queue depth are hidden";
+    let message = "a RAID controller hides the drive's NCQ, caches, errors and real queue depth";
     (Severity::Error, message)
 }
 
@@ -214,16 +207,19 @@ fn usb(context: &Context<'_>, findings: &mut Findings) {
         device.queue_depth.map(|d| attribute(context, "device/queue_depth", &d.to_string())),
     );
     let severity = if certain { Severity::Error } else { Severity::Warn };
-    findings.add(FindingId::UsbStorage, severity, Parts {
-        message: "the USB bridge is driven by usb-storage: one command at a time".into(),
-        evidence,
-        fix: match (ignored, quirk) {
-            (None, None) => "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
-                             drive by SATA; a bridge without UAS cannot queue",
-            _ => "the kernel was told to pass over UAS for this bridge: take the `:u` entry out of \
-                  usb-storage.quirks if there is one, and watch the log for resets; else use \
-                  another bridge",
-        }
-        .into(),
-    });
+    findings
+        .add(FindingId::UsbStorage, severity)
+        .says("the USB bridge is driven by usb-storage: one command at a time")
+        .seen(evidence)
+        .fix(match (ignored, quirk) {
+            (None, None) => {
+                "use a bridge and a port with UAS (USB 3, driver uas), or attach the \
+                 drive by SATA; a bridge without UAS cannot queue"
+            }
+            _ => {
+                "the kernel is configured not to use UAS with this bridge: remove the `:u` entry \
+                  from usb-storage.quirks if there is one, and watch the log for resets; otherwise \
+                  use another bridge"
+            }
+        });
 }

@@ -1,8 +1,11 @@
 //! Options of the kernel that change how the disk is driven.
 
-use super::{Context, FindingId, Findings, Parts, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
 use crate::device::Kind;
 use crate::forced::Forced;
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let applying: Vec<&Forced> =
@@ -17,24 +20,25 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
         applying.iter().map(|forced| format!("{}: {}", forced.source, forced.option)).collect();
     evidence.extend(logged.map(|port| format!("log: {}", port.forced.evidence())));
     let what = if options.is_empty() { "libata.force".to_owned() } else { options.join(" ") };
-    findings.add(
-        FindingId::KernelForced,
-        Severity::Warn,
-        Parts {
-            message: format!("the kernel was told how to drive this disk: {what}"),
-            evidence,
-            fix: "if nobody remembers why, take the option out of the boot line or of \
-              /etc/modprobe.d, reboot, and watch the log; have it alike in all arms of a comparison"
-                .into(),
-        },
-    );
+    findings
+        .add(FindingId::KernelForced, Severity::Warn)
+        .says(format!(
+            "a boot or module option overrides how the kernel drives this disk: \
+                              {what}"
+        ))
+        .seen(evidence)
+        .fix(
+            "if there is no known reason for it, remove the option from the kernel command \
+                  line or /etc/modprobe.d, reboot, and watch the log; keep it the same in all arms \
+                  of a comparison",
+        );
 }
 
 fn applies(context: &Context<'_>, forced: &Forced) -> bool {
     let device = context.device;
     match forced.module() {
         "libata" | "ahci" | "ata_piix" => {
-            device.ata.as_ref().is_some_and(|ata| forced.applies_to_ata((ata.port, ata.device)))
+            device.ata.as_ref().is_some_and(|ata| forced.applies_to_ata(ata.unit()))
         }
         "nvme" | "nvme_core" => device.kind == Kind::Nvme,
         "scsi_mod" => device.scsi.is_some(),

@@ -1,8 +1,11 @@
 //! The SATA, SAS or USB link: slower than it could be, slowed down, or with errors.
 
-use super::{Context, FindingId, Findings, Parts, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
 use crate::bus::Link;
 use crate::device::{Device, Kind};
+use crate::found::FindingId;
 use crate::log::{AtaLinkLog, AtaPortLog};
 use crate::speed::Speed;
 
@@ -69,34 +72,29 @@ fn below_capability(context: &Context<'_>, findings: &mut Findings) {
     let usb = device.usb.as_ref();
     evidence.extend(usb.and_then(|usb| usb.version.as_ref()).map(|v| format!("USB version: {v}")));
     let sure = severity == Severity::Error;
-    let unsure = if sure { "" } else { "; what the controller can is not visible" };
+    let unsure = if sure { "" } else { "; the controller's maximum is not visible" };
     let severity = if usb.is_some() { Severity::Warn } else { severity };
-    findings.add(
-        FindingId::LinkBelowCapability,
-        severity,
-        Parts {
-            message: format!(
-                "the link runs at {speed} Gb/s where {expected} Gb/s are possible{unsure}"
-            ),
-            evidence,
-            fix: match (usb, is_forced(context)) {
-                (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
-                (None, true) => "take the limit out of the boot line (libata.force), and reboot",
-                (None, false) => {
-                    "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
-                 Gb/s), use the fastest port of the board, and look for a limit in the firmware \
-                 set-up"
-                }
+    findings
+        .add(FindingId::LinkBelowCapability, severity)
+        .says(format!("the link runs at {speed} Gb/s, but {expected} Gb/s is possible{unsure}"))
+        .seen(evidence)
+        .fix(match (usb, is_forced(context)) {
+            (Some(_), _) => "plug it into a USB 3 port, with a USB 3 cable",
+            (None, true) => {
+                "remove the limit (libata.force) from the kernel command line, and \
+                                 reboot"
             }
-            .into(),
-        },
-    );
+            (None, false) => {
+                "check cable, connectors, back plane and jumpers (some drives have one for 1.5 \
+                     Gb/s), use the fastest port of the board, and check the firmware setup for a \
+                     limit"
+            }
+        });
 }
 
-/// Whether the limit was asked for.
 fn is_forced(context: &Context<'_>) -> bool {
     let Some(ata) = context.device.ata.as_ref() else { return false };
-    let unit = (ata.port, ata.device);
+    let unit = ata.unit();
     let speed = |value: &str| value.ends_with("Gbps");
     let forced = &context.machine.forced;
     forced.iter().any(|forced| forced.applies_to_ata(unit) && speed(&forced.value))
@@ -114,19 +112,15 @@ fn downshift(context: &Context<'_>, findings: &mut Findings) {
     if counted > 0 {
         evidence.push(format!("ata_device/spdn_cnt: {counted}"));
     }
-    findings.add(
-        FindingId::LinkDownshift,
-        Severity::Error,
-        Parts {
-            message: "the kernel slowed the link down after errors".into(),
-            evidence,
-            fix:
-                "replace the cable, and seat it away from power lines; if errors stay, try another \
-              port and another drive to tell which end is at fault. A reboot brings the speed back \
-              until errors return"
-                    .into(),
-        },
-    );
+    findings
+        .add(FindingId::LinkDownshift, Severity::Error)
+        .says("the kernel slowed the link down after errors")
+        .seen(evidence)
+        .fix(
+            "replace the cable, and route it away from power cables; if errors persist, try \
+                 another port and another drive to find the faulty end. A reboot restores the \
+                 speed until errors return",
+        );
 }
 
 fn errors(context: &Context<'_>, findings: &mut Findings) {
@@ -166,18 +160,15 @@ fn errors(context: &Context<'_>, findings: &mut Findings) {
     let message = if only_medium {
         "the drive reports errors of its medium: sectors that cannot be read"
     } else {
-        "there were errors on the way to the drive"
+        "there were errors on the link to the drive"
     };
-    findings.add(FindingId::LinkErrors, Severity::Error, Parts {
-        message: message.into(),
-        evidence,
-        fix: if only_medium {
-            "save the data now, look at the drive's SMART values, and replace it"
+    findings.add(FindingId::LinkErrors, Severity::Error).says(message).seen(evidence).fix(
+        if only_medium {
+            "save the data now, check the drive's SMART values, and replace it"
         } else {
-            "check cable, connectors and power; look at the drive's SMART values (interface CRC \
-             errors point to the cable); measure again when the log stays quiet, since a command \
-             that is repeated counts as a slow one"
-        }
-        .into(),
-    });
+            "check cable, connectors and power; check the drive's SMART values (interface CRC \
+             errors point to the cable); measure again when the log shows no new errors, because a \
+             retried command counts as a slow one"
+        },
+    );
 }

@@ -6,100 +6,17 @@
 mod array;
 mod busy;
 mod cache;
+mod context;
 mod emulation;
 mod forced;
-mod id;
 mod link;
 mod pcie;
 mod queue;
 mod tuning;
 
-pub use id::FindingId;
-
-use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-use crate::device::{Device, Machine};
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// A misconfiguration or a fault: a measurement now measures it, or data is at risk.
-    Error,
-    /// Worth a look before a measurement is believed.
-    Warn,
-    /// Good to know.
-    Info,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-        })
-    }
-}
-
-/// Something that is wrong, or that one should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Which, as the contract names it.
-    pub id: FindingId,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What it is, in a sentence.
-    pub message: String,
-    /// Where that was read, and what stood there.
-    pub evidence: String,
-    /// What to do about it.
-    pub fix: String,
-}
-
-impl Finding {
-    /// Whether `--strict` fails on it: errors and warnings do, except that a volatile write cache
-    /// is how every drive for the desk is sold, and no fault while flushes reach it.
-    pub fn is_misconfiguration(&self) -> bool {
-        self.severity != Severity::Info && self.id != FindingId::WriteCacheVolatile
-    }
-}
-
-/// What a check looks at.
-pub(crate) struct Context<'a> {
-    pub(crate) device: &'a Device,
-    pub(crate) all: &'a BTreeMap<String, Device>,
-    pub(crate) machine: &'a Machine,
-}
-
-/// Collects findings.
-#[derive(Debug, Default)]
-struct Findings {
-    found: Vec<Finding>,
-}
-
-impl Findings {
-    fn add(&mut self, id: FindingId, severity: Severity, parts: Parts) {
-        let evidence: Vec<String> = parts.evidence.into_iter().filter(|e| !e.is_empty()).collect();
-        self.found.push(Finding {
-            id,
-            severity,
-            message: parts.message,
-            evidence: evidence.join("; "),
-            fix: parts.fix,
-        });
-    }
-}
-
-/// The texts of a finding.
-struct Parts {
-    message: String,
-    evidence: Vec<String>,
-    fix: String,
-}
+pub(crate) use self::context::Context;
+use self::context::Findings;
+use crate::found::Finding;
 
 /// All findings of one device, worst first.
 pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -120,14 +37,4 @@ pub(crate) fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     findings.found.sort_by_key(|finding| (finding.severity, finding.id));
     findings.found
-}
-
-/// `` `echo 128 | sudo tee /sys/block/sda/queue/read_ahead_kb` ``, to be pasted.
-fn write(context: &Context<'_>, name: &str, value: &str) -> String {
-    format!("`echo {value} | sudo tee /sys/block/{}/{name}`", context.device.name)
-}
-
-/// `/sys/block/sda/queue/scheduler: none`, for evidence.
-fn attribute(context: &Context<'_>, name: &str, value: &str) -> String {
-    format!("/sys/block/{}/{name}: {value}", context.device.name)
 }

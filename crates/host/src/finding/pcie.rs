@@ -1,8 +1,11 @@
 //! The PCIe link of the controller: fewer lanes or a lower speed than it has.
 
-use super::{Context, FindingId, Findings, Parts, Severity};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings};
 use crate::bus::pcie::Pcie;
 use crate::device::Kind;
+use crate::found::FindingId;
 
 pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let device = context.device;
@@ -15,7 +18,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     let logged = logged.and_then(|address| context.machine.log.controllers.get(address));
     let logged = logged.filter(|log| !log.bandwidth.is_empty());
     let Some((severity, mut reasons)) = reasons(pcie).or_else(|| {
-        logged.map(|_| (Severity::Error, vec!["the kernel found it limited at boot".to_owned()]))
+        logged.map(|_| (Severity::Error, vec!["the kernel reported the limit at boot".to_owned()]))
     }) else {
         return;
     };
@@ -32,24 +35,20 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
     }
     evidence.extend(logged.map(|log| format!("log: {}", log.bandwidth.evidence())));
     if device.kind != Kind::Nvme {
-        reasons.push("some controllers slow down while idle: look again under load".into());
+        reasons.push("some controllers slow down when idle: check again under load".into());
     }
-    findings.add(
-        FindingId::PcieDowngraded,
-        severity,
-        Parts {
-            message: format!(
-                "the PCIe link is below what the controller has: {}",
-                reasons.join("; ")
-            ),
-            evidence,
-            fix:
-                "move the drive or card to a slot with as many lanes directly from the processor, \
-              clean and reseat it, and look in the firmware set-up for lane sharing (bifurcation) \
-              and for a limit of the PCIe generation"
-                    .into(),
-        },
-    );
+    findings
+        .add(FindingId::PcieDowngraded, severity)
+        .says(format!(
+            "the PCIe link is slower than the controller supports: {}",
+            reasons.join("; ")
+        ))
+        .seen(evidence)
+        .fix(
+            "move the drive or card to a slot with enough lanes from the CPU, clean and reseat \
+                 it, and check the firmware setup for lane sharing (bifurcation) and a limit on \
+                 the PCIe generation",
+        );
 }
 
 /// In what it falls short. A slot of an older generation is a fact of the board, and a warning;

@@ -1,8 +1,11 @@
 //! Queues: native command queuing off, or fewer commands than the drive takes.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute, write};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute, write};
 use crate::bus::ata::NcqOff;
 use crate::device::Kind;
+use crate::found::FindingId;
 
 /// Requests that an elevator needs to have something to sort: on IDE the kernel leaves it two, and
 /// with 64 random reads of a hard disk become 1.5 times as many (measured at depth 32 with
@@ -23,38 +26,33 @@ fn ncq_off(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (why, fix) = words(cause);
-    findings.add(
-        FindingId::NcqOff,
-        Severity::Error,
-        Parts {
-            message: format!("native command queuing is off although the drive has it: {why}"),
-            evidence: evidence(context, cause),
-            fix: fix.into(),
-        },
-    );
+    findings
+        .add(FindingId::NcqOff, Severity::Error)
+        .says(format!("native command queuing is off although the drive supports it: {why}"))
+        .seen(evidence(context, cause))
+        .fix(fix);
 }
 
-/// What a cause is, and what to do about it.
 fn words(cause: NcqOff) -> (&'static str, &'static str) {
     match cause {
         NcqOff::Drive => ("the drive has none", "nothing"),
         NcqOff::Host => (
-            "the controller's mode or driver has none",
-            "set the SATA mode to AHCI in the firmware set-up (see ide-emulation for what to do \
-             first), or use a controller with queues",
+            "the controller's mode or driver does not support it",
+            "set the SATA mode to AHCI in the firmware setup (see ide-emulation for what to do \
+             first), or use a controller that supports queuing",
         ),
         NcqOff::Forced => (
             "libata.force says noncq",
-            "take `noncq` out of libata.force in the boot line, and reboot",
+            "remove `noncq` from libata.force on the kernel command line, and reboot",
         ),
         NcqOff::Quirk => (
-            "the kernel leaves it for this drive",
-            "the drive is on the kernel's list of those that do it badly: look for newer firmware; \
+            "the kernel disables it for this drive",
+            "the drive is on the kernel's list of drives with broken NCQ: look for newer firmware; \
              `libata.force=ncq` overrides the list at your own risk",
         ),
         NcqOff::Errors => (
-            "the kernel gave it up after errors",
-            "find the errors first (see link-errors): cable, power, firmware; a reboot turns it on \
+            "the kernel disabled it after errors",
+            "fix the errors first (see link-errors): cable, power, firmware; a reboot turns NCQ on \
              again",
         ),
         NcqOff::Runtime => (
@@ -73,7 +71,7 @@ fn evidence(context: &Context<'_>, cause: NcqOff) -> Vec<String> {
     }
     let Some(ata) = device.ata.as_ref() else { return evidence };
     if let Some(depth) = ata.drive_queue_depth {
-        evidence.push(format!("the drive takes {depth} commands"));
+        evidence.push(format!("the drive supports {depth} commands"));
     }
     let port = context.machine.log.port(ata.port);
     let drive = port.and_then(|port| port.devices.get(&ata.device));
@@ -82,7 +80,7 @@ fn evidence(context: &Context<'_>, cause: NcqOff) -> Vec<String> {
     });
     evidence.extend(lines.map(|line| format!("log: {line}")));
     if cause == NcqOff::Forced {
-        let unit = (ata.port, ata.device);
+        let unit = ata.unit();
         let forced = context.machine.forced.iter();
         let forced = forced.filter(|forced| forced.applies_to_ata(unit) && forced.is_noncq());
         evidence.extend(forced.map(|forced| format!("{}: {}", forced.source, forced.option)));
@@ -102,47 +100,42 @@ fn shallow(context: &Context<'_>, findings: &mut Findings) {
     let requests = device.queue.nr_requests;
     if let Some(requests) = requests.filter(|requests| *requests < depth) {
         let path = attribute(context, "queue/nr_requests", &requests.to_string());
-        findings.add(
-            FindingId::QueueShallow,
-            Severity::Warn,
-            Parts {
-                message: format!("the kernel holds {requests} requests for a queue of {depth}"),
-                evidence: vec![path, shown],
-                fix: write(context, "queue/nr_requests", &depth.to_string()),
-            },
-        );
+        findings
+            .add(FindingId::QueueShallow, Severity::Warn)
+            .says(format!("the kernel holds {requests} requests for a queue of {depth}"))
+            .seen(vec![path, shown])
+            .fix(write(context, "queue/nr_requests", &depth.to_string()));
         return;
     }
     let sorts = device.queue.scheduler.as_deref().is_some_and(|name| name != "none");
     let few = requests.filter(|count| *count < SORTABLE_REQUESTS_MIN);
     if let Some(requests) = few.filter(|_| sorts && device.is_known_to_rotate()) {
-        findings.add(
-            FindingId::QueueShallow,
-            Severity::Warn,
-            Parts {
-                message: format!("the scheduler holds {requests} requests: it has nothing to sort"),
-                evidence: vec![attribute(context, "queue/nr_requests", &requests.to_string())],
-                fix: write(context, "queue/nr_requests", "64"),
-            },
-        );
+        findings
+            .add(FindingId::QueueShallow, Severity::Warn)
+            .says(format!("the scheduler holds {requests} requests: too few to sort"))
+            .seen(vec![attribute(context, "queue/nr_requests", &requests.to_string())])
+            .fix(write(context, "queue/nr_requests", "64"));
     }
     let takes = device.ata.as_ref().and_then(|ata| ata.drive_queue_depth);
     // 31 of 32 is as deep as libata went until Linux 4.18.
     let cut = takes.filter(|takes| depth > 1 && depth + 1 < *takes);
-    let cut = cut.map(|takes| format!("{depth} commands reach a drive that takes {takes}"));
+    let cut = cut.map(|takes| {
+        format!(
+            "{depth} commands at a time reach a drive that supports \
+                                       {takes}"
+        )
+    });
     let scsi = matches!(device.kind, Kind::Sas | Kind::Scsi);
     let unknown = device.kind == Kind::Ata
         && device.ncq_off_cause.is_none()
         && !crate::device::is_ide(&device.controller);
     let single = (depth == 1 && (scsi || unknown))
-        .then(|| "one command at a time reaches the drive".to_owned());
+        .then(|| "commands reach the drive one at a time".to_owned());
     let Some(message) = cut.or(single) else { return };
-    findings.add(FindingId::QueueShallow, Severity::Warn, Parts {
-        message,
-        evidence: vec![shown],
-        fix: format!(
+    findings.add(FindingId::QueueShallow, Severity::Warn).says(message).seen(vec![shown]).fix(
+        format!(
             "write a larger number to /sys/block/{}/device/queue_depth, and find what set it low",
             device.name
         ),
-    });
+    );
 }

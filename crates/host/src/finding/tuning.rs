@@ -1,7 +1,10 @@
 //! Settings that do not suit the drive: scheduler, read-ahead, alignment.
 
-use super::{Context, FindingId, Findings, Parts, Severity, attribute, write};
+use drivelab_core::outline::Severity;
+
+use super::context::{Context, Findings, attribute, write};
 use crate::device::{Alignment, Kind};
+use crate::found::FindingId;
 
 /// Read-ahead beyond this is remarkable: 32 times the kernel's default of 128 KiB
 /// (`VM_READAHEAD_PAGES`, `include/linux/mm.h`).
@@ -20,37 +23,33 @@ fn scheduler(context: &Context<'_>, findings: &mut Findings) {
     let Some(scheduler) = device.queue.scheduler.as_deref() else { return };
     let single = device.queue.hardware_queues.is_none_or(|queues| queues <= 1);
     let (message, better) = match scheduler {
-        "none" | "noop" if device.is_known_to_rotate() && single => {
-            ("a spinning disk without a scheduler: requests are not sorted by place", "mq-deadline")
-        }
-        "bfq" | "cfq" if device.kind == Kind::Nvme => (
-            "a scheduler for slow disks in front of an NVMe drive costs more than it brings",
-            "none",
+        "none" | "noop" if device.is_known_to_rotate() && single => (
+            "a rotating disk without a scheduler: requests are not sorted by position",
+            "mq-deadline",
         ),
+        "bfq" | "cfq" if device.kind == Kind::Nvme => {
+            ("a scheduler for slow disks costs an NVMe drive more than it gains", "none")
+        }
         "cfq" if device.rpm == Some(0) => {
-            ("a scheduler that waits for neighbouring requests, in front of flash", "none")
+            ("a scheduler that waits for adjacent requests, on a flash drive", "none")
         }
         _ => return rotational_flag(context, findings),
     };
-    findings.add(
-        FindingId::SchedulerUnfit,
-        Severity::Warn,
-        Parts {
-            message: message.into(),
-            evidence: vec![
-                attribute(context, "queue/scheduler", scheduler),
-                match device.rpm {
-                    Some(rpm) if rpm > 0 => format!("the drive turns {rpm} times a minute"),
-                    Some(_) => "the drive has no platters".into(),
-                    None => String::new(),
-                },
-            ],
-            fix: format!(
-                "{}, and make it last with a udev rule",
-                write(context, "queue/scheduler", better)
-            ),
-        },
-    );
+    findings
+        .add(FindingId::SchedulerUnfit, Severity::Warn)
+        .says(message)
+        .seen(vec![
+            attribute(context, "queue/scheduler", scheduler),
+            match device.rpm {
+                Some(rpm) if rpm > 0 => format!("the drive rotates at {rpm} rpm"),
+                Some(_) => "the drive has no platters".into(),
+                None => String::new(),
+            },
+        ])
+        .fix(format!(
+            "{}, and make it last with a udev rule",
+            write(context, "queue/scheduler", better)
+        ));
 }
 
 /// The kernel chooses by this flag; the drive knows better.
@@ -61,21 +60,17 @@ fn rotational_flag(context: &Context<'_>, findings: &mut Findings) {
         return;
     }
     let (is, taken) = if rpm > 0 { ("spins", "flash") } else { ("is flash", "a spinning disk") };
-    findings.add(
-        FindingId::SchedulerUnfit,
-        Severity::Warn,
-        Parts {
-            message: format!("the drive {is}, and the kernel takes it for {taken}"),
-            evidence: vec![
-                attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
-                format!("the drive says: {rpm} turns a minute"),
-            ],
-            fix: format!(
-                "{}; file systems look at it when they mount",
-                write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
-            ),
-        },
-    );
+    findings
+        .add(FindingId::SchedulerUnfit, Severity::Warn)
+        .says(format!("the drive {is}, but the kernel treats it as {taken}"))
+        .seen(vec![
+            attribute(context, "queue/rotational", if rotational { "1" } else { "0" }),
+            format!("the drive reports: {rpm} rpm"),
+        ])
+        .fix(format!(
+            "{}; file systems read it at mount time",
+            write(context, "queue/rotational", if rpm > 0 { "1" } else { "0" })
+        ));
 }
 
 fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
@@ -90,24 +85,22 @@ fn read_ahead(context: &Context<'_>, findings: &mut Findings) {
     } else if read_ahead > most {
         format!(
             "the page cache reads up to {read_ahead} KiB ahead: mapped files and short sequential \
-             runs fetch more than they ask for"
+             reads fetch more than requested"
         )
     } else {
         return;
     };
-    findings.add(
-        FindingId::ReadaheadExtreme,
-        // A large one is often meant so in the image of a machine whose disk is far away.
-        if read_ahead > 0 && is_virtual(device.kind) { Severity::Info } else { Severity::Warn },
-        Parts {
-            message,
-            evidence: vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())],
-            fix: format!(
-                "{} (the default), or measure with O_DIRECT, which it does not touch",
-                write(context, "queue/read_ahead_kb", "128")
-            ),
-        },
-    );
+    // A large one is often meant so in the image of a machine whose disk is far away.
+    let is_meant = read_ahead > 0 && is_virtual(device.kind);
+    let severity = if is_meant { Severity::Info } else { Severity::Warn };
+    findings
+        .add(FindingId::ReadaheadExtreme, severity)
+        .says(message)
+        .seen(vec![attribute(context, "queue/read_ahead_kb", &read_ahead.to_string())])
+        .fix(format!(
+            "{} (the default), or measure with O_DIRECT, which does not use it",
+            write(context, "queue/read_ahead_kb", "128")
+        ));
 }
 
 fn is_virtual(kind: Kind) -> bool {
@@ -125,7 +118,7 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
     let alignment = Alignment { physical_bytes: unit, offset_bytes: offset.unwrap_or(0) };
     let shift = match alignment.offset_bytes {
         0 => String::new(),
-        bytes => format!("the disk is shifted by {bytes} bytes"),
+        bytes => format!("alignment_offset of the disk: {bytes} bytes"),
     };
     let own = device.partition.iter();
     for part in device.partitions.iter().chain(own).filter(|part| !part.is_container()) {
@@ -138,25 +131,22 @@ fn alignment(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let severity = if physical > 512 { Severity::Error } else { Severity::Warn };
-        findings.add(
-            FindingId::Misaligned,
-            severity,
-            Parts {
-                message: format!(
-                    "{} starts {misses} bytes into a {unit}-byte {}: most writes touch two",
-                    part.name,
-                    if physical == unit { "sector" } else { "flash page" }
-                ),
-                evidence: vec![
-                    format!("/sys/block/{}/{}/start: {}", part.disk, part.name, start / 512),
-                    format!("physical sector: {physical} bytes"),
-                    shift.clone(),
-                ],
-                fix: "save the data and make the partition anew at a multiple of 1 MiB, as \
-                  partitioning programs do since about 2010"
-                    .into(),
-            },
-        );
+        findings
+            .add(FindingId::Misaligned, severity)
+            .says(format!(
+                "{} starts {misses} bytes into a {unit}-byte {}: most writes span two",
+                part.name,
+                if physical == unit { "sector" } else { "flash page" }
+            ))
+            .seen(vec![
+                format!("/sys/block/{}/{}/start: {}", part.disk, part.name, start / 512),
+                format!("physical sector: {physical} bytes"),
+                shift.clone(),
+            ])
+            .fix(
+                "save the data and recreate the partition at a multiple of 1 MiB, the default \
+                      of partitioning tools since about 2010",
+            );
     }
 }
 

@@ -110,7 +110,7 @@ impl KernelLog {
             port.forced.add(message);
             return true;
         }
-        port.link_line((unit, rest), message, at)
+        port.link_line(unit, rest, message, at)
             || port.device_line(unit, rest, message)
             || port.error_line(rest, message, at)
     }
@@ -127,12 +127,7 @@ fn prefix(message: &str) -> Option<(u32, Option<u32>, &str)> {
 }
 
 impl AtaPortLog {
-    fn link_line(
-        &mut self,
-        (unit, rest): (Option<u32>, &str),
-        message: &str,
-        at: Option<u64>,
-    ) -> bool {
+    fn link_line(&mut self, unit: Option<u32>, rest: &str, message: &str, at: Option<u64>) -> bool {
         let up = rest.strip_prefix("SATA link up ");
         let slower = rest.strip_prefix("limiting SATA link speed to ");
         if up.is_none() && slower.is_none() {

@@ -88,11 +88,8 @@ impl KernelLog {
     /// `pci 0000:00:1f.2: [8086:2820] type 00 class 0x01018a`, and the line on bandwidth.
     fn found_function(&mut self, address: &str, rest: &str, message: &str) -> bool {
         if rest.contains("available PCIe bandwidth, limited by") {
-            let Some(controller) = entry(&mut self.controllers, address.to_owned()) else {
-                return false;
-            };
-            controller.bandwidth.add(message);
-            return true;
+            let controller = entry(&mut self.controllers, address.to_owned());
+            return controller.map(|controller| controller.bandwidth.add(message)).is_some();
         }
         let class = rest.split_once("class 0x").and_then(|(_, text)| hex(text.get(..6)?, 6));
         let Some(class) = class.filter(|class| class >> 16 == 1) else { return false };
@@ -150,7 +147,6 @@ fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('[').skip(1).filter_map(|text| text.split_once(']').map(|(inside, _)| inside))
 }
 
-/// A hexadecimal number of so many digits.
 fn hex(text: &str, digits: usize) -> Option<u32> {
     let right = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     right.then(|| u32::from_str_radix(text, 16).ok()).flatten()

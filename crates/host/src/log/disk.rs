@@ -27,9 +27,8 @@ impl KernelLog {
     pub(super) fn disk_line(&mut self, message: &str) -> bool {
         let at = self.at_s;
         if let Some(name) = failed_disk(message) {
-            let Some(disk) = entry(&mut self.disks, name.to_owned()) else { return false };
-            disk.errors.add_at(message, at);
-            return true;
+            let disk = entry(&mut self.disks, name.to_owned());
+            return disk.map(|disk| disk.errors.add_at(message, at)).is_some();
         }
         if !message.starts_with("sd ") {
             return false;

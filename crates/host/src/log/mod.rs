@@ -43,7 +43,6 @@ impl Lines {
         }
     }
 
-    /// Adds a line that came so many seconds after the boot.
     fn add_at(&mut self, line: &str, seconds: Option<u64>) {
         self.add(line);
         self.last_s = seconds.or(self.last_s);

@@ -24,18 +24,15 @@ const OPEN_MAX: usize = 32;
 /// twice, and listing them costs more than it saves.
 const LOOKUPS_FIRST: u8 = 2;
 
-/// An open folder and what is in it.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) fd: OwnedFd,
     names: HashMap<String, FileType>,
     /// Names that are not text, as far as they can be shown.
     pub(super) odd: Vec<String>,
-    /// Whether there are more than were listed.
     pub(super) is_cut: bool,
 }
 
-/// What an open folder says of a name.
 pub(super) enum Told {
     Kind(FileType),
     Missing,
@@ -67,7 +64,6 @@ impl Folder {
         Ok(Self { fd, names, odd, is_cut })
     }
 
-    /// What stands there under this name.
     pub(super) fn tell(&self, name: &str) -> Told {
         match self.names.get(name) {
             Some(FileType::Unknown) => Told::Unknown,
@@ -77,7 +73,6 @@ impl Folder {
         }
     }
 
-    /// All names.
     pub(super) fn names(&self) -> impl Iterator<Item = (&String, FileType)> {
         self.names.iter().map(|(name, kind)| (name, *kind))
     }
@@ -108,7 +103,6 @@ impl Folders {
         self.listed(root, path).ok()
     }
 
-    /// The folder at `path` below the root, listed.
     pub(super) fn listed(&self, root: &Root, path: &str) -> rustix::io::Result<Rc<Folder>> {
         if let Some(folder) = self.kept(path) {
             return Ok(folder);

@@ -151,6 +151,11 @@ impl Root {
         (ending == Ending::Folder).then(|| Node::new(self, path))
     }
 
+    /// The folder of all block devices.
+    pub fn block_devices(&self) -> Option<Node<'_>> {
+        self.node("sys/block").or_else(|| self.node("sys/class/block"))
+    }
+
     /// The text of a file of at most `limit` bytes; of a longer one, what comes first.
     pub fn text(&self, path: &str, limit: usize) -> Option<String> {
         let (resolved, ending) = self.follow(path)?;
@@ -203,7 +208,7 @@ impl Root {
 
     /// Opening a pipe would wait for its other end; opening a device may do anything.
     fn refuse(&self, path: &str) -> Option<String> {
-        self.report(path, "cannot be read: it is no regular file");
+        self.report(path, "cannot be read: not a regular file");
         None
     }
 
@@ -220,10 +225,11 @@ impl Root {
         let cut = bytes.len() > limit;
         if cut {
             bytes.truncate(limit);
-            self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was left out"));
+            self.report(path, &format!("{TOO_LARGE} {limit} bytes; the rest was ignored"));
         }
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().file(&join(place.folder, place.name), &bytes);
+            let path = join(place.folder, place.name);
+            recording.borrow_mut().keep(&path, Item::File(bytes.clone()));
         }
         Some(String::from_utf8(bytes).unwrap_or_else(|error| {
             let (at, bytes) = (error.utf8_error(), error.as_bytes());
@@ -231,7 +237,7 @@ impl Root {
             if cut && at.error_len().is_none() {
                 return String::from_utf8_lossy(&bytes[..at.valid_up_to()]).into_owned();
             }
-            self.report(path, "is not text (UTF-8); what is not was replaced");
+            self.report(path, "is not UTF-8 text; invalid bytes were replaced");
             String::from_utf8_lossy(bytes).into_owned()
         }))
     }

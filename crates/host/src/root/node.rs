@@ -7,7 +7,7 @@ use rustix::fs::FileType;
 
 use super::folder::ENTRIES_MAX;
 use super::resolve::{join, parent};
-use super::{ATTRIBUTE_BYTES_MAX, Place, Root, TOO_MANY, plain};
+use super::{ATTRIBUTE_BYTES_MAX, Item, Place, Root, TOO_MANY, plain};
 
 /// A folder of the tree; its path holds no links.
 #[derive(Debug, Clone)]
@@ -98,6 +98,13 @@ impl<'r> Node<'r> {
         number
     }
 
+    /// Whether the kernel keeps it in operation: what sleeps is not woken to be asked. A kernel
+    /// without run-time power management says nothing, and puts nothing to sleep.
+    pub fn is_awake(&self) -> bool {
+        let status = self.text("power/runtime_status");
+        status.is_none_or(|status| matches!(status.as_str(), "active" | "unsupported"))
+    }
+
     /// Reports an attribute that holds something else than it should.
     pub fn misread(&self, name: &str, wanted: &str, text: &str) {
         let shown: String = text.chars().take(40).collect();
@@ -158,7 +165,7 @@ impl<'r> Node<'r> {
         for entry in entries.iter().filter(|entry| entry.folder) {
             let place = join(&self.path, &entry.name);
             if self.root.read_link(&place).is_none() {
-                recording.borrow_mut().folder(&place);
+                recording.borrow_mut().keep(&place, Item::Folder);
             }
         }
     }

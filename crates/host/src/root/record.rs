@@ -21,18 +21,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Keeps a folder.
-    pub(super) fn folder(&mut self, path: &str) {
-        self.items.entry(path.to_owned()).or_insert(Item::Folder);
-    }
-
-    /// Keeps a link.
-    pub(super) fn link(&mut self, path: &str, target: &str) {
-        self.items.insert(path.to_owned(), Item::Link(target.to_owned()));
-    }
-
-    /// Keeps a file, in the folders that lead to it.
-    pub(super) fn file(&mut self, path: &str, bytes: &[u8]) {
-        self.items.insert(path.to_owned(), Item::File(bytes.to_vec()));
+    /// Keeps what lies at a path; a folder only where nothing else is known of it.
+    pub(super) fn keep(&mut self, path: &str, item: Item) {
+        if item != Item::Folder || !self.items.contains_key(path) {
+            self.items.insert(path.to_owned(), item);
+        }
     }
 }

@@ -4,14 +4,13 @@ use std::io::ErrorKind;
 
 use rustix::fs::FileType;
 
-use super::{Place, Root, plain};
+use super::{Item, Place, Root, plain};
 
 /// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS_MAX: usize = 40;
 /// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 16 << 10;
 
-/// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Folder,
@@ -41,7 +40,7 @@ impl Root {
             }
             if part == ".." {
                 let Some(parent) = parent(&here) else {
-                    self.report(path, "leads out of the root; not followed");
+                    self.report(path, "leads outside the root; not followed");
                     return None;
                 };
                 here.truncate(parent.len());
@@ -61,7 +60,7 @@ impl Root {
                 Found::Link(target) => {
                     links += 1;
                     if links > LINKS_MAX || rest.len() > PATH_BYTES_MAX {
-                        self.report(path, "symbolic links go in a circle; not followed");
+                        self.report(path, "symbolic links form a loop; not followed");
                         return None;
                     }
                     here.truncate(if target.starts_with('/') { 0 } else { before });
@@ -103,7 +102,7 @@ impl Root {
         if kind == FileType::Directory {
             self.known.borrow_mut().insert(place.to_owned());
             if let Some(recording) = &self.recording {
-                recording.borrow_mut().folder(place);
+                recording.borrow_mut().keep(place, Item::Folder);
             }
             return Some(Found::Ending(Ending::Folder));
         }
@@ -130,7 +129,7 @@ impl Root {
             return None;
         };
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().link(place, target);
+            recording.borrow_mut().keep(place, Item::Link(target.to_owned()));
         }
         Some(target.to_owned())
     }

@@ -22,7 +22,6 @@ const LOOKS: u32 = 8;
 /// Most files that are left behind; each of them keeps a thread.
 pub const SILENT_MAX: usize = 8;
 
-/// What the reading thread waits for.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     now: Mutex<Moment>,
@@ -69,7 +68,7 @@ pub struct Reader {
 
 /// More files than can be left behind do not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("more than {SILENT_MAX} files below `{}` do not answer, such as `{last}`", base.display())]
+#[error("more than {SILENT_MAX} files below `{}` do not respond, e.g. `{last}`", base.display())]
 pub struct Unanswered {
     /// Where the tree lies.
     pub base: PathBuf,
@@ -103,9 +102,6 @@ impl Reader {
 
     /// Runs `look` with a fresh root; again where it came upon a file that does not answer, which
     /// is then a problem of that root. The clock is the receiver's time-out: none is asked.
-    ///
-    /// # Errors
-    /// Too many files do not answer.
     pub fn read<T: Send + 'static>(
         &mut self,
         look: impl Fn(Root) -> T + Send + Sync + 'static,
@@ -163,7 +159,6 @@ impl Reader {
 /// How a problem begins that is a file's silence.
 pub(super) const SILENCE: &str = "did not answer within";
 
-/// How the deadline is said.
 pub(super) fn silence(deadline: Duration) -> String {
     format!("{SILENCE} {} s", deadline.as_secs_f32())
 }

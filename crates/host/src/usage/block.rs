@@ -4,16 +4,23 @@ use drivelab_core::units::Bytes;
 use drivelab_core::usage::{Backing, BlockDevice, DeviceNumber, Extent, Part};
 
 use crate::device::Mapped;
-use crate::inspection::block_devices;
 use crate::root::{Node, Root};
 
 /// Every disk, and behind it its partitions.
 pub(super) fn devices(root: &Root) -> Vec<BlockDevice> {
-    let Some(blocks) = block_devices(root) else { return Vec::new() };
+    let Some(blocks) = root.block_devices() else { return Vec::new() };
     let disks = blocks.folders().into_iter().filter_map(|name| blocks.child(&name));
     // The class lists partitions too.
     let disks = disks.filter(|node| node.text("partition").is_none());
     disks.flat_map(|node| disk(&node)).collect()
+}
+
+/// The device of this number and, of a partition, the disk that it lies on.
+pub(super) fn device_at(root: &Root, number: DeviceNumber) -> Vec<BlockDevice> {
+    let Some(node) = root.node(&format!("sys/dev/block/{number}")) else { return Vec::new() };
+    let disk = node.text("partition").and_then(|_| device(&node.parent()?, None));
+    let own = device(&node, disk.as_ref().map(|disk| disk.number));
+    own.into_iter().chain(disk).collect()
 }
 
 fn disk(node: &Node<'_>) -> Vec<BlockDevice> {

@@ -22,12 +22,10 @@ fn known(text: &str) -> String {
     (if text.is_empty() { "unknown" } else { text }).to_owned()
 }
 
-/// How many processors this process may run on.
 fn usable_cpus() -> u32 {
     rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count())
 }
 
-/// How the processors choose their frequency.
 pub(crate) fn cpu_governor(root: &Root) -> Option<String> {
     root.node("sys/devices/system/cpu/cpu0/cpufreq")?.text("scaling_governor")
 }

@@ -82,6 +82,20 @@ impl Census for Linux {
         })
     }
 
+    fn under(&self, number: DeviceNumber) -> Usage {
+        let under = self.read(move |root| {
+            let devices = block::device_at(root, number);
+            if !devices.is_empty() {
+                return Usage { devices, ..Usage::default() };
+            }
+            // Btrfs and overlayfs show a number of their own: the mount tells what they lie on.
+            let devices = block::devices(root);
+            let mounts = users::own_mounts(root, &devices).unwrap_or_default();
+            Usage { devices, mounts, ..Usage::default() }
+        });
+        under.unwrap_or_default()
+    }
+
     fn openers(&self, devices: &[DeviceNumber]) -> io::Result<Vec<Opener>> {
         let devices = devices.to_vec();
         self.read_whole(move |root| Ok(users::openers(root, &devices)))

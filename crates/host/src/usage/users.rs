@@ -16,7 +16,6 @@ fn identity(root: &Root, devices: &[BlockDevice], below: &str, path: &str) -> Op
     found.or_else(|| named().map(|device| Identity::Device(device.number)))
 }
 
-/// The numbers of the running processes.
 fn processes(root: &Root) -> Vec<u32> {
     let names = root.node("proc").map(|proc| proc.folders()).unwrap_or_default();
     names.iter().filter_map(|name| name.parse().ok()).collect()
@@ -27,24 +26,36 @@ fn process(root: &Root, id: u32) -> Process {
     Process { id, name: name.unwrap_or_default() }
 }
 
+/// The table of mounts of the process in `folder`, whose paths begin at its root.
+fn mount_table(root: &Root, folder: &str) -> Option<String> {
+    root.text(&format!("{folder}/mountinfo"), LOG_BYTES_MAX)
+}
+
+/// The mounts of our own namespace.
+///
+/// # Errors
+/// They cannot be read.
+pub(super) fn own_mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec<Mounted>> {
+    let own = mount_table(root, "proc/self");
+    let own = own.ok_or_else(|| io::Error::other("/proc/self/mountinfo cannot be read"))?;
+    Ok(mounts_in(root, devices, "proc/self", &own))
+}
+
 /// All mounts that can be seen: those of our own namespace first, then of every other one that a
 /// process which we see is in.
 ///
 /// # Errors
-/// Not even our own can be read.
+/// As [`own_mounts`].
 pub(super) fn mounts(root: &Root, devices: &[BlockDevice]) -> io::Result<Vec<Mounted>> {
-    let table = |folder: &str| root.text(&format!("{folder}/mountinfo"), LOG_BYTES_MAX);
     let namespace = |folder: &str| root.node(&format!("{folder}/ns"))?.link_name("mnt");
-    let own = table("proc/self");
-    let own = own.ok_or_else(|| io::Error::other("/proc/self/mountinfo cannot be read"))?;
-    let mut mounts = mounts_in(root, devices, "proc/self", &own);
+    let mut mounts = own_mounts(root, devices)?;
     let mut seen: Vec<String> = namespace("proc/self").into_iter().collect();
     for id in processes(root) {
         let folder = format!("proc/{id}");
         // Processes end while we look, and without rights we do not see into those of others.
         let Some(name) = namespace(&folder).filter(|name| !seen.contains(name)) else { continue };
         seen.push(name);
-        let Some(table) = table(&folder) else { continue };
+        let Some(table) = mount_table(root, &folder) else { continue };
         let process = process(root, id);
         let others = mounts_in(root, devices, &folder, &table).into_iter();
         mounts.extend(others.map(|mount| Mounted { seen_by: Some(process.clone()), ..mount }));
@@ -77,7 +88,6 @@ pub(super) fn swaps(root: &Root, devices: &[BlockDevice]) -> Vec<Identity> {
     paths.filter_map(|path| identity(root, devices, "", &unescaped(path))).collect()
 }
 
-/// The devices of each mounted btrfs file system.
 pub(super) fn btrfs(root: &Root) -> Vec<Vec<DeviceNumber>> {
     let Some(systems) = root.node("sys/fs/btrfs") else { return Vec::new() };
     let devices = systems.folders().into_iter().filter_map(|name| systems.child(&name));
@@ -89,7 +99,6 @@ pub(super) fn btrfs(root: &Root) -> Vec<Vec<DeviceNumber>> {
     numbers.collect()
 }
 
-/// Who has one of `wanted` open.
 pub(super) fn openers(root: &Root, wanted: &[DeviceNumber]) -> Vec<Opener> {
     let open = |id: u32| -> Vec<Opener> {
         let folder = format!("proc/{id}/fd");

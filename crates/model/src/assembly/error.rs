@@ -14,7 +14,7 @@ pub enum BuildError {
         controller: Controller,
     },
     /// The drive has nothing that this option could set.
-    #[error("{model} {nature}: it has no `{key}` to set")]
+    #[error("{model} {nature}: it has no `{key}`")]
     NothingToSet {
         /// The drive's model.
         model: String,
@@ -24,7 +24,7 @@ pub enum BuildError {
         key: &'static str,
     },
     /// IDE knows no queuing.
-    #[error("`ncq=on` needs `controller=ahci`: IDE knows no command queuing")]
+    #[error("`ncq=on` needs `controller=ahci`: IDE has no command queuing")]
     NoQueuing,
     /// Drives cannot be put together so.
     #[error("{0}")]

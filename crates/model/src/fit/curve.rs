@@ -22,7 +22,7 @@ const SHAPE: f64 = 1.0;
 const SHAPE_SIGMA: f64 = 0.15;
 /// Beyond it a curve would fall again before the full stroke.
 const SHAPE_MOST: f64 = 2.0;
-/// No seek of any drive that anybody measured is shorter, or longer.
+/// No seek of any measured drive is shorter or longer.
 const SHORTEST: f64 = 0.1;
 const LONGEST: f64 = 60.0;
 

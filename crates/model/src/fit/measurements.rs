@@ -1,7 +1,7 @@
 //! What somebody measured at depth 1: from a file of figures, or from the records of runs.
 
 use drivelab_core::config::{ConfigError, Section, Value};
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{JobRecord, RunRecord};
 use drivelab_core::workload::{Pace, Rw};
 use drivelab_core::{Bytes, Ratio, Span};
 
@@ -58,7 +58,7 @@ impl Measurements {
     /// No drive turns at such a speed.
     pub fn of_drive(capacity_bytes: u64, rpm: f64) -> Result<Self, String> {
         if !RPM.contains(&rpm) {
-            return Err(format!("{rpm} is no speed of a drive: expected 100 to 100000 rpm"));
+            return Err(format!("{rpm} rpm: expected 100 to 100000"));
         }
         if !((1 << 20)..=(1 << 46)).contains(&capacity_bytes) {
             return Err(format!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
@@ -135,8 +135,10 @@ impl Measurements {
     /// # Errors
     /// The run is none of these.
     pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
-        let workload = &run.config.workload;
-        let rate = run.total.bytes_per_s / 1e6;
+        let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {
+            return Err(format!("`{name}` is no load: a fit takes random and sequential runs"));
+        };
+        let rate = total.bytes_per_s / 1e6;
         let alone = run.config.numjobs == 1
             && matches!(workload.pace, Pace::Closed { iodepth: 1, think_time: Span::ZERO });
         match workload.rw {
@@ -144,13 +146,13 @@ impl Measurements {
             Rw::Write => self.sequential_write = Some(rate),
             Rw::RandRead if alone => {
                 self.read_bytes = workload.blocks.mean().get();
-                self.random_read = figures_of(run);
+                self.random_read = figures_of(total);
             }
-            Rw::RandWrite if alone => self.write_iops = Some(run.total.iops),
+            Rw::RandWrite if alone => self.write_iops = Some(total.iops),
             other => {
                 return Err(format!(
-                    "`{name}` is a run of {other}: a fit takes random reads and writes with one \
-                     job, iodepth 1 and no think time, and sequential runs"
+                    "`{name}` is a run of {other}: a fit uses random reads and writes of one job \
+                     at iodepth 1 without think time, and sequential runs"
                 ));
             }
         }
@@ -167,8 +169,8 @@ impl Measurements {
             let ((low, at_low), (high, at_high)) = (pair[0], pair[1]);
             if at_low > at_high {
                 return Err(format!(
-                    "`{low} = {at_low}` lies above `{high} = {at_high}`: quantiles rise; are two \
-                     of them mixed up?"
+                    "`{low} = {at_low}` is above `{high} = {at_high}`, but quantiles rise: check \
+                     for swapped values"
                 ));
             }
         }
@@ -177,8 +179,8 @@ impl Measurements {
             && (iops * mean / 1000.0 - 1.0).abs() > DISAGREEMENT
         {
             return Err(format!(
-                "`iops = {iops}` and `mean_ms = {mean}` contradict each other: one at a time, \
-                 {mean} ms are {:.1} a second; is this depth 1?",
+                "`iops = {iops}` and `mean_ms = {mean}` contradict each other: at depth 1, {mean} \
+                 ms give {:.1} per second; check the depth",
                 1000.0 / mean
             ));
         }
@@ -187,7 +189,8 @@ impl Measurements {
             let (Some(mean), Some(value)) = (mean, self.figure(key)) else { continue };
             if (1.0 - share) * value > mean {
                 return Err(format!(
-                    "`mean_ms = {mean}` is too small for `{key} = {value}`: are they of one run?"
+                    "`mean_ms = {mean}` is too small for `{key} = {value}`: check that both come \
+                     from one run"
                 ));
             }
         }
@@ -211,9 +214,9 @@ impl Measurements {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "times far below 2^52 ns")]
-fn figures_of(run: &RunRecord) -> Figures {
+fn figures_of(total: &JobRecord) -> Figures {
     let ms = |span: Span| span.ns() as f64 / 1e6;
-    let times = &run.total.lat_histogram;
+    let times = &total.lat_histogram;
     let mean = times.mean().map(|mean| ("mean_ms", ms(mean)));
     // A quantile that ten reads decide is an accident.
     let enough = |share: f64| (1.0 - share).min(share) * times.n() as f64 >= 10.0;

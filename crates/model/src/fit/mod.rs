@@ -69,9 +69,9 @@ pub fn fit(
 ) -> Result<Fit, String> {
     let wanted = measurements.figures();
     if wanted.is_empty() {
-        return Err("there is nothing to fit to: give `iops`, `mean_ms` or a quantile of \
-                    `[random_read_qd1]`"
-            .into());
+        return Err(
+            "nothing to fit: give `iops`, `mean_ms` or a quantile in `[random_read_qd1]`".into()
+        );
     }
     let revolution = 60_000.0 / measurements.rpm;
     let mut text = Text::new(model, command, measurements, seed);
@@ -79,8 +79,8 @@ pub fn fit(
     let average = measurements.typical_ms() - revolution / 2.0 - text::OVERHEAD_MS;
     if average <= 0.2 {
         return Err(format!(
-            "a read of {:.2} ms leaves nothing for a seek beside half a revolution of \
-             {revolution:.2} ms: is `rpm` right, or did a cache answer?",
+            "a read of {:.2} ms leaves no time for a seek after half a revolution of \
+             {revolution:.2} ms: check `rpm`, and that no cache answered",
             measurements.typical_ms()
         ));
     }

@@ -73,11 +73,10 @@ impl<'a> Text<'a> {
         let head = if extremes.hits > 0.0 { "[F]" } else { "[P]" };
         let tail = if self.has_tail() { "[F]" } else { "[P]" };
         let mut text = format!(
-            "# Made by {TRIALS} trials with seed {} of\n#   {}\n\
-             # Root mean square error at depth 1: {:.1} %. At depth 32 it gains {gain:.2}.\n\
-             # Marks: [G] given, [F] fitted, [S] from the sequential rate, [P] a prior: the\n\
-             # measurements cannot show it.\n\
-             [drive]\nkind = \"hdd\"\nmodel = {:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n",
+            "# Made by {TRIALS} trials with seed {} of\n#   {}\n# Root mean square error at depth \
+             1: {:.1} %. Gain at depth 32: {gain:.2}.\n# Marks: [G] given, [F] fitted, [S] from \
+             the sequential rate, [P] a prior: the\n# measurements cannot show it.\n[drive]\nkind \
+             = \"hdd\"\nmodel = {:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n",
             self.seed,
             self.command,
             100.0 * error,
@@ -91,8 +90,8 @@ impl<'a> Text<'a> {
         }
         let _ = write!(
             text,
-            "leaves_out = \"what happens above depth 1 is a prior, not a fit\"\n\
-             fit_sigma = {:.3}       # what depth 1 is off by, as a logarithm\n\n\
+            "leaves_out = \"behaviour above depth 1 is a prior, not a fit\"\n\
+             fit_sigma = {:.3}       # error at depth 1, as a logarithm\n\n\
              [geometry]\nrpm = {rpm}               # [G]\nheads = {HEADS}                # [P]\n\
              sectors_per_track_outer = {outer}  # {rate} 2 to 1 from the outside in [P]\n\
              sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}          # [P]\n\
@@ -146,8 +145,9 @@ impl<'a> Text<'a> {
         let prior = Prior::of(self.measurements.rpm);
         let mut missing = vec![
             format!(
-                "the order in the drive's queue: a margin that grows by {} of the seek, with which it \
-                 gains {:.2} at depth 32; prior for {}: log-normal about {}, sigma {}",
+                "the order in the drive's queue: a guard band that grows by {} of the seek time, \
+                 which gives a gain of {:.2} at depth 32; prior for {}: log-normal around {}, \
+                 sigma {}",
                 prior.growth,
                 self.outcome.map_or(0.0, |(_, gain)| gain),
                 prior.kind,
@@ -155,21 +155,22 @@ impl<'a> Text<'a> {
                 prior.sigma
             ),
             format!(
-                "firmware time apart from the shortest seek: only their sum shows; {OVERHEAD_MS} ms"
+                "firmware time as distinct from the shortest seek (only their sum is visible): \
+                 {OVERHEAD_MS} ms"
             ),
-            "heads and the ratio of outer to inner track length: 4 heads, 2 to 1; with another \
-             ratio the same seek times would belong to other distances"
+            "heads and the ratio of outer to inner track length: 4 heads, 2 to 1; another ratio \
+             would assign the same seek times to other distances"
                 .to_owned(),
-            "settling of writes: 1 ms".to_owned(),
+            "write settle time: 1 ms".to_owned(),
         ];
         if self.has_tail() {
             missing.push(
-                "how many revolutions a retry takes apart from how many reads need one: p99.5 \
-                 fixes only both together"
+                "revolutions per retry as distinct from the share of reads that need one: p99.5 \
+                 fixes only the product"
                     .to_owned(),
             );
         } else {
-            missing.push("retries, which show above p99 only: none".to_owned());
+            missing.push("retries, visible above p99 only: none".to_owned());
         }
         if !self.has_rate() {
             missing.push("sectors per track, without a sequential rate: 150 MB/s".to_owned());

@@ -161,7 +161,9 @@ fn chunk(text: &str) -> Result<Bytes, String> {
     if chunk.get().is_power_of_two() && (4096..=1 << 30).contains(&chunk.get()) {
         return Ok(chunk);
     }
-    Err(format!("`{text}` is no chunk size: it is a power of two from 4k to 1G, for example 512k"))
+    Err(format!(
+        "`{text}` is not a chunk size: give a power of two from 4k to 1G, for example 512k"
+    ))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub struct DriveSpec {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// No profile of that name comes with drivelab.
-    #[error("there is no drive `{name}`; {hint}")]
+    #[error("unknown drive `{name}`; {hint}")]
     UnknownDrive {
         /// What was asked for.
         name: String,

@@ -13,7 +13,7 @@ pub enum Switch {
 }
 
 impl Choice for Switch {
-    const WHAT: &'static str = "setting of a switch";
+    const WHAT: &'static str = "setting (`on` or `off`)";
     const NAMES: &'static [(&'static str, Self)] = &[
         ("on", Self::On),
         ("off", Self::Off),

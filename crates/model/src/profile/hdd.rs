@@ -160,8 +160,8 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
     let cylinders: u64 = zones.iter().map(|(cylinders, _)| u64::from(*cylinders)).sum();
     if cylinders > MAX_CYLINDERS {
         return Err(format!(
-            "{cylinders} cylinders are more than any drive has ({MAX_CYLINDERS}): are the sectors \
-             per track or the heads too few for the capacity?"
+            "{cylinders} cylinders exceed any drive ({MAX_CYLINDERS}): raise the sectors per track \
+             or the heads, or lower the capacity"
         ));
     }
     let held: u64 =
@@ -186,7 +186,7 @@ pub(crate) fn falling_zones(
 ) -> Result<Vec<(u32, u32)>, String> {
     if inner > outer {
         return Err(format!(
-            "the inner tracks ({inner} sectors) hold more than the outer ones ({outer})"
+            "the inner tracks ({inner} sectors) are longer than the outer ones ({outer})"
         ));
     }
     let density = |zone: u32| {
@@ -196,7 +196,7 @@ pub(crate) fn falling_zones(
     let all: u64 = (0..count).map(|zone| u64::from(density(zone)) * u64::from(heads)).sum();
     let cylinders = capacity.get().div_ceil(all);
     let cylinders = u32::try_from(cylinders)
-        .map_err(|_| "the capacity is far too large for so few sectors per track".to_owned())?;
+        .map_err(|_| "the capacity is too large for this number of sectors per track".to_owned())?;
     Ok((0..count).map(|zone| (cylinders, density(zone))).collect())
 }
 
@@ -209,9 +209,7 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
     let short = raw.seek_short.map_or(track, |span| span.0);
     if short < track {
         return Err(
-            "`seek_short`, a settled seek, takes less than `seek_track`, which goes on in \
-                    sequence"
-                .into(),
+            "`seek_short`, a settled seek, takes less than `seek_track`, a seek in sequence".into(),
         );
     }
     let (average, full) = (raw.seek_average.map(|span| span.0), raw.seek_full.map(|span| span.0));
@@ -226,11 +224,11 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
         }
     };
     if full.is_some_and(|full| full < short) || average.is_some_and(|average| average < short) {
-        return Err("the shortest seek takes longer than the average or the full one".into());
+        return Err("the shortest seek takes longer than the average or the full seek".into());
     }
     let curve = SeekCurve::fit(geometry, short, from).map_err(|(low, high)| {
         format!(
-            "no seek curve through these points has that average; with this full stroke it lies \
+            "no seek curve through these points has that average; with this full stroke it is \
              between {low} and {high}"
         )
     })?;

@@ -68,7 +68,7 @@ pub enum ProfileError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The `base` is not to be found.
-    #[error("{file}: there is no profile `{base}` to start from; {hint}")]
+    #[error("{file}: unknown base profile `{base}`; {hint}")]
     UnknownBase {
         /// The file that names it.
         file: String,
@@ -78,7 +78,7 @@ pub enum ProfileError {
         hint: String,
     },
     /// Profiles start from each other without end.
-    #[error("{file}: more than {MAX_DEPTH} profiles start from one another; is it a circle?")]
+    #[error("{file}: more than {MAX_DEPTH} nested base profiles: check for a cycle")]
     TooDeep {
         /// The file at which it became too many.
         file: String,
@@ -217,7 +217,7 @@ fn embedded_base(name: &str) -> Option<BaseText> {
 fn unknown_base(file: String, base: String) -> ProfileError {
     let hint = match drivelab_core::config::nearest(&base, names()) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("there are `{}`, or the path of a file", names().join("`, `")),
+        None => format!("known: `{}`, or the path of a file", names().join("`, `")),
     };
     ProfileError::UnknownBase { file, base, hint }
 }

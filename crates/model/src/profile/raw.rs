@@ -193,12 +193,12 @@ fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigE
         let distance: Count<1, 4_000_000> = row.get(0)?;
         let time: Short = row.get(1)?;
         if points.last().is_some_and(|(before, _)| *before >= distance.0) {
-            return Err(row.error("distances must rise from row to row"));
+            return Err(row.error("distances must increase from row to row"));
         }
         points.push((distance.0, time.0));
     }
     if let [_] = points[..] {
-        return Err(rows[0].error("one point is no curve: give two or more"));
+        return Err(rows[0].error("a curve needs at least two points"));
     }
     Ok(Some(points))
 }

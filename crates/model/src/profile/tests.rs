@@ -83,14 +83,14 @@ fn slips_are_found_with_line_and_suggestion() {
     check("capacity_bytes = 0", "not a multiple of 512");
     check("capacity_bytes = \"99999999P\"", "mine.toml:2:18");
     check("seek_average = \"2h\"", "longer than a second");
-    check("seek_average = \"25ms\"\nseek_full = \"26ms\"", "lies between");
+    check("seek_average = \"25ms\"\nseek_full = \"26ms\"", "it is between");
     check("seek_short = \"15ms\"", "takes longer than the average");
     check("seek_track = \"15ms\"", "takes less than `seek_track`");
     check("guard = \"12ms\"", "longer than a revolution");
     check("zones = [[10, 100]]", "the zones hold 4000 sectors");
     check("zones = [[10]]", "this row has 1 values, not 2");
-    check("seek_table = [[5, \"1ms\"], [2, \"2ms\"]]", "must rise");
-    check("kind = \"ssd\"", "`ssd` is no kind of drive");
+    check("seek_table = [[5, \"1ms\"], [2, \"2ms\"]]", "must increase");
+    check("kind = \"ssd\"", "`ssd` is not a valid kind of drive");
     check_error("base = \"generic-540\"\n", "did you mean `generic-5400`?");
     check_error("[drive]\nkind = \"hdd\"\nmodel = \"x\"\n", "`capacity_bytes` is missing");
 }

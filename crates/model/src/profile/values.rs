@@ -145,7 +145,7 @@ impl Value for Memory {
     fn read(text: &str) -> Result<Self, String> {
         let bytes = Bytes::read(text)?;
         if bytes > Bytes::gib(1) {
-            return Err(format!("`{text}` is more than 1 GiB, which no drive buffer has"));
+            return Err(format!("`{text}` is more than 1 GiB, the limit for a drive buffer"));
         }
         Ok(Self(Sectors::new(bytes.get() / 512)))
     }

@@ -74,8 +74,8 @@ impl Value for Bus {
         });
         found.ok_or_else(|| {
             format!(
-                "`{text}` is no bus: it is one of `pci`, `pci-66`, `pci-64-66`, `pci-x-133`, \
-                 `pmp-command`, `pmp-fis`, or PCI Express as generation and lanes, `pcie1x8`"
+                "unknown bus `{text}`: known are `pci`, `pci-66`, `pci-64-66`, `pci-x-133`, \
+                 `pmp-command`, `pmp-fis`, and PCI Express as generation and lanes, `pcie1x8`"
             )
         })
     }

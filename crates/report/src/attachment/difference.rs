@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::factor::{self, Factor};
+use serde::Serialize;
 
 use super::facts::Facts;
 use super::warning;
 
 /// One arm and what it is meant to be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Arm {
+pub struct ArmSettings {
     /// Its name.
     pub name: String,
     /// What is set for it, by the name of the factor. A factor without a name is something that
@@ -32,7 +33,7 @@ pub struct Sample {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Question {
     /// The arms; the first is the baseline.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<ArmSettings>,
     /// What they are meant to differ in, where that is said outright.
     pub factors: Vec<String>,
     /// Whether a study asks, which declares what its arms set; else nothing is declared but by
@@ -45,17 +46,20 @@ pub struct Question {
 }
 
 /// What differed between arms, and what is to be thought of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Difference {
     /// What was declared to differ, between some arms at least.
     pub factors: Vec<&'static str>,
     /// What differs, the declared first.
+    #[serde(rename = "differs")]
     pub rows: Vec<Row>,
     /// What is wrong with the comparison.
     pub warnings: Vec<String>,
     /// What was wrong with the drives, arm by arm, in sentences.
+    #[serde(rename = "findings")]
     pub faults: Vec<String>,
     /// Arms that did not differ in what they were declared to differ in.
+    #[serde(skip)]
     pub unchanged: Vec<Unchanged>,
 }
 
@@ -63,20 +67,19 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unchanged {
     /// The arms, by place.
-    pub arms: (usize, usize),
+    pub(crate) arms: (usize, usize),
     /// What was the same in both.
-    pub values: String,
+    pub(crate) values: String,
 }
 
 /// One setting in every arm.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The setting.
-    pub name: String,
+    pub(crate) name: String,
     /// Its value in each arm; `None` where it was not seen.
-    pub values: Vec<Option<String>>,
+    pub(crate) values: Vec<Option<String>>,
     /// Whether it was meant to differ, or follows from what was.
-    pub declared: bool,
+    pub(crate) declared: bool,
 }
 
 impl Difference {
@@ -89,7 +92,6 @@ impl Difference {
 /// Values of one setting in the runs of one arm that did the same.
 pub(super) type Values = BTreeMap<String, BTreeSet<String>>;
 
-/// The runs, by arm and by what they did.
 pub(super) struct Seen {
     cells: BTreeMap<(usize, usize), Values>,
     groups: BTreeSet<usize>,
@@ -136,7 +138,6 @@ fn rank(name: &str, declared: &[&Factor]) -> (usize, String) {
     (place, name.to_owned())
 }
 
-/// What a pair of arms is meant to differ in.
 pub(super) struct Declared {
     pub(super) factors: Vec<&'static Factor>,
     /// Something is done to an arm of which nobody can say what it is.

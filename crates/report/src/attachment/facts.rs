@@ -55,7 +55,6 @@ fn devices(facts: &mut Facts, attached: &Attached) {
     }
 }
 
-/// The ids of what is wrong, each once.
 fn faults(devices: &[AttachedDevice]) -> String {
     let findings = devices.iter().flat_map(|device| &device.findings);
     let wrong = findings.filter(|f| f.severity != "info" && !EXPECTED.contains(&f.id.as_str()));
@@ -66,7 +65,6 @@ fn faults(devices: &[AttachedDevice]) -> String {
     }
 }
 
-/// Different values in the order they come.
 fn joined(values: impl Iterator<Item = String>) -> String {
     let mut different: Vec<String> = Vec::new();
     for value in values {

@@ -19,7 +19,7 @@ const TOLD: [(&str, &str); 7] = [
 pub(crate) fn line(record: &RunRecord) -> Option<String> {
     let attached = record.attached.as_ref()?;
     if let Some(why) = &attached.unseen {
-        return Some(format!("not known: {why}"));
+        return Some(format!("unknown: {why}"));
     }
     let facts = facts(record);
     let told = TOLD.iter().filter_map(|(name, label)| {
@@ -28,7 +28,7 @@ pub(crate) fn line(record: &RunRecord) -> Option<String> {
     });
     let told: Vec<String> = told.chain(facts.get("file_system").cloned()).collect();
     let wrong = facts.get("findings").filter(|findings| *findings != "none");
-    let wrong = wrong.map(|ids| format!("; found wrong: {ids}")).unwrap_or_default();
+    let wrong = wrong.map(|ids| format!("; findings: {ids}")).unwrap_or_default();
     Some(format!("{}: {}{wrong}", names(attached), told.join(", ")))
 }
 

@@ -6,15 +6,13 @@
 
 mod difference;
 mod facts;
-mod json;
 mod line;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 mod warning;
 
-pub use difference::{Arm, Difference, Question, Row, Sample, Unchanged, difference};
+pub use difference::{ArmSettings, Difference, Question, Row, Sample, Unchanged, difference};
 pub use facts::{Facts, facts};
-pub(crate) use json::AttachedJson;
 pub(crate) use line::line;
 pub(crate) use text::text;

@@ -26,7 +26,8 @@ fn question(arms: &[(&str, &str)], is_study: bool) -> Question {
         let (settings, declares) = text.split_once('|').unwrap_or((text, ""));
         (run(settings), pairs(declares))
     };
-    let arm = |(name, text): &(&str, &str)| Arm { name: (*name).into(), declares: parts(text).1 };
+    let arm =
+        |(name, text): &(&str, &str)| ArmSettings { name: (*name).into(), declares: parts(text).1 };
     let samples = arms.iter().enumerate();
     let samples =
         samples.map(|(arm, (_, text))| Sample { arm, group: 0, facts: facts(&parts(text).0) });
@@ -68,8 +69,8 @@ fn more_than_the_declared_factor_is_told() {
             "scheduler=none queue_depth=1|scheduler=none",
             "scheduler=bfq queue_depth=31|scheduler=bfq"
         ),
-        ["The arms differ in scheduler and queue_depth; the study declares only scheduler: what \
-          the rest of it did cannot be told apart."]
+        ["The arms differ in scheduler and queue_depth; the study declares only scheduler: the \
+          effect cannot be attributed to it."]
     );
     // The confound of the published comparisons: the kernel keeps two requests for an IDE disk.
     let warnings = study(
@@ -102,8 +103,8 @@ fn a_factor_that_does_not_differ_is_told() {
             "controller=ide-compatibility queue_depth=1|controller=ide",
             "controller=ahci queue_depth=1|controller=ahci"
         ),
-        ["Both arms ran with queue depth 1: the queue, which is what such a change is made for, \
-          was used in neither."]
+        ["Both arms ran with queue depth 1: neither used command queuing, which this change is \
+          meant to improve."]
     );
     // An arm that turns NCQ off means it.
     assert_eq!(
@@ -143,12 +144,12 @@ fn a_command_that_names_no_factor_is_taken_to_have_done_something() {
     let other = "scheduler=none queue_depth=31|=./other.sh";
     assert_eq!(
         study(alike, other),
-        ["Nothing that an inspection sees differs: both arms ran with queue depth 31, scheduler \
+        ["An inspection sees no difference: both arms ran with queue depth 31, scheduler \
           none."]
     );
     let changed = "scheduler=bfq queue_depth=1|=./other.sh";
     let warnings = study(alike, changed);
-    assert!(warnings[0].contains("`factor = \"NAME\"` in the study"), "{warnings:?}");
+    assert!(warnings[0].contains("in the study: `factor = \"NAME\"`"), "{warnings:?}");
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn stored_runs_declare_nothing_but_what_is_asked() {
     check(ide, ahci, "scheduler", "differ in controller; `--factor` says only scheduler");
     check(ide, "controller=ahci queue_depth=31 read_ahead_kb=0", "", "");
     let (none, bfq) = ("queue_depth=1 scheduler=none", "queue_depth=31 scheduler=bfq");
-    check(none, bfq, "", "differ in queue_depth and scheduler: which of these");
+    check(none, bfq, "", "differ in queue_depth and scheduler: the effect");
     check(none, bfq, "scheduler", "differ in scheduler and queue_depth; `--factor` says only");
     check(none, none, "", "both arms ran with queue depth 1, scheduler none");
     check(none, none, "scheduler", "but both arms ran with scheduler none");
@@ -190,7 +191,7 @@ fn an_arm_that_changed_on_the_way_is_told() {
     );
     question.samples.push(Sample { arm: 1, group: 0, facts: facts(&run("scheduler=none")) });
     let found = difference(&question);
-    assert!(found.warnings[0].contains("`b` were not made alike: scheduler"), "{found:?}");
+    assert!(found.warnings[0].contains("`b` were not all made alike: scheduler"), "{found:?}");
     assert_eq!(found.rows[0].values[1].as_deref(), Some("bfq or none"));
 }
 
@@ -252,7 +253,7 @@ fn the_table_is_read_at_a_glance() {
     nr_requests    2    64    not declared
     queue_depth    1    31
     Warning: The arms differ in controller and nr_requests; the study declares only
-      controller: what the rest of it did cannot be told apart.
+      controller: the effect cannot be attributed to it.
     ");
     assert!(shown.lines().count() <= 10);
 }
@@ -269,7 +270,7 @@ fn a_run_says_how_it_was_attached() {
     check(&record(100, "one"), None);
     let unseen = Some("`/tmp/x` is in memory".to_owned());
     let attached = Some(Attached { unseen, ..Attached::default() });
-    check(&RunRecord { attached, ..run("") }, Some("not known: `/tmp/x` is in memory"));
+    check(&RunRecord { attached, ..run("") }, Some("unknown: `/tmp/x` is in memory"));
 }
 
 #[test]

@@ -1,10 +1,7 @@
 //! What differed, for a terminal.
 
-use anstyle::Style;
-use drivelab_stats::Verdict;
-
 use super::Difference;
-use crate::text::{Align, BOLD, DIM, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DIM, DOUBT, Look, Table};
 
 /// Rows that are shown: with head and warnings it stays below what a glance takes in.
 const ROWS_MAX: usize = 6;
@@ -18,18 +15,12 @@ pub(crate) fn text(difference: &Difference, arms: &[&str], look: Look) -> String
         text += &table(difference, arms).render(look);
         let more = difference.rows.len().saturating_sub(ROWS_MAX);
         if more > 0 {
-            text += &look.paint(&format!("and {more} more that differ (all with --json)"), DIM);
+            text += &look.paint(&format!("and {more} more that differ (--json lists all)"), DIM);
             text.push('\n');
         }
     }
-    for warning in &difference.warnings {
-        text += &look.led("Warning:", style(Verdict::Inconclusive), warning, 2);
-        text.push('\n');
-    }
-    for fault in &difference.faults {
-        text += &look.led("Found:", style(Verdict::Inconclusive), fault, 2);
-        text.push('\n');
-    }
+    text += &look.each("Warning:", DOUBT, &difference.warnings);
+    text += &look.each("Found:", DOUBT, &difference.faults);
     if !text.is_empty() {
         text.push('\n');
     }
@@ -42,10 +33,10 @@ fn table(difference: &Difference, arms: &[&str]) -> Table {
     columns.push(("", Align::Left, 1));
     let mut table = Table::new(&columns);
     for row in difference.rows.iter().take(ROWS_MAX) {
-        let mut cells = vec![(row.name.clone(), BOLD)];
-        cells.extend(row.values.iter().map(|value| (short(value.as_deref()), Style::new())));
+        let mut cells = vec![Cell::from((row.name.clone(), BOLD))];
+        cells.extend(row.values.iter().map(|value| short(value.as_deref()).into()));
         let meant = if difference.is_unexpected(row) { "not declared" } else { "" };
-        cells.push((meant.to_owned(), DIM));
+        cells.push((meant.to_owned(), DIM).into());
         table.row(cells);
     }
     table

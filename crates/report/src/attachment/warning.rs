@@ -3,13 +3,13 @@
 use drivelab_core::factor::{self, Factor};
 
 use super::difference::{Declared, Question, Seen, Unchanged};
+use crate::figures::capital;
 
 /// Sentences that are told; what goes on beyond is only counted.
 const WARNINGS_MAX: usize = 3;
 /// Settings named in a sentence.
 const NAMES_MAX: usize = 5;
 
-/// Everything that is wrong with comparing the arms.
 pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for pair in &question.pairs {
@@ -28,8 +28,7 @@ pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
                 count => format!(", and {} more", count - 1),
             };
             warnings.push(format!(
-                "The runs of `{}` were not made alike: {name} was not the same in all \
-                 ({values}{more}).",
+                "The runs of `{}` were not all made alike: {name} varied ({values}{more}).",
                 arm.name
             ));
         }
@@ -37,7 +36,7 @@ pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
     let more = warnings.len().saturating_sub(WARNINGS_MAX);
     warnings.truncate(WARNINGS_MAX);
     if more > 0 {
-        warnings.push(format!("The same is to be said of {more} more; see the table."));
+        warnings.push(format!("{more} more undeclared differences: see the table."));
     }
     warnings
 }
@@ -82,7 +81,7 @@ impl Pair<'_> {
             let mut all: Vec<&str> = own.iter().map(|name| name.as_str()).collect();
             all.extend(causes(&extra));
             warnings.push(format!(
-                "{} differ in {}; {} only {}: what the rest of it did cannot be told apart.",
+                "{} differ in {}; {} only {}: the effect cannot be attributed to it.",
                 self.told("The arms"),
                 listed(&all),
                 self.who(),
@@ -110,7 +109,6 @@ impl Pair<'_> {
         (same && !values.is_empty()).then(|| values.join(", "))
     }
 
-    /// The factor that was declared is the same in both.
     fn nothing(&self, meant: &[&String], known: bool) -> Option<String> {
         let names: Vec<&str> = self.declared.factors.iter().map(|factor| factor.name).collect();
         let mut values: Vec<String> = Vec::new();
@@ -143,13 +141,12 @@ impl Pair<'_> {
         }
         let depth = self.both("queue_depth").filter(|text| text == "queue depth 1")?;
         Some(format!(
-            "{} ran with {depth}: the queue, which is what such a change is made for, was used in \
-             neither.",
+            "{} ran with {depth}: neither used command queuing, which this change is meant to \
+             improve.",
             capital(&self.told("both arms")),
         ))
     }
 
-    /// Nobody said what the arms are meant to differ in.
     fn undeclared(&self, differing: &[String], known: bool) -> Option<String> {
         let causes = causes(differing);
         if !self.declared.vague {
@@ -166,13 +163,13 @@ impl Pair<'_> {
             0 => known.then(|| self.alike()),
             1 => None,
             _ => Some(format!(
-                "{} differ in {}: which of these made the difference cannot be told. {}",
+                "{} differ in {}: the effect cannot be attributed to one of them. {}",
                 self.told("The arms"),
                 listed(&causes),
                 if self.question.is_study {
-                    "`factor = \"NAME\"` in the study says which is meant."
+                    "Declare the intended one in the study: `factor = \"NAME\"`."
                 } else {
-                    "`--factor NAME` says which is meant."
+                    "Declare the intended one: `--factor NAME`."
                 }
             )),
         }
@@ -183,10 +180,7 @@ impl Pair<'_> {
         let values: Vec<String> = names.iter().filter_map(|name| self.both(name)).collect();
         let values =
             if values.is_empty() { "the same settings".to_owned() } else { values.join(", ") };
-        format!(
-            "Nothing that an inspection sees differs: {} ran with {values}.",
-            self.told("both arms")
-        )
+        format!("An inspection sees no difference: {} ran with {values}.", self.told("both arms"))
     }
 
     /// `queue depth 1`, where that is so in both.
@@ -238,9 +232,9 @@ pub(super) fn faults(question: &Question, seen: &Seen) -> Vec<String> {
     }
     let sentence = |(found, arms): (String, Vec<&str>)| {
         if arms.len() == question.arms.len() {
-            return format!("{found}, in every arm (`drivelab inspect` says more).");
+            return format!("{found}, in every arm (details: `drivelab inspect`).");
         }
-        format!("{found}, in `{}` (`drivelab inspect` says more).", arms.join("`, `"))
+        format!("{found}, in `{}` (details: `drivelab inspect`).", arms.join("`, `"))
     };
     told.into_iter().map(sentence).collect()
 }
@@ -256,10 +250,4 @@ fn listed(names: &[&str]) -> String {
         Some((last, [])) => (*last).to_owned(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

@@ -1,9 +1,9 @@
 //! The heat maps: how well drives work together, and every cell.
 
-use drivelab_core::matrix::{order, plural};
+use drivelab_core::matrix::{Group, order, plural};
 
 use super::series::SUM;
-use super::{Cells, Group, Row};
+use super::{Cells, Row};
 use crate::page::html::{each, escape, scroll};
 
 /// The share of a row's best below which a cell is worth a look.
@@ -48,7 +48,7 @@ pub(super) fn scaling(cells: &Cells, means: &[Row], arm: usize) -> String {
         let text = |share: Option<f64>| format!("{:.0}", 100.0 * share.unwrap_or_default());
         (group.words(), shares.map(|share| cell(share, &text(share))).collect())
     };
-    let rows = Group::all(&cells.matrix).into_iter().map(row).collect();
+    let rows = cells.matrix.groups().into_iter().map(row).collect();
     Map { heads, rows }.html("How well the drives work together")
 }
 
@@ -58,20 +58,19 @@ pub(super) fn every_cell(cells: &Cells, means: &[Row], arm: usize) -> String {
     let matrix = &cells.matrix;
     let mut heads = vec!["MB/s".to_owned()];
     heads.extend(matrix.targets.iter().cloned());
-    let together = matrix.together && matrix.targets.len() > 1;
-    if together {
+    if matrix.has_all() {
         heads.extend(matrix.targets.iter().map(|name| format!("{name}, with all")));
         heads.push(SUM.to_owned());
     }
     let mut rows = Vec::new();
-    for group in Group::all(matrix) {
+    for group in matrix.groups() {
         for (size, row) in cells.line(means, arm, group).into_iter().enumerate() {
             let at = |rates: fn(&Row) -> &Vec<Option<f64>>, place: usize| {
                 row.and_then(|row| rates(row).get(place).copied().flatten())
             };
             let places = 0..matrix.targets.len();
             let mut shown = best_marked(places.clone().map(|place| at(|row| &row.alone, place)));
-            if together {
+            if matrix.has_all() {
                 shown.extend(best_marked(places.map(|place| at(|row| &row.together, place))));
                 shown.extend(best_marked([row.and_then(Row::sum)].into_iter()));
             }
@@ -82,7 +81,8 @@ pub(super) fn every_cell(cells: &Cells, means: &[Row], arm: usize) -> String {
     }
     let about = format!(
         "<p class=\"about\">Each target alone, then with all at once. The stronger the colour, the \
-         further behind the best target of its row; below {:.0} % of it a cell is marked.</p>\n",
+         further a cell is behind the best target of its row; cells below {:.0} % of it are \
+         marked.</p>\n",
         100.0 * OUTLIER
     );
     about + &Map { heads, rows }.html("Every cell, in MB/s")

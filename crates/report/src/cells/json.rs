@@ -10,10 +10,10 @@ impl Cells {
         let cell = |row: &Row| {
             json!({
                 "arm": arms[row.arm],
-                "cursor": self.cursors[row.cursor],
-                "read": row.read,
-                "random": row.random,
-                "threads": row.threads,
+                "cursor": self.matrix.cursors[row.cursor].to_string(),
+                "read": row.group.read,
+                "random": row.group.random,
+                "threads": row.group.threads,
                 "bs_bytes": self.matrix.bs[row.size].largest().get(),
                 "alone_bytes_per_s": row.alone,
                 "together_bytes_per_s": row.together,

@@ -16,28 +16,31 @@ mod series;
 mod tests;
 mod text;
 
-pub use measured::{html, text};
-pub(crate) use page::{figures, section};
-pub use row::{Group, Row};
+pub use measured::{html, json, text};
+pub(crate) use page::section;
+pub use row::{CellRun, Row};
 pub use samples::{METRICS, samples, workloads};
 pub(crate) use text::scaling;
 
-use drivelab_core::matrix::Matrix;
+use drivelab_core::matrix::{Group, Matrix};
 
 /// What a matrix measured, cell by cell.
 #[derive(Debug, Clone)]
 pub struct Cells {
     /// What was varied.
     pub matrix: Matrix,
-    /// Where sequential threads go on; the first is the one that metrics and figures show.
-    pub cursors: Vec<String>,
-    /// Every cell of every arm and block.
+    /// The cells of every arm and block, those of a row alike but for their target.
     pub rows: Vec<Row>,
     /// What the figures may be taken for, in sentences.
     pub doubts: Vec<String>,
 }
 
 impl Cells {
+    /// What `runs` measured of a matrix.
+    pub fn of(matrix: &Matrix, runs: &[CellRun<'_>]) -> Self {
+        Self { matrix: matrix.clone(), rows: row::rows(matrix, runs), doubts: row::doubts(runs) }
+    }
+
     /// The mean over blocks of every cell.
     pub fn means(&self) -> Vec<Row> {
         row::over_blocks(&self.rows)
@@ -46,9 +49,9 @@ impl Cells {
     /// The cells of a group in an arm with the first cursor, one place for each block size.
     fn line<'a>(&self, means: &'a [Row], arm: usize, group: Group) -> Vec<Option<&'a Row>> {
         let of_size = |size: usize| {
-            means.iter().find(|row| {
-                (row.arm, row.cursor, row.size) == (arm, 0, size) && row.group() == group
-            })
+            let same =
+                |row: &&Row| (row.arm, row.cursor, row.size, row.group) == (arm, 0, size, group);
+            means.iter().find(same)
         };
         (0..self.matrix.bs.len()).map(of_size).collect()
     }

@@ -1,10 +1,11 @@
 //! The picture of the cells: rates against block size, and heat maps.
 
-use drivelab_core::matrix::{order, plural};
+use drivelab_core::matrix::{Group, order, plural};
 
 use super::series::{Line, lines};
-use super::{Cells, Group, Row, heat, panel};
-use crate::page::html::{capital, escape, fold};
+use super::{Cells, Row, heat, panel};
+use crate::figures::capital;
+use crate::page::html::{escape, fold};
 
 /// The cells of all arms, each given by name and summary.
 pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {
@@ -20,18 +21,21 @@ pub(crate) fn section(cells: &Cells, arms: &[(&str, &str)]) -> String {
         let arm_section = fold(&title, &(figures(cells, &means, arm) + &every));
         if arm == 0 { arm_section.replacen("<details>", "<details open>", 1) } else { arm_section }
     });
+    let rates = rates.collect::<String>();
+    let rates = format!("<section>\n<h2>MB/s by block size</h2>\n{rates}</section>\n");
+    if !cells.matrix.has_all() {
+        return rates;
+    }
     format!(
         "<section>\n<h2>How well the drives work together</h2>\n<p class=\"about\">All drives at \
          once, in per cent of the sum of each alone. The darker, the more is lost.</p>\n\
-         <div class=\"heats\">\n{}</div>\n</section>\n<section>\n<h2>MB/s by block size</h2>\n{}\
-         </section>\n",
+         <div class=\"heats\">\n{}</div>\n</section>\n{rates}",
         heats.collect::<String>(),
-        rates.collect::<String>(),
     )
 }
 
 /// A figure for every order and number of threads, a panel for each share of reads.
-pub(crate) fn figures(cells: &Cells, means: &[Row], arm: usize) -> String {
+fn figures(cells: &Cells, means: &[Row], arm: usize) -> String {
     let matrix = &cells.matrix;
     let mut drawn = String::new();
     for &random in &matrix.random {

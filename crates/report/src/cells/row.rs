@@ -1,23 +1,34 @@
-//! The figures of a matrix in several arms.
+//! The figures of a matrix, each target alone beside all together.
 
-pub use drivelab_core::matrix::Group;
-use serde::Serialize;
+use std::collections::BTreeMap;
 
-/// One cell in one arm: each drive alone, and all together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+use drivelab_core::matrix::{Group, Matrix};
+use drivelab_core::record::{MarkId, RunRecord};
+
+/// The run of a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct CellRun<'a> {
+    /// The arm, by place.
+    pub arm: usize,
+    /// Its block.
+    pub block: u32,
+    /// The cell, by its place among [`Matrix::cells`].
+    pub place: usize,
+    /// What it measured, with a job for each target.
+    pub record: &'a RunRecord,
+}
+
+/// Cells of one arm that are alike but for their target: each drive alone, and all together.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The arm, by place.
     pub arm: usize,
-    /// Where sequential threads go on, by place among the study's ways.
+    /// Where sequential threads go on, by place in the matrix.
     pub cursor: usize,
     /// Its block.
     pub block: u32,
-    /// Share of reads, in percent.
-    pub read: u32,
-    /// Share of random addresses, in percent.
-    pub random: u32,
-    /// Threads on each drive.
-    pub threads: u32,
+    /// Order, threads on each drive and share of reads.
+    pub group: Group,
     /// Block size, by place in the matrix.
     pub size: usize,
     /// Each drive alone, in bytes a second; none where it was not measured.
@@ -42,16 +53,44 @@ impl Row {
         let alone = sum(&self.alone).filter(|alone| *alone > 0.0)?;
         Some(self.sum()? / alone)
     }
+}
 
-    /// What makes a cell, whatever its arm, cursor and block.
-    pub(super) fn cell(&self) -> (u32, u32, u32, usize) {
-        (self.read, self.random, self.threads, self.size)
+/// The rows of a matrix by block, arm and place.
+pub(super) fn rows(matrix: &Matrix, runs: &[CellRun<'_>]) -> Vec<Row> {
+    let cells = matrix.cells();
+    let targets = matrix.targets.len();
+    let each = targets + usize::from(matrix.has_all());
+    let mut rows: BTreeMap<(u32, usize, usize), Row> = BTreeMap::new();
+    for &CellRun { arm, block, place, record } in runs {
+        let cell = cells[place];
+        let row = rows.entry((block, arm, place / each)).or_insert_with(|| Row {
+            arm,
+            cursor: cell.cursor,
+            block,
+            group: cell.group,
+            size: cell.size,
+            alone: vec![None; targets],
+            together: vec![None; targets],
+        });
+        let mut rates = record.jobs.iter().map(|job| Some(job.bytes_per_s));
+        match cell.target {
+            Some(target) => row.alone[target] = rates.next().flatten(),
+            None => row.together = rates.collect(),
+        }
     }
+    rows.into_values().collect()
+}
 
-    /// The cells of one figure and panel.
-    pub(super) fn group(&self) -> Group {
-        Group { random: self.random, threads: self.threads, read: self.read }
+/// A line for each mark: how many of the cells have it, and what it says.
+pub(super) fn doubts(runs: &[CellRun<'_>]) -> Vec<String> {
+    let mut cells: BTreeMap<MarkId, usize> = BTreeMap::new();
+    for mark in runs.iter().flat_map(|run| &run.record.marks) {
+        *cells.entry(mark.id).or_default() += 1;
     }
+    let all = runs.len();
+    let line =
+        |(mark, count): (MarkId, usize)| format!("{count} of {all} cells: {}", mark.meaning());
+    cells.into_iter().map(line).collect()
 }
 
 /// The sum of rates; none where one is missing, or where there are none.
@@ -68,7 +107,7 @@ pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The mean over blocks of each cell, in the order in which cells first occur.
 pub(super) fn over_blocks(rows: &[Row]) -> Vec<Row> {
     let mut cells: Vec<Vec<&Row>> = Vec::new();
-    let key = |row: &Row| (row.arm, row.cursor, row.cell());
+    let key = |row: &Row| (row.arm, row.cursor, row.group, row.size);
     for row in rows {
         match cells.iter_mut().find(|same| key(same[0]) == key(row)) {
             Some(same) => same.push(row),

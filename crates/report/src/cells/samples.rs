@@ -1,12 +1,12 @@
 //! Cells as runs of a study: a workload for each group, its figures over all block sizes.
 
 use drivelab_core::Histogram;
-use drivelab_core::matrix::Matrix;
-use drivelab_stats::Better;
+use drivelab_core::matrix::{Group, Matrix};
+use drivelab_core::record::{Better, Figure};
 
-use super::{Cells, Group, Row};
+use super::{Cells, Row};
 use crate::outcome::geometric_mean;
-use crate::study::{MetricValue, RunSample, WorkloadInfo};
+use crate::study::{RunSample, WorkloadInfo};
 
 /// The names of the metrics that each group has: geometric means over the block sizes of the rate
 /// of all drives together and of scaling; then the lowest and highest of these rates, and the
@@ -21,24 +21,28 @@ pub fn workloads(matrix: &Matrix) -> Vec<WorkloadInfo> {
         summary: format!("{}, over all block sizes", group.words()),
         headline: "scaling".into(),
     };
-    Group::all(matrix).iter().map(workload).collect()
+    matrix.groups().iter().map(workload).collect()
 }
 
-/// One sample for every arm, block and group, at the first cursor. A metric that a cell lacks is
-/// left out.
+/// One sample for every arm, block and group whose cells are all there, at the first cursor.
 pub fn samples(cells: &Cells) -> Vec<RunSample> {
     let mut places: Vec<(usize, u32)> = cells.rows.iter().map(|row| (row.arm, row.block)).collect();
     places.sort_unstable();
     places.dedup();
     let mut samples = Vec::new();
     for (arm, block) in places {
-        for (workload, group) in Group::all(&cells.matrix).into_iter().enumerate() {
+        for (workload, group) in cells.matrix.groups().into_iter().enumerate() {
             let rows = cells.rows.iter().filter(|row| {
-                (row.arm, row.block, row.cursor) == (arm, block, 0) && row.group() == group
+                (row.arm, row.block, row.cursor, row.group) == (arm, block, 0, group)
             });
             let rows: Vec<&Row> = rows.collect();
+            // Those of an interrupted study are made later.
+            let is_open = |row: &&Row| row.alone.contains(&None) || row.together.contains(&None);
+            if rows.len() < cells.matrix.bs.len() || rows.iter().any(is_open) {
+                continue;
+            }
             let position = u32::try_from(arm).expect("few arms");
-            let (metrics, latency) = (metrics(&rows), Histogram::default());
+            let (metrics, latency) = (metrics(&rows), Histogram::empty());
             samples.push(RunSample {
                 arm,
                 workload,
@@ -54,7 +58,7 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
     samples
 }
 
-fn metrics(rows: &[&Row]) -> Vec<MetricValue> {
+fn metrics(rows: &[&Row]) -> Vec<Figure> {
     let all = |value: fn(&Row) -> Option<f64>| -> Option<Vec<f64>> {
         rows.iter().map(|row| value(row)).collect()
     };
@@ -69,7 +73,5 @@ fn metrics(rows: &[&Row]) -> Vec<MetricValue> {
         all(Row::mean_alone).as_ref().map(most),
     ];
     let found = METRICS.iter().zip(values).filter_map(|(name, value)| Some((name, value?)));
-    found
-        .map(|(name, value)| MetricValue { name: (*name).into(), value, better: Better::More })
-        .collect()
+    found.map(|(name, value)| Figure::new(*name, value, Better::More)).collect()
 }

@@ -1,11 +1,11 @@
 //! The page of a small matrix.
 
-use drivelab_core::matrix::{Cell, CellFigures, CellResult, Matrix};
-use drivelab_core::record::MarkId;
+use drivelab_core::JobSchedule;
+use drivelab_core::matrix::{Cursor, Group, Matrix};
+use drivelab_core::record::{JobRecord, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally};
 
-use super::measured::scaling_rows;
 use super::series::{EACH, MEAN, SUM, lines};
-use super::{Cells, Group, METRICS, Row, html, samples, scaling, section, text, workloads};
+use super::{CellRun, Cells, METRICS, Row, html, json, samples, scaling, section, text, workloads};
 use crate::text::Look;
 
 fn matrix() -> Matrix {
@@ -15,31 +15,51 @@ fn matrix() -> Matrix {
 }
 
 /// Each target alone reaches its place times 10 MB/s, all at once half of their sum.
-fn results(matrix: &Matrix) -> Vec<CellResult> {
+fn records(matrix: &Matrix) -> Vec<RunRecord> {
     let speed = [10e6, 20e6];
-    let result = |cell: Cell| {
-        let figures = matrix.targets(&cell).iter().map(|target| {
-            let place = matrix.targets.iter().position(|name| name == target).unwrap();
-            let share = if cell.target.is_none() { 0.5 } else { 1.0 };
-            CellFigures {
-                attached: None,
-                target: target.clone(),
-                bytes_per_s: speed[place] * share,
-                iops: 1.0,
-                lat_ns: [1, 2, 3],
-                errors: 0,
-                marks: Vec::new(),
-            }
-        });
-        CellResult { figures: figures.collect(), cell }
+    let total = Tally::default().record();
+    let record = |cell: &drivelab_core::matrix::Cell| {
+        let job = |rate: f64| JobRecord { bytes_per_s: rate, ..total.clone().figures_only() };
+        let jobs = match cell.target {
+            Some(target) => vec![job(speed[target])],
+            None => speed.map(|rate| job(rate / 2.0)).to_vec(),
+        };
+        RunRecord {
+            schema: RUN_SCHEMA.into(),
+            target: matrix.targets(cell).join(", "),
+            label: None,
+            config: RunConfig {
+                drivelab: String::new(),
+                ioengine: "none".into(),
+                polling: Vec::new(),
+                direct: true,
+                numjobs: 1,
+                conduct: JobSchedule::default(),
+                seed: 1,
+                workload: Some(cell.workload(matrix).unwrap()),
+            },
+            jobs,
+            total: Some(total.clone()),
+            phases: Vec::new(),
+            marks: Vec::new(),
+            host: None,
+            attached: None,
+            served: None,
+            verification: None,
+        }
     };
-    matrix.cells().into_iter().map(result).collect()
+    matrix.cells().iter().map(record).collect()
+}
+
+fn runs(records: &[RunRecord]) -> Vec<CellRun<'_>> {
+    let run = |(place, record)| CellRun { arm: 0, block: 0, place, record };
+    records.iter().enumerate().map(run).collect()
 }
 
 #[test]
 fn lines_are_each_target_their_mean_and_all_at_once() {
     let matrix = matrix();
-    let cells = Cells::measured(&matrix, &results(&matrix));
+    let cells = Cells::of(&matrix, &runs(&records(&matrix)));
     let means = cells.means();
     let group = Group { random: 0, threads: 1, read: 100 };
     let lines = lines(&matrix, &cells.line(&means, 0, group));
@@ -58,7 +78,8 @@ fn lines_are_each_target_their_mean_and_all_at_once() {
 #[test]
 fn every_target_is_told_alone_and_with_all_and_so_is_the_sum() {
     let matrix = matrix();
-    let page = html(&matrix, &results(&matrix));
+    let records = records(&matrix);
+    let page = html(&matrix, &runs(&records));
     for name in ["a", "b", "a, with all", "b, with all", SUM] {
         assert!(page.contains(&format!("<th scope=\"col\">{name}</th>")), "{name}");
     }
@@ -69,7 +90,7 @@ fn every_target_is_told_alone_and_with_all_and_so_is_the_sum() {
     let cells: Vec<&str> = cells.map(|cell| cell.trim_start_matches("\u{25bc} ")).collect();
     assert_eq!(cells, ["10.0", "20.0", "5.0", "10.0", "15.0"]);
     assert!(page.contains(">block size</text>") && page.contains(">MB/s</text>"));
-    let text = text(&matrix, &results(&matrix), Look { width: 200, colour: false });
+    let text = text(&matrix, &runs(&records), Look { width: 200, colour: false });
     assert!(
         text.contains(
             "0: all, 100 % read, sequential, 1 thread, 4k: 15.0 MB/s (a 5.00 MB/s, b 10.0 MB/s)"
@@ -81,75 +102,82 @@ fn every_target_is_told_alone_and_with_all_and_so_is_the_sum() {
 #[test]
 fn the_page_has_a_figure_for_each_order_and_a_row_for_each_combination() {
     let matrix = matrix();
-    let results = results(&matrix);
-    let page = html(&matrix, &results);
-    assert_eq!(page, html(&matrix, &results), "the same results, the same bytes");
-    assert_eq!(page.matches("<figure>").count(), 4, "two figures of two panels");
+    let records = records(&matrix);
+    let page = html(&matrix, &runs(&records));
+    assert_eq!(page, html(&matrix, &runs(&records)), "the same runs, the same bytes");
+    assert_eq!(page.matches("<svg viewBox").count(), 4, "two figures of two panels");
     assert_eq!(page.matches("<tr><th scope=\"row\">").count(), 8 + 4);
     assert!(page.contains("Two &lt;drives&gt;") && !page.contains("<drives>"));
     assert!(page.contains("24 of 24 cells"));
-    let cells = Cells::measured(&matrix, &results);
-    for (name, share) in scaling_rows(&cells, &cells.means()) {
-        assert!((share - 0.5).abs() < 1e-12, "{name}: {share}");
+    let cells = Cells::of(&matrix, &runs(&records));
+    for row in cells.means() {
+        let share = row.scaling().unwrap();
+        assert!((share - 0.5).abs() < 1e-12, "{row:?}");
     }
 }
 
 #[test]
 fn what_is_not_measured_yet_is_said() {
     let matrix = matrix();
-    let some = results(&matrix)[..3].to_vec();
-    let page = html(&matrix, &some);
+    let records = records(&matrix);
+    let page = html(&matrix, &runs(&records)[..3]);
     assert!(page.contains("3 of 24 cells") && page.contains("<td class=\"none\">"));
+}
+
+#[test]
+fn every_run_stands_in_the_document_with_each_of_its_targets() {
+    let matrix = matrix();
+    let records = records(&matrix);
+    let document: serde_json::Value =
+        serde_json::from_str(&json(&matrix, &runs(&records))).unwrap();
+    assert_eq!(document["schema"], RUN_SCHEMA);
+    assert_eq!(document["matrix"]["targets"], serde_json::json!(["a", "b"]));
+    let cells = document["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 24);
+    let (alone, all) = (&cells[1], &cells[2]);
+    let expected = serde_json::json!({"block": 0, "target": 1, "read": 100, "random": 0, "threads": 1, "bs": "4k"});
+    assert_eq!(alone["cell"], expected);
+    assert_eq!(alone["figures"][0]["target"], "b");
+    assert!(all["cell"]["target"].is_null());
+    let rates: Vec<&serde_json::Value> =
+        all["figures"].as_array().unwrap().iter().map(|one| &one["bytes_per_s"]).collect();
+    assert_eq!(rates, [&serde_json::json!(5e6), &serde_json::json!(10e6)]);
 }
 
 #[test]
 fn page_and_text_say_what_the_cells_may_be_taken_for() {
     let matrix = matrix();
-    let mut results = results(&matrix);
-    assert!(!html(&matrix, &results).contains("may be taken for"), "nothing is to be said");
-    for result in results.iter_mut().take(3) {
-        // Both targets of a cell that has both: still one cell.
-        for figures in &mut result.figures {
-            figures.marks = vec![MarkId::NotDisk, MarkId::Steal];
-        }
+    let mut records = records(&matrix);
+    assert!(!html(&matrix, &runs(&records)).contains("may be taken for"), "nothing is to be said");
+    let mark = |id| Mark { id, message: String::new() };
+    for record in records.iter_mut().take(3) {
+        record.marks = vec![mark(MarkId::NotDisk), mark(MarkId::Steal)];
     }
-    results[5].figures[0].marks = vec![MarkId::NotDisk];
-    let all = results.len();
+    records[5].marks = vec![mark(MarkId::NotDisk)];
+    let all = records.len();
     let expected = format!("4 of {all} cells: cannot be a disk measurement");
-    assert!(html(&matrix, &results).contains(&expected), "{expected}");
-    let text = text(&matrix, &results, Look { width: 100, colour: false });
+    assert!(html(&matrix, &runs(&records)).contains(&expected), "{expected}");
+    let text = text(&matrix, &runs(&records), Look { width: 100, colour: false });
     assert!(text.contains(&expected) && text.contains(&format!("3 of {all} cells: the hyper")));
 }
 
 /// Two arms of two drives, each 100 MB/s alone; together the first arm keeps half, the second all.
 /// With the other cursor the first arm keeps all too.
-fn two_arms(matrix: Matrix) -> Cells {
+fn two_arms(mut matrix: Matrix) -> Cells {
+    matrix.cursors.push(Cursor::Shared);
     let mut rows = Vec::new();
     for arm in 0..2 {
         for cursor in 0..2 {
-            for group in Group::all(&matrix) {
+            for group in matrix.groups() {
                 for size in 0..2 {
                     let keeps = if arm == 0 && cursor == 0 { 50e6 } else { 100e6 };
-                    let Group { random, threads, read } = group;
                     let (alone, together) = (vec![Some(100e6); 2], vec![Some(keeps); 2]);
-                    let block = 0;
-                    rows.push(Row {
-                        arm,
-                        cursor,
-                        block,
-                        read,
-                        random,
-                        threads,
-                        size,
-                        alone,
-                        together,
-                    });
+                    rows.push(Row { arm, cursor, block: 0, group, size, alone, together });
                 }
             }
         }
     }
-    let cursors = vec!["own".into(), "shared".into()];
-    Cells { matrix, cursors, rows, doubts: Vec::new() }
+    Cells { matrix, rows, doubts: Vec::new() }
 }
 
 #[test]
@@ -176,9 +204,9 @@ fn a_figure_that_does_not_exist_is_null() {
     let cell = &cells.json(&["a", "b"])[0];
     assert!(cell["together_bytes_per_s"][1].is_null() && cell["sum_bytes_per_s"].is_null());
     assert!(cell["scaling"].is_null());
-    let of_group = &samples(&cells)[0].metrics;
-    let names: Vec<&str> = of_group.iter().map(|metric| metric.name.as_str()).collect();
-    assert_eq!(names, ["best_alone_bytes_per_s"], "what rests on the missing figure is left out");
+    let of_group = |sample: &&crate::study::RunSample| (sample.arm, sample.workload) == (0, 0);
+    assert!(samples(&cells).iter().find(of_group).is_none(), "its group is not complete");
+    assert_eq!(samples(&cells).len(), 2 * 4 - 1);
 }
 
 #[test]
@@ -188,7 +216,7 @@ fn blocks_are_averaged_cell_by_cell() {
     let twice: Vec<Row> = cells
         .rows
         .iter()
-        .map(|row| Row { block: 1, alone: vec![Some(300e6), None], ..row.clone() })
+        .map(|row| Row { block: 1, alone: vec![Some(300e6), Some(100e6)], ..row.clone() })
         .collect();
     cells.rows.extend(twice);
     let means = cells.means();

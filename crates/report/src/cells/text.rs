@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 
-use super::{Cells, Group, Row};
+use super::{Cells, Row};
 use crate::outcome::geometric_mean;
 use crate::text::{Align, Look, Table};
 
@@ -12,7 +12,7 @@ pub(crate) fn scaling(cells: &Cells, arms: &[&str], look: Look) -> String {
     columns.extend(arms.iter().map(|name| (*name, Align::Right, 0)));
     let mut table = Table::new(&columns);
     let means = cells.means();
-    for group in Group::all(&cells.matrix) {
+    for group in cells.matrix.groups() {
         let of_arm = |arm: usize| {
             let line = cells.line(&means, arm, group);
             let values: Vec<f64> = line.into_iter().flatten().filter_map(Row::scaling).collect();

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use drivelab_core::Refusal;
 use drivelab_stats::Role;
 
-use super::result::{CompareResult, Facts};
-use super::{ArmRuns, Figure, Input, Source};
+use super::result::{CompareResult, SeriesFacts};
+use super::{ArmRuns, Input, Source};
 use crate::attachment;
-use crate::foreign::{Label, Remark};
 use crate::metric;
-use crate::outcome::{
-    JudgeError, Question, Rules, Series, Together, geometric_mean, judge, withhold,
-};
+use crate::outcome::{Question, Rules, Series, Together, geometric_mean, judge, withhold};
 use crate::suggest;
+use drivelab_core::record::{Figure, Label, Remark};
 
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,44 +28,12 @@ pub struct CompareOptions {
     pub factors: Vec<String>,
 }
 
-/// A comparison that cannot be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CompareResultError {
-    /// The primary metric is none that the arms have.
-    #[error("there is no metric `{primary}` that all arms have; {hint}")]
-    UnknownPrimary {
-        /// What was asked for.
-        primary: String,
-        /// The nearest metric, or all.
-        hint: String,
-    },
-    /// Nobody said which of several metrics decides.
-    #[error(
-        "which metric decides is not said, and which line came first may be chance: add --primary \
-         and one of {}",
-        .0.join(", ")
-    )]
-    NoPrimary(Vec<String>),
-    /// No metric that all arms have in one block.
-    #[error(
-        "no block holds a usable value of the same metric for every arm: give each block one \
-         value above zero of each arm"
-    )]
-    NothingShared,
-    /// The statistics refused.
-    #[error(transparent)]
-    Judge(#[from] JudgeError),
-}
-
 /// Compares every arm with the first, metric by metric, as one family.
 ///
 /// The primary metric is the gate, the rest is adjusted among itself; the overall verdict is that
 /// of the primary metric for the last arm. Only blocks count that hold the primary metric of every
 /// arm; another metric that misses one of them is left out and named.
-pub fn analyse(
-    input: &Input,
-    options: &CompareOptions,
-) -> Result<CompareResult, CompareResultError> {
+pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult, Refusal> {
     let columns = columns(input);
     let gate = primary(input, &columns, options)?;
     let blocks = columns[gate].complete.clone();
@@ -132,7 +99,7 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
     for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
         for run in runs {
             for figure in &run.figures {
-                let place = *places.entry(&figure.metric).or_insert_with(|| {
+                let place = *places.entry(&figure.name).or_insert_with(|| {
                     columns.push(Column::new(figure, input.arms.len()));
                     columns.len() - 1
                 });
@@ -150,7 +117,7 @@ fn columns(input: &Input) -> Vec<Column<'_>> {
 impl<'a> Column<'a> {
     fn new(first: &'a Figure, arms: usize) -> Self {
         Self {
-            metric: &first.metric,
+            metric: &first.name,
             first,
             remarks: Vec::new(),
             cells: vec![BTreeMap::new(); arms],
@@ -193,15 +160,15 @@ impl<'a> Column<'a> {
             name: self.metric.to_owned(),
             metric: self.metric.to_owned(),
             workload: 0,
-            better: self.first.better,
+            better: metric::better(self.first.better),
             margin: metric::margin(self.metric, margin),
             unit: self.first.unit.clone(),
             values,
         }
     }
 
-    fn facts(&self) -> Facts {
-        Facts {
+    fn facts(&self) -> SeriesFacts {
+        SeriesFacts {
             is_detail: self.first.is_detail,
             remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
         }
@@ -215,7 +182,7 @@ impl<'a> Column<'a> {
             (None, None) => {
                 let why = metric::why_missing(self.metric);
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                format!("it is missing in a block of some arm{why}")
+                format!("it is missing in a block of an arm{why}")
             }
         };
         let note = format!("`{}` is not compared: {why}.", self.metric);
@@ -223,18 +190,14 @@ impl<'a> Column<'a> {
     }
 }
 
-fn primary(
-    input: &Input,
-    columns: &[Column],
-    options: &CompareOptions,
-) -> Result<usize, CompareResultError> {
+fn primary(input: &Input, columns: &[Column], options: &CompareOptions) -> Result<usize, Refusal> {
     let usable = |column: &Column| !column.complete.is_empty();
     let place = |name: &str| columns.iter().position(|c| c.metric == name && usable(c));
     if let Some(name) = &options.primary {
         let known: Vec<&str> = columns.iter().filter(|c| usable(c)).map(|c| c.metric).collect();
-        return place(name).ok_or_else(|| CompareResultError::UnknownPrimary {
-            primary: name.clone(),
-            hint: suggest::among(name, &known),
+        return place(name).ok_or_else(|| {
+            let hint = suggest::among(name, &known);
+            Refusal::request(format!("the arms have no metric `{name}` in common; {hint}"))
         });
     }
     let usual = match &input.source {
@@ -247,8 +210,7 @@ fn primary(
                 .collect();
             let leading = leading.as_deref().and_then(place);
             if names.len() > 1 && leading.is_none() {
-                let names = names.into_iter().map(str::to_owned).collect();
-                return Err(CompareResultError::NoPrimary(names));
+                return Err(no_primary(&names));
             }
             leading
         }
@@ -256,9 +218,9 @@ fn primary(
             // Jobs of one call of fio: none of them decides unasked.
             let of_job = |metric: &str| metric.rsplit_once('.').is_some_and(|(_, of)| of == "iops");
             let of_jobs = columns.iter().filter(|c| usable(c) && of_job(c.metric));
-            let of_jobs: Vec<String> = of_jobs.map(|c| c.metric.to_owned()).collect();
+            let of_jobs: Vec<&str> = of_jobs.map(|c| c.metric).collect();
             if !of_jobs.is_empty() {
-                return Err(CompareResultError::NoPrimary(of_jobs));
+                return Err(no_primary(&of_jobs));
             }
             place("seeks").or_else(|| place("iops"))
         }
@@ -270,13 +232,25 @@ fn primary(
     usual
         .or_else(|| columns.iter().position(|column| usable(column) && is_of_disk(column)))
         .or_else(|| columns.iter().position(usable))
-        .ok_or(CompareResultError::NothingShared)
+        .ok_or_else(|| {
+            Refusal::request(
+                "no block has a usable value of one metric for every arm: give each block one value above \
+         zero per arm",
+            )
+        })
+}
+
+fn no_primary(metrics: &[&str]) -> Refusal {
+    Refusal::request(format!(
+        "no primary metric is named, and the order of the lines does not decide it: add --primary \
+         and one of {}",
+        metrics.join(", ")
+    ))
 }
 
 /// Blocks named in a note before the rest is only counted.
 const NAMES_MAX: usize = 5;
 
-/// Which blocks do not count.
 fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
     let known: std::collections::BTreeSet<&str> = complete.iter().map(String::as_str).collect();
     let mut missing: Vec<&str> = column
@@ -295,7 +269,7 @@ fn incomplete(column: &Column, complete: &[String]) -> Option<String> {
     };
     (!missing.is_empty()).then(|| {
         format!(
-            "{} block(s) do not hold `{}` of every arm and were left out: {named}{more}.",
+            "{} block(s) lack `{}` for some arm and were ignored: {named}{more}.",
             missing.len(),
             column.metric
         )

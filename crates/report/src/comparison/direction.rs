@@ -7,229 +7,66 @@ use drivelab_stats::Better;
 
 use Better::{Less, More};
 
-/// Names that words do not explain: what iostat, sar, fio, wrk and bonnie++ call things. `None`:
-/// known, but neither direction is better as such.
-const NAMES: &[(&str, Option<Better>)] = &[
-    ("r/s", Some(More)),
-    ("w/s", Some(More)),
-    ("d/s", Some(More)),
-    ("f/s", Some(More)),
-    ("rkb/s", Some(More)),
-    ("wkb/s", Some(More)),
-    ("dkb/s", Some(More)),
-    ("rmb/s", Some(More)),
-    ("wmb/s", Some(More)),
-    ("rd_sec/s", Some(More)),
-    ("wr_sec/s", Some(More)),
-    ("bread/s", Some(More)),
-    ("bwrtn/s", Some(More)),
-    ("kb_read/s", Some(More)),
-    ("kb_wrtn/s", Some(More)),
-    ("transfer/sec", Some(More)),
-    ("rtps", Some(More)),
-    ("wtps", Some(More)),
-    ("bw_bytes", Some(More)),
-    ("ops", Some(More)),
-    ("scaling", Some(More)),
-    ("putc", Some(More)),
-    ("put_block", Some(More)),
-    ("rewrite", Some(More)),
-    ("getc", Some(More)),
-    ("get_block", Some(More)),
-    ("seeks", Some(More)),
-    ("seq_create", Some(More)),
-    ("seq_stat", Some(More)),
-    ("seq_del", Some(More)),
-    ("ran_create", Some(More)),
-    ("ran_stat", Some(More)),
-    ("ran_del", Some(More)),
-    ("%iowait", None),
-    ("avgqu-sz", None),
-    ("aqu-sz", None),
-];
+/// Names that words do not explain: what iostat, sar, fio, wrk and bonnie++ call things.
+const NAMES_MORE: &str = "
+    r/s w/s d/s f/s rkb/s wkb/s dkb/s rmb/s wmb/s rd_sec/s wr_sec/s bread/s bwrtn/s kb_read/s
+    kb_wrtn/s transfer/sec rtps wtps bw_bytes ops scaling putc put_block rewrite getc get_block
+    seeks seq_create seq_stat seq_del ran_create ran_stat ran_del";
+/// The same, where neither direction is better as such.
+const NAMES_NEITHER: &str = "%iowait avgqu-sz aqu-sz";
 
 /// Rates: a name with one of these is a rate, whatever else it says.
-const RATES: &[&str] = &[
-    "iops",
-    "tps",
-    "qps",
-    "rps",
-    "eps",
-    "bps",
-    "kbps",
-    "mbps",
-    "gbps",
-    "kibps",
-    "mibps",
-    "gibps",
-    "throughput",
-    "bandwidth",
-    "bw",
-    "speed",
-    "goodput",
-];
+const RATES: &str = "
+    iops tps qps rps eps bps kbps mbps gbps kibps mibps gibps throughput bandwidth bw speed
+    goodput";
 
 /// What is measured in time, and wanted short.
-const WAITS: &[&str] = &[
-    "lat",
-    "latency",
-    "latencies",
-    "clat",
-    "slat",
-    "wait",
-    "await",
-    "svctm",
-    "delay",
-    "time",
-    "runtime",
-    "walltime",
-    "wall",
-    "elapsed",
-    "duration",
-    "response",
-    "stall",
-    "stalls",
-    "rtt",
-    "jitter",
-];
+const WAITS: &str = "
+    lat latency latencies clat slat wait await svctm delay time runtime walltime wall elapsed
+    duration response stall stalls rtt jitter";
 
 /// What nobody wants more of, also a second.
-const FAULTS: &[&str] = &[
-    "err",
-    "error",
-    "errors",
-    "errs",
-    "fail",
-    "failed",
-    "failures",
-    "retry",
-    "retries",
-    "retransmits",
-    "timeout",
-    "timeouts",
-    "lost",
-    "dropped",
-    "drops",
-    "aborted",
-    "aborts",
-    "reconnects",
-    "corrupt",
-    "corrupted",
-    "torn",
-];
+const FAULTS: &str = "
+    err error errors errs fail failed failures retry retries retransmits timeout timeouts lost
+    dropped drops aborted aborts reconnects corrupt corrupted torn";
 
 /// Words with which a time or a rate is no measure of speed: no direction follows.
-const NEITHER: &[&str] = &[
-    "idle",
-    "uptime",
-    "interval",
-    "thinktime",
-    "mtbf",
-    "lifetime",
-    "age",
-    "between",
-    "until",
-    "free",
-    "available",
-    "remaining",
-    "hit",
-    "hits",
-    "util",
-];
+const NEITHER: &str = "
+    idle uptime interval thinktime mtbf lifetime age between until free available remaining hit
+    hits util";
 
 /// How far values scatter: less is better of a time; of a rate it says nothing on its own.
-const SCATTER: &[&str] = &["stddev", "stdev", "dev", "deviation", "variance", "cv"];
+const SCATTER: &str = "stddev stdev dev deviation variance cv";
 
 /// Which number of a distribution it is.
-const STATISTICS: &[&str] = &["avg", "average", "mean", "median", "min", "max", "total"];
+const STATISTICS: &str = "avg average mean median min max total";
 
-const TIMES: &[&str] = &[
-    "ns",
-    "nsec",
-    "nanoseconds",
-    "us",
-    "\u{b5}s",
-    "\u{3bc}s",
-    "usec",
-    "usecs",
-    "microseconds",
-    "ms",
-    "msec",
-    "msecs",
-    "milliseconds",
-    "sec",
-    "secs",
-    "second",
-    "seconds",
-    "minutes",
-    "hours",
-];
+const TIMES: &str = "
+    ns nsec nanoseconds us \u{b5}s \u{3bc}s usec usecs microseconds ms msec msecs milliseconds
+    sec secs second seconds minutes hours";
 
-const DATA: &[&str] = &[
-    "b", "byte", "bytes", "kb", "kib", "kbytes", "kbyte", "mb", "mib", "mbytes", "mbyte", "gb",
-    "gib", "gbytes", "gbyte", "tb", "tib",
-];
+const DATA: &str = "
+    b byte bytes kb kib kbytes kbyte mb mib mbytes mbyte gb gib gbytes gbyte tb tib";
 
 /// What is counted and worth counting, as it stands before `_s`: `reads_s` might be seconds.
-const COUNTS: &[&str] = &["op", "ops", "io", "ios", "iops", "tps", "qps", "rps", "req", "txn"];
+const COUNTS: &str = "op ops io ios iops tps qps rps req txn";
 
 /// The same, where `/s` or `per second` makes it a rate beyond doubt.
-const WORK: &[&str] = &[
-    "operation",
-    "operations",
-    "reqs",
-    "request",
-    "requests",
-    "transaction",
-    "transactions",
-    "trans",
-    "query",
-    "queries",
-    "event",
-    "events",
-    "read",
-    "reads",
-    "write",
-    "writes",
-    "fsync",
-    "fsyncs",
-    "flushes",
-    "row",
-    "rows",
-    "record",
-    "records",
-    "file",
-    "files",
-    "message",
-    "messages",
-    "msgs",
-    "insert",
-    "inserts",
-    "update",
-    "updates",
-    "delete",
-    "deletes",
-    "commit",
-    "commits",
-    "seek",
-    "seeks",
-    "page",
-    "pages",
-    "block",
-    "blocks",
-    "sectors",
-    "iterations",
-];
+const WORK: &str = "
+    operation operations reqs request requests transaction transactions trans query queries
+    event events read reads write writes fsync fsyncs flushes row rows record records file files
+    message messages msgs insert inserts update updates delete deletes commit commits seek seeks
+    page pages block blocks sectors iterations";
 
 /// Which way is better by the name alone; `None` where it does not say.
 pub fn by_name(name: &str) -> Option<Better> {
     let lower = name.trim().to_lowercase();
-    if let Some((_, known)) = NAMES.iter().find(|(known, _)| *known == lower) {
-        return *known;
+    if is_one_of(&lower, NAMES_MORE) {
+        return Some(More);
     }
     let words = words(name);
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    if has(NEITHER) {
+    let has = |list: &str| words.iter().any(|word| is_one_of(word, list));
+    if is_one_of(&lower, NAMES_NEITHER) || has(NEITHER) {
         return None;
     }
     if has(FAULTS) {
@@ -242,9 +79,14 @@ pub fn by_name(name: &str) -> Option<Better> {
         (false, true) => Some(Less),
         (false, false) => {
             let is_tail = words.iter().any(|word| is_quantile(word));
-            (is_tail || has(&["cpu", "percentile"])).then_some(Less)
+            (is_tail || has("cpu percentile")).then_some(Less)
         }
     }
+}
+
+/// Whether a list of words separated by blanks has this one.
+fn is_one_of(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
 }
 
 /// The words of a name in lower case, also of `RunTime` and `read_lat`; `/` is read as `per`.
@@ -273,15 +115,14 @@ fn words(name: &str) -> Vec<String> {
 
 /// Whether it counts something in a time; `None` where it does, and what it counts is not known.
 fn is_rate(words: &[String]) -> Option<bool> {
-    let is_one_of =
-        |word: &String, lists: &[&[&str]]| lists.iter().any(|list| list.contains(&word.as_str()));
-    if words.iter().any(|word| RATES.contains(&word.as_str())) {
+    let in_any = |word: &String, lists: &[&str]| lists.iter().any(|list| is_one_of(word, list));
+    if words.iter().any(|word| is_one_of(word, RATES)) {
         return Some(true);
     }
     let per = words.iter().position(|word| word == "per");
     if let Some(place) = per {
-        let in_time = words[place..].iter().any(|w| w == "s" || is_one_of(w, &[TIMES]));
-        let counts = words[..place].iter().any(|w| is_one_of(w, &[DATA, COUNTS, WORK]));
+        let in_time = words[place..].iter().any(|w| w == "s" || is_one_of(w, TIMES));
+        let counts = words[..place].iter().any(|w| in_any(w, &[DATA, COUNTS, WORK]));
         return match (in_time, counts) {
             (false, _) => Some(false),
             (true, true) => Some(true),
@@ -290,17 +131,17 @@ fn is_rate(words: &[String]) -> Option<bool> {
     }
     let bare: Vec<&String> = words
         .iter()
-        .filter(|word| !is_one_of(word, &[STATISTICS, SCATTER]) && !is_quantile(word))
+        .filter(|word| !in_any(word, &[STATISTICS, SCATTER]) && !is_quantile(word))
         .collect();
     Some(match bare[..] {
-        [.., what, unit] if unit == "s" || unit == "sec" => is_one_of(what, &[DATA, COUNTS]),
+        [.., what, unit] if unit == "s" || unit == "sec" => in_any(what, &[DATA, COUNTS]),
         _ => false,
     })
 }
 
 /// Whether its unit is a time: `fsync_ms`, `fsync(s)`, `ns per op`; a mere `_s` says nothing.
 fn is_time(name: &str, words: &[String]) -> bool {
-    let is_unit = |word: &String| TIMES.contains(&word.as_str());
+    let is_unit = |word: &String| is_one_of(word, TIMES);
     if let Some(place) = words.iter().position(|word| word == "per") {
         return place > 0 && (is_unit(&words[place - 1]) || words[place - 1] == "s");
     }

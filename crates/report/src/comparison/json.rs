@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::Source;
 use super::result::CompareResult;
-use crate::attachment::AttachedJson;
-use crate::foreign::label_names;
+use crate::attachment::Difference;
 use crate::outcome::{MetricJson, document};
+use drivelab_core::record::label_names;
 
 /// The schema that this version writes.
 pub const COMPARE_SCHEMA: &str = "drivelab.compare/1";
@@ -23,7 +23,7 @@ struct CompareJson<'a> {
     arms: Vec<ArmJson<'a>>,
     metrics: Vec<MetricJson<'a>>,
     /// How the arms were attached.
-    attached: AttachedJson<'a>,
+    attached: &'a Difference,
     notes: &'a [String],
     drivelab: &'static str,
 }
@@ -55,7 +55,7 @@ pub fn json(result: &CompareResult) -> String {
         blocks_used: result.blocks.len(),
         arms: names.iter().map(|name| ArmJson { name }).collect(),
         metrics: metrics.collect(),
-        attached: AttachedJson::from(&result.attached),
+        attached: &result.attached,
         notes: &result.notes,
         drivelab: crate::VERSION,
     })

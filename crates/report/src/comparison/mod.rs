@@ -8,16 +8,14 @@ mod result;
 mod text;
 mod words;
 
-pub use analyse::{CompareOptions, CompareResultError, analyse};
+pub use analyse::{CompareOptions, analyse};
 pub use direction::by_name as direction_by_name;
 pub use input::{
-    ArmRuns, Choice, Figure, Input, InputError, Run, Source, from_foreign, from_lines, from_pairs,
-    from_runs,
+    ArmRuns, Choice, Input, RunFigures, Source, from_foreign, from_lines, from_pairs, from_runs,
 };
 pub use json::{COMPARE_SCHEMA, json};
-pub use result::{CompareResult, Facts};
+pub use result::{CompareResult, SeriesFacts};
 pub use text::text;
-pub use words::words;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -4,8 +4,8 @@ use drivelab_stats::Verdict;
 
 use super::Source;
 use crate::attachment::Difference;
-use crate::foreign::{Label, Remark};
 use crate::outcome::{Outcome, Series, Together};
+use drivelab_core::record::{Label, Remark};
 
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub struct CompareResult {
     /// Every metric with its values.
     pub series: Vec<Series>,
     /// What is known of each series besides, in the same order.
-    pub facts: Vec<Facts>,
+    pub facts: Vec<SeriesFacts>,
     /// Every metric and arm against the baseline.
     pub outcomes: Vec<Outcome>,
     /// How many comparisons hold together.
@@ -39,14 +39,14 @@ pub struct CompareResult {
 
 /// What a metric is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Facts {
+pub struct SeriesFacts {
     /// It only accompanies another number.
     pub is_detail: bool,
     /// What it is, where it is no plain measurement: one remark a label.
     pub remarks: Vec<Remark>,
 }
 
-impl Facts {
+impl SeriesFacts {
     /// Whether the number has this label.
     pub fn is(&self, label: Label) -> bool {
         self.remarks.iter().any(|remark| remark.label == label)

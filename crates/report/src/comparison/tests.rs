@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::record::{Host, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::record::{Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Tally};
 use drivelab_core::request::Op;
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
@@ -71,7 +71,7 @@ fn chosen(text: &str, choice: &Choice) -> Result<(Vec<String>, Better), String> 
     let rows = pairs::parse(text).map_err(|error| error.to_string())?;
     let input = from_pairs(&rows, choice).map_err(|error| error.to_string())?;
     let better = input.arms[0].runs[0].figures[0].better;
-    Ok((input.arms.into_iter().map(|arm| arm.name).collect(), better))
+    Ok((input.arms.into_iter().map(|arm| arm.name).collect(), crate::metric::better(better)))
 }
 
 #[test]
@@ -120,10 +120,13 @@ fn the_direction_is_what_the_file_the_user_or_the_name_says() {
     check("iops", "less", None, Ok(less));
     check("iops", "", Some(less), Ok(less));
     check("iops", "more", Some(less), Ok(more));
-    check("iops", "up", None, Err("is no direction"));
+    check("iops", "up", None, Err("is not a direction"));
     let both = "1,A,1,gizmo,less\n1,B,2,gizmo,more\n";
     let error = chosen(both, &Choice::default()).unwrap_err();
-    assert!(error.starts_with("line 2 says that the other direction of `gizmo`"), "{error}");
+    assert!(
+        error.starts_with("line 2 contradicts an earlier line on which direction of `gizmo`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -134,7 +137,11 @@ fn a_word_for_all_does_not_turn_known_metrics_round() {
     let result = analyse(&input, &options()).unwrap();
     let better: Vec<Better> = result.series.iter().map(|series| series.better).collect();
     assert_eq!(better, [Better::More, Better::Less]);
-    assert!(result.notes[0].starts_with("`--better` is not about `iops`"), "{:?}", result.notes);
+    assert!(
+        result.notes[0].starts_with("`--better` does not apply to `iops`"),
+        "{:?}",
+        result.notes
+    );
 }
 
 #[test]
@@ -171,11 +178,10 @@ fn only_complete_blocks_count() {
     text += "left,ide,100\nalso-left,ahci,100\n";
     let result = of_pairs(&text, &["ide", "ahci"]).unwrap();
     assert_eq!(result.blocks.len(), 8);
-    let expected =
-        "2 block(s) do not hold `value` of every arm and were left out: also-left, left.";
+    let expected = "2 block(s) lack `value` for some arm and were ignored: also-left, left.";
     assert!(result.notes.contains(&expected.to_owned()), "{:?}", result.notes);
     let apart = of_pairs("1,ide,100\n2,ahci,100", &["ide", "ahci"]).unwrap_err();
-    assert!(apart.starts_with("no block holds"), "{apart}");
+    assert!(apart.starts_with("no block has a usable value"), "{apart}");
 }
 
 #[test]
@@ -183,7 +189,7 @@ fn repeats_in_a_block_are_one_value() {
     let text = "1,a,1\n1,a,4\n1,b,2\n";
     let result = of_pairs(text, &[]).unwrap();
     assert!((result.primary().adjusted.comparison.ratio - 1.0).abs() < 1e-9);
-    assert!(result.notes[0].contains("line 2 is the first"), "{:?}", result.notes);
+    assert!(result.notes[0].contains("first in line 2"), "{:?}", result.notes);
 }
 
 #[test]
@@ -191,7 +197,7 @@ fn a_metric_that_is_not_everywhere_is_left_out() {
     let text = "1,a,1,iops\n1,b,2,iops\n1,a,5,lat\n2,a,1,iops\n2,b,2,iops\n2,b,5,lat\n";
     let result = of_pairs(text, &[]).unwrap();
     assert_eq!(result.series.len(), 1);
-    let expected = "`lat` is not compared: it is missing in a block of some arm.";
+    let expected = "`lat` is not compared: it is missing in a block of an arm.";
     assert_eq!(result.notes.last().map(String::as_str), Some(expected));
 }
 
@@ -213,10 +219,11 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             numjobs: 1,
             conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
-            workload: WorkloadOptions::default().check().unwrap(),
+            workload: Some(WorkloadOptions::default().check().unwrap()),
         },
         jobs: vec![tally.record()],
-        total: tally.record(),
+        total: Some(tally.record()),
+        phases: Vec::new(),
         marks: Vec::new(),
         host: Some(Host {
             kernel: "Linux 6.1".to_owned(),
@@ -249,7 +256,7 @@ fn runs_of_different_machines_are_refused() {
         ("there".to_owned(), vec![record(100, "two")]),
     ];
     let error = from_runs(&arms).unwrap_err().to_string();
-    assert!(error.starts_with("`here` was run on another machine than `there`"), "{error}");
+    assert!(error.starts_with("`here` and `there` ran on different machines"), "{error}");
 }
 
 #[test]
@@ -266,30 +273,116 @@ fn the_primary_metric_can_be_chosen() {
     check("lat_mean_ns", Ok("lat_mean_ns"));
     check(
         "lat_men_ns",
-        Err("there is no metric `lat_men_ns` that all arms have; did you mean `lat_mean_ns`?"),
+        Err("the arms have no metric `lat_men_ns` in common; did you mean `lat_mean_ns`?"),
     );
 }
 
 #[test]
 fn text_of_a_run() {
     let mut it = record(100, "x");
-    it.total.errors = 2;
+    it.total.as_mut().unwrap().errors = 2;
     insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
 disk.img
 
 10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s; 2 requests FAILED
 
-latency  as users wait  of the device  sent late by
-mean            100 us              -             -
-min             100 us              -             -
-p50             100 us              -             -
-p90             100 us              -             -
-p99             100 us              -             -
-p99.9           100 us              -             -  too few requests to rely on
-p99.99          100 us              -             -  too few requests to rely on
-max             100 us              -             -
+latency  response time  service time  lateness
+mean            100 us             -         -
+min             100 us             -         -
+p50             100 us             -         -
+p90             100 us             -         -
+p99             100 us             -         -
+p99.9           100 us             -         -  too few requests to rely on
+p99.99          100 us             -         -  too few requests to rely on
+max             100 us             -         -
 
-How it was made: randread, blocks of 4k, depth 1 with psync, past the page cache, 1 job(s), seed 1,
-  drivelab 0.1.0, Linux 6.1 on a processor
+How it was made: randread, blocks of 4k, depth 1 with psync, bypassing the page cache, 1 job(s),
+  seed 1, drivelab 0.1.0, Linux 6.1 on a processor
 ");
+}
+
+#[test]
+fn marks_are_told_once_for_all_arms_and_metrics_in_words() {
+    use drivelab_core::record::{Mark, MarkId};
+    let runs = |latency: u64| {
+        let marked = |i| {
+            let mut run = record(latency + i, "one");
+            let message = format!("{i} requests: p99 rests on few of them");
+            run.marks = vec![Mark { id: MarkId::FewRequests, message }];
+            run
+        };
+        (0..8).map(marked).collect::<Vec<_>>()
+    };
+    let arms = [("slow".to_owned(), runs(200)), ("fast".to_owned(), runs(100))];
+    let result = analyse(&from_runs(&arms).unwrap(), &options()).unwrap();
+    let notes = result.notes.join("\n");
+    assert!(notes.contains("In 8 of 8 runs of every arm: too few requests"), "{notes}");
+    assert!(!notes.contains("rests on"), "{notes}");
+    let shown = text(&result, Look { width: 10_000, colour: false });
+    assert!(shown.contains("mean latency (49 % shorter; x1.97"), "{shown}");
+}
+
+/// A run of a benchmark in two phases, `seeks` the faster the larger `speed` is.
+pub(crate) fn benchmark(speed: f64) -> RunRecord {
+    let whole = record(100, "x");
+    let of = |name: &str, value, unit: &str, better| Figure {
+        unit: unit.to_owned(),
+        ..Figure::new(name, value, better)
+    };
+    let phase = |name: &str, nature, figures| Phase {
+        name: name.to_owned(),
+        nature,
+        figures,
+        lat_ns: None,
+        remarks: Vec::new(),
+    };
+    let seeks = vec![
+        of("per_s", 200.0 * speed, "1/s", drivelab_core::record::Better::More),
+        Figure {
+            nature: Some(Nature::Cpu),
+            ..of("cpu", 2.0 / speed, "%", drivelab_core::record::Better::Less)
+        },
+    ];
+    let files = vec![of("files", 16.0 * speed, "", drivelab_core::record::Better::Neither)];
+    RunRecord {
+        jobs: Vec::new(),
+        total: None,
+        phases: vec![
+            phase("seeks", Nature::Disk, seeks),
+            phase("create", Nature::JournalSync, files),
+        ],
+        config: RunConfig { workload: None, ..whole.config },
+        ..whole
+    }
+}
+
+#[test]
+fn what_phases_measured_is_compared_with_its_own_unit_and_direction() {
+    let arm = |name: &str, speed: f64, step: i32| {
+        let runs = (0..8).map(|run| benchmark(speed * (1.0 + 0.001 * f64::from(run * step % 8))));
+        (name.to_owned(), runs.collect())
+    };
+    let input = from_runs(&[arm("slow", 1.0, 3), arm("fast", 1.2, 5)]).unwrap();
+    let primary = Some("seeks.per_s".to_owned());
+    let result = analyse(&input, &CompareOptions { primary, ..options() }).unwrap();
+    assert_eq!(result.verdict(), Verdict::Faster);
+    let names: Vec<&str> = result.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["seeks.per_s", "seeks.cpu"], "what only describes is no metric");
+    assert_eq!((result.series[0].unit.as_str(), result.series[1].better), ("1/s", Better::Less));
+    assert!(result.outcomes.iter().all(|outcome| outcome.verdict() == Verdict::Faster));
+}
+
+#[test]
+fn text_of_a_run_of_phases() {
+    insta::assert_snapshot!(crate::run::text(&benchmark(1.0), PLAIN), @r"
+    disk.img
+
+    phase   figure           measures
+    seeks   per s   200 1/s  disk
+    seeks   cpu         2 %  cpu
+    create  files      16.0  journal-sync
+
+    How it was made: psync, bypassing the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
+      processor
+    ");
 }

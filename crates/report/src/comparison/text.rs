@@ -1,15 +1,15 @@
 //! A comparison for a terminal.
 
-use anstyle::Style;
-use drivelab_stats::{Better, Verdict};
+use drivelab_stats::Better;
 
-use super::result::{CompareResult, Facts};
+use super::result::{CompareResult, SeriesFacts};
 use super::words::words;
 use crate::attachment;
 use crate::figures;
-use crate::foreign::{Label, label_names};
 use crate::outcome::{Outcome, direction, gather};
-use crate::text::{Align, BOLD, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
+use drivelab_core::config::Choice as _;
+use drivelab_core::record::{Label, label_names};
 
 /// The result as text.
 pub fn text(result: &CompareResult, look: Look) -> String {
@@ -70,34 +70,34 @@ fn table(result: &CompareResult) -> Table {
         if facts.is_detail {
             continue;
         }
-        let mut row = vec![plain(&result.series[outcome.series].name)];
+        let mut row = vec![Cell::from(result.series[outcome.series].name.as_str())];
         if !two {
-            row.push(plain(&result.arms[outcome.to]));
+            row.push(result.arms[outcome.to].as_str().into());
         }
         row.extend(conclusion(result, outcome));
         if one_direction(result).is_none() {
-            row.push(plain(direction(result.series[outcome.series].better)));
+            row.push(direction(result.series[outcome.series].better).into());
         }
         if labelled {
-            row.push(plain(&nature(facts)));
+            row.push(nature(facts).into());
         }
         table.row(row);
     }
     table
 }
 
-fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<(String, Style)> {
+fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     let comparison = &outcome.adjusted.comparison;
     let primary = if outcome == result.primary() { " (primary)" } else { "" };
     let mut cells = vec![
-        plain(&measured(result, outcome, outcome.from)),
-        plain(&measured(result, outcome, outcome.to)),
-        plain(&figures::times(comparison.ratio)),
+        measured(result, outcome, outcome.from).into(),
+        measured(result, outcome, outcome.to).into(),
+        figures::times(comparison.ratio).into(),
     ];
     if has_intervals(result) {
-        cells.push(plain(&comparison.ci95.map(figures::range).unwrap_or_default()));
+        cells.push(comparison.ci95.map(figures::range).unwrap_or_default().into());
     }
-    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())));
+    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())).into());
     cells
 }
 
@@ -107,9 +107,9 @@ fn has_intervals(result: &CompareResult) -> bool {
 }
 
 /// The labels; that there was one run is said of all at once.
-fn nature(facts: &Facts) -> String {
+fn nature(facts: &SeriesFacts) -> String {
     let mut names = label_names(&facts.remarks);
-    names.retain(|name| *name != Label::SingleRun.as_str());
+    names.retain(|name| *name != Label::SingleRun.name());
     names.join(", ")
 }
 
@@ -118,37 +118,26 @@ fn measured(result: &CompareResult, outcome: &Outcome, arm: usize) -> String {
     series.show(series.median(arm))
 }
 
-fn plain(text: &str) -> (String, Style) {
-    (text.to_owned(), Style::new())
-}
-
 fn footnotes(result: &CompareResult, look: Look) -> String {
     let mut text = String::new();
     let named = result.outcomes.iter().map(|o| (result.series[o.series].name.as_str(), o));
-    for remark in gather(named) {
-        text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
-        text.push('\n');
-    }
-    for note in &result.notes {
-        text += &look.led("Note:", BOLD, note, 2);
-        text.push('\n');
-    }
+    text += &look.each("Warning:", DOUBT, &gather(named));
+    text += &look.each("Note:", BOLD, &result.notes);
     let details = result.facts.iter().filter(|facts| facts.is_detail).count();
     let intervals = if has_intervals(result) { ", each with its own 95 % interval" } else { "" };
     let details = match details {
         0 => String::new(),
-        count => format!(" {count} more metrics (processor load, longest waits) are in the JSON."),
+        count => format!(" {count} more metrics (CPU load, maximum latencies) are in the JSON."),
     };
     let facts = format!(
-        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), {} is what matters, seed \
-         {}; {}.{details}",
+        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), margin {}, seed {}; \
+         {}.{details}",
         result.arms[0],
         result.primary().adjusted.comparison.n,
         figures::percent(result.margin),
         result.seed,
         result.together.words(),
     );
-    text += &look.led("How to read this:", BOLD, &facts, 2);
-    text.push('\n');
+    text += &look.each("How to read this:", BOLD, &[facts]);
     text
 }

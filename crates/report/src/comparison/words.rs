@@ -1,14 +1,14 @@
 //! The answer of a comparison in words.
 
-use drivelab_stats::{Better, Verdict};
+use drivelab_stats::Verdict;
 
 use super::result::CompareResult;
-use crate::foreign::Label;
 use crate::metric;
-use crate::outcome::{Outcome, Sentence, claim, direction, join, lead, ratio_and_range};
+use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
+use drivelab_core::record::{Label, Nature};
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
-pub fn words(result: &CompareResult) -> Vec<Sentence> {
+pub(super) fn words(result: &CompareResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
     sentences.extend(other_arms(result));
     sentences.extend(other_metrics(result));
@@ -36,11 +36,11 @@ fn other_arms(result: &CompareResult) -> Option<Sentence> {
     let primary = result.primary();
     let others =
         result.outcomes.iter().filter(|o| o.series == primary.series && o.to != primary.to);
-    let others: Vec<String> = others
-        .map(|o| format!("`{}` {} ({})", result.arms[o.to], o.verdict(), ratio_and_range(o)))
-        .collect();
-    let all = format!("{}.", join(&others));
-    (!others.is_empty()).then(|| Sentence::new("The other arms:", all, None))
+    let parts = others.map(|o| {
+        let size = sized(o, &result.series[o.series]);
+        format!("`{}` {} ({size})", result.arms[o.to], o.verdict())
+    });
+    Sentence::listing("The other arms:", parts, None)
 }
 
 /// The last arm in every other metric that says something of a disk, by verdict.
@@ -62,37 +62,22 @@ fn other_metrics(result: &CompareResult) -> Vec<Sentence> {
         (Verdict::Slower, "Worse:"),
         (Verdict::NoPracticalDifference, "No practical difference:"),
         (Verdict::Different, "Different, but perhaps not enough to matter:"),
-        (Verdict::Inconclusive, "Not settled, whatever the ratio:"),
+        (Verdict::Inconclusive, "Inconclusive regardless of the ratio:"),
     ];
-    let sentence = |(verdict, lead): (Verdict, &str)| {
-        let named: Vec<String> = others
-            .iter()
-            .filter(|outcome| outcome.verdict() == verdict)
-            .map(|outcome| {
-                let series = &result.series[outcome.series];
-                let label = metric::label(&series.metric);
-                match series.better {
-                    Better::More => format!("{label} ({})", ratio_and_range(outcome)),
-                    less @ Better::Less => {
-                        format!("{label} ({}, {})", ratio_and_range(outcome), direction(less))
-                    }
-                }
-            })
-            .collect();
-        let all = format!("{}.", join(&named));
-        (!named.is_empty()).then(|| Sentence::new(lead, all, Some(verdict)))
-    };
-    leads.into_iter().filter_map(sentence).collect()
+    by_verdict(&others, leads, |outcome| {
+        let series = &result.series[outcome.series];
+        format!("{} ({})", metric::label(&series.metric), sized(outcome, series))
+    })
 }
 
 /// What each label means and which metrics have it, told once.
 fn natures(result: &CompareResult) -> Vec<Sentence> {
     let labels = [
         (Label::NotDisk, "Not measured on a disk:"),
-        (Label::CpuTest, "A test of the processor:"),
-        (Label::PageCache, "Answered from memory:"),
-        (Label::JournalSync, "A test of journal and sync():"),
-        (Label::ToolDefect, "Wrong in the tool itself:"),
+        (Label::Nature(Nature::Cpu), "A test of the CPU:"),
+        (Label::Nature(Nature::PageCache), "Answered from memory:"),
+        (Label::Nature(Nature::JournalSync), "A test of journal and sync():"),
+        (Label::ToolDefect, "Wrong because of the tool itself:"),
     ];
     labels.into_iter().filter_map(|(label, lead)| nature(result, label, lead)).collect()
 }
@@ -112,7 +97,6 @@ fn nature(result: &CompareResult, label: Label, lead: &str) -> Option<Sentence> 
             }
         }
     }
-    let parts: Vec<String> =
-        reasons.iter().map(|(why, names)| format!("{} ({why})", names.join(", "))).collect();
-    (!parts.is_empty()).then(|| Sentence::new(lead, format!("{}.", join(&parts)), None))
+    let parts = reasons.iter().map(|(why, names)| format!("{} ({why})", names.join(", ")));
+    Sentence::listing(lead, parts, None)
 }

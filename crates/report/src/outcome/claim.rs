@@ -36,10 +36,10 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
             format!("{} ({size})", against(outcome, series, from, to))
         }
         Verdict::NoPracticalDifference => {
-            format!("`{to}` and `{from}` are within the {matters} that matter ({size})")
+            format!("`{to}` and `{from}` differ by less than the margin of {matters} ({size})")
         }
         Verdict::Different => format!(
-            "{} ({size}), and {matters} is what matters{more}",
+            "{} ({size}); the margin is {matters}{more}",
             against(outcome, series, from, to)
         ),
         Verdict::Inconclusive => {
@@ -110,13 +110,15 @@ pub(crate) fn direction(better: Better) -> &'static str {
     }
 }
 
-/// What it would take to settle it.
 fn more(runs: u32, n: usize) -> String {
+    let is_few = n < BLOCKS_MIN as usize;
     match runs {
+        // The scatter of a few runs says little about that of many.
+        RUNS_HOPELESS.. if is_few => format!("; at least {BLOCKS_MIN} runs of each are needed"),
         RUNS_HOPELESS.. => {
             "; more runs will not help: run longer or on a quieter machine".to_owned()
         }
-        _ if n < BLOCKS_MIN as usize => format!("; at least {runs} runs of each are needed"),
+        _ if is_few => format!("; at least {runs} runs of each are needed"),
         _ => format!("; about {runs} runs of each would settle it"),
     }
 }
@@ -142,7 +144,7 @@ pub(crate) fn lead(verdict: Verdict, asked: bool) -> &'static str {
         (Verdict::Slower, false) => "Slower",
         (Verdict::NoPracticalDifference, true) => "No, there is no practical difference",
         (Verdict::NoPracticalDifference, false) => "No practical difference",
-        (Verdict::Different, _) => "A difference, but perhaps too small to matter,",
+        (Verdict::Different, _) => "A difference, but perhaps smaller than the margin,",
         (Verdict::Inconclusive, _) => "Nothing can be concluded yet",
     }
 }
@@ -157,7 +159,7 @@ mod tests {
         check(6, 1, "at least 6 runs of each are needed");
         check(69, 20, "about 69 runs of each would settle it");
         check(319, 40, "more runs will not help: run longer or on a quieter machine");
-        check(101, 3, "more runs will not help");
+        check(101, 3, "at least 6 runs of each are needed");
         assert!(!more(100, 40).contains("will not help"));
     }
 }

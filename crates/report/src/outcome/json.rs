@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::{Outcome, Series};
 
-/// One metric of one arm against another.
 #[derive(Debug, Serialize)]
 pub(crate) struct MetricJson<'a> {
     name: &'a str,
@@ -75,7 +74,6 @@ impl<'a> MetricJson<'a> {
         }
     }
 
-    /// Adds what a foreign number is.
     pub(crate) fn with_labels(self, labels: Vec<&'static str>) -> Self {
         Self { labels, ..self }
     }

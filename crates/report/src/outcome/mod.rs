@@ -10,12 +10,13 @@ pub(crate) use claim::{claim, direction, lead, ratio_and_range, sized};
 pub(crate) use json::{MetricJson, document};
 pub(crate) use remarks::gather;
 pub use sentence::Sentence;
-pub(crate) use sentence::join;
+pub(crate) use sentence::by_verdict;
 pub use together::Together;
 
+use drivelab_core::Refusal;
 use drivelab_stats::{
-    Adjusted, Arm, Better, Criteria, CriteriaError, Family, FamilyError, Member, Pair, Provenance,
-    Role, Verdict, Warning, WarningId, compare_family,
+    Adjusted, Arm, Better, Criteria, CriteriaError, Family, Member, Pair, Provenance, Role,
+    Verdict, Warning, WarningId, compare_family,
 };
 
 use crate::attachment::Unchanged;
@@ -85,7 +86,6 @@ impl Outcome {
     }
 }
 
-/// Two arms of a series to be compared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Question {
     pub(crate) series: usize,
@@ -94,7 +94,6 @@ pub(crate) struct Question {
     pub(crate) role: Role,
 }
 
-/// What all questions of an experiment share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules<'a> {
     pub(crate) seed: u64,
@@ -104,35 +103,20 @@ pub(crate) struct Rules<'a> {
     pub(crate) first: Option<&'a [usize]>,
 }
 
-/// A comparison that could not be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum JudgeError {
-    /// The smallest effect of interest is out of range.
-    #[error(transparent)]
-    Criteria(#[from] CriteriaError),
-    /// The values cannot be compared.
-    #[error("`{name}` cannot be compared")]
-    Values {
-        /// The metric.
-        name: String,
-        /// Why.
-        source: FamilyError,
-    },
-}
-
 /// Answers all questions as one family, so that none is believed because many were asked.
 pub(crate) fn judge(
     series: &[Series],
     questions: &[Question],
     rules: Rules,
-) -> Result<Vec<Outcome>, JudgeError> {
+) -> Result<Vec<Outcome>, Refusal> {
     let members = questions
         .iter()
         .map(|question| member(&series[question.series], question, rules))
-        .collect::<Result<Vec<Member>, CriteriaError>>()?;
+        .collect::<Result<Vec<Member>, CriteriaError>>()
+        .map_err(Refusal::request)?;
     let Family { members, .. } = compare_family(&members).map_err(|source| {
-        let name = series[questions[source.index].series].name.clone();
-        JudgeError::Values { name, source }
+        let name = &series[questions[source.index].series].name;
+        Refusal::request(format!("`{name}` cannot be compared")).because(source)
     })?;
     let outcomes = questions.iter().zip(members).map(|(question, adjusted)| Outcome {
         series: question.series,
@@ -151,7 +135,7 @@ pub(crate) fn withhold(outcomes: &mut [Outcome], unchanged: &[Unchanged]) {
         let arms = (outcome.from, outcome.to);
         let Some(found) = unchanged.iter().find(|it| it.arms == arms) else { continue };
         let advice = format!(
-            "what was declared to differ did not ({} in both arms): the verdict is withheld",
+            "the declared factor did not differ ({} in both arms): the verdict is withheld",
             found.values
         );
         outcome.withhold(Warning::new(WarningId::FactorUnchanged, advice));

@@ -31,8 +31,9 @@ pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>)
 fn told(warning: &Warning, names: &[&str]) -> String {
     if warning.id == WarningId::Multiplicity && names.len() > 1 {
         return format!(
-            "{}: multiplicity: each alone would say more, but so many comparisons together do not \
-             bear it out; to decide by one, declare it primary and run again",
+            "{}: multiplicity: taken alone, each would support a stronger verdict, but not after \
+             adjusting for all comparisons; to decide by one of them, declare it primary and run \
+             again",
             listed(names)
         );
     }

@@ -2,17 +2,17 @@
 
 use drivelab_stats::Verdict;
 
+use super::Outcome;
 use crate::text::{BOLD, Look, style};
 
 /// A statement with its opening words apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     /// `No practical difference:`
-    pub lead: String,
-    /// The rest.
-    pub body: String,
+    pub(crate) lead: String,
+    pub(crate) body: String,
     /// What it concludes, where it is about one verdict.
-    pub verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl Sentence {
@@ -20,7 +20,16 @@ impl Sentence {
         Self { lead: lead.to_owned(), body, verdict }
     }
 
-    /// A line of text, or several.
+    /// Parts that may themselves hold commas; nothing where there are none.
+    pub(crate) fn listing(
+        lead: &str,
+        parts: impl Iterator<Item = String>,
+        verdict: Option<Verdict>,
+    ) -> Option<Self> {
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then(|| Self::new(lead, format!("{}.", parts.join("; ")), verdict))
+    }
+
     pub(crate) fn text(&self, look: Look) -> String {
         let style = self.verdict.map_or(BOLD, style);
         let style = if style.is_plain() { BOLD } else { style };
@@ -30,7 +39,15 @@ impl Sentence {
     }
 }
 
-/// Parts of a sentence that may themselves hold commas.
-pub(crate) fn join(parts: &[String]) -> String {
-    parts.join("; ")
+/// A sentence for each of `leads` whose verdict some outcomes have.
+pub(crate) fn by_verdict(
+    outcomes: &[&Outcome],
+    leads: [(Verdict, &str); 5],
+    about: impl Fn(&Outcome) -> String,
+) -> Vec<Sentence> {
+    let sentence = |(verdict, lead): (Verdict, &str)| {
+        let of_verdict = outcomes.iter().filter(|outcome| outcome.verdict() == verdict);
+        Sentence::listing(lead, of_verdict.map(|outcome| about(outcome)), Some(verdict))
+    };
+    leads.into_iter().filter_map(sentence).collect()
 }

@@ -8,9 +8,8 @@ use super::Outcome;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Together {
     /// Of the primary metric: one an arm.
-    pub gates: usize,
-    /// Of everything else.
-    pub others: usize,
+    pub(crate) gates: usize,
+    pub(crate) others: usize,
 }
 
 impl Together {
@@ -23,7 +22,7 @@ impl Together {
     pub(crate) fn words(self) -> String {
         let Self { gates, others } = self;
         let groups = match (gates, others) {
-            (_, 0 | 1) if gates < 2 => return "no verdict needs an adjustment for others".into(),
+            (_, 0 | 1) if gates < 2 => return "no verdict needs an adjustment".into(),
             (1, _) => format!(
                 "the primary metric decides and is not adjusted, the other {others} comparisons are \
                  adjusted for one another"
@@ -38,7 +37,7 @@ impl Together {
         };
         format!(
             "{groups}: the chance that any of these wrongly says faster, slower or different is at \
-             most 5 %, and so is that of wrongly saying no practical difference"
+             most 5 %, and so is the chance of wrongly saying no practical difference"
         )
     }
 }

@@ -1,19 +1,19 @@
 //! What each arm is.
 
-use super::html::{escape, scroll, swatch};
+use super::html::{self, each, escape, fold, scroll, swatch};
 use crate::study::{ArmInfo, StudyResult};
 
 /// The settings side by side: those that differ first, the common ones folded away.
 pub(super) fn section(result: &StudyResult) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for (name, _) in result.arms.iter().flat_map(|arm| &arm.settings) {
+    for (name, _) in result.experiment.arms.iter().flat_map(|arm| &arm.settings) {
         if !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
     let (common, differing): (Vec<&str>, Vec<&str>) =
-        names.into_iter().partition(|name| is_common(&result.arms, name));
-    let roles: Vec<&str> = (0..result.arms.len())
+        names.into_iter().partition(|name| is_common(&result.experiment.arms, name));
+    let roles: Vec<&str> = (0..result.experiment.arms.len())
         .map(|place| match place {
             0 => "baseline",
             _ if place == result.candidate => "candidate",
@@ -21,20 +21,18 @@ pub(super) fn section(result: &StudyResult) -> String {
         })
         .collect();
     let summaries: Vec<Option<&str>> =
-        result.arms.iter().map(|arm| Some(arm.summary.as_str())).collect();
+        result.experiment.arms.iter().map(|arm| Some(arm.summary.as_str())).collect();
     let mut rows = String::new();
-    if result.arms.iter().any(|arm| !arm.summary.is_empty()) {
+    if result.experiment.arms.iter().any(|arm| !arm.summary.is_empty()) {
         rows += &settings_row("in words", &result.names(), &summaries);
     }
     for name in differing {
-        let values: Vec<Option<&str>> = result.arms.iter().map(|arm| setting(arm, name)).collect();
+        let values: Vec<Option<&str>> =
+            result.experiment.arms.iter().map(|arm| setting(arm, name)).collect();
         rows += &settings_row(&escape(name), &result.names(), &values);
     }
-    format!(
-        "<section>\n<h2>What each arm is</h2>\n{}{}</section>\n",
-        settings_table("Settings of the arms", &result.names(), &roles, &rows),
-        shared(&result.arms, &common),
-    )
+    let table = settings_table("Settings of the arms", &result.names(), &roles, &rows);
+    html::section("What each arm is", "", &(table + &shared(&result.experiment.arms, &common)))
 }
 
 /// A table with a column for each arm; on a phone a row becomes a line for each arm.
@@ -80,12 +78,9 @@ fn shared(arms: &[ArmInfo], names: &[&str]) -> String {
     }
     let items = names.iter().map(|name| {
         let value = setting(&arms[0], name).unwrap_or_default();
-        format!("<dt>{}</dt><dd>{}</dd>", escape(name), escape(value))
+        format!("{}</dt><dd>{}", escape(name), escape(value))
     });
-    format!(
-        "<details><summary>The same in every arm ({})</summary><dl class=\"shared\">{}</dl>\
-         </details>\n",
-        names.len(),
-        items.collect::<String>()
-    )
+    let items = each("<dt>", items, "</dd>");
+    let title = format!("The same in every arm ({})", names.len());
+    fold(&title, &format!("<dl class=\"shared\">{items}</dl>"))
 }

@@ -1,7 +1,7 @@
 //! How the arms were attached, as it was seen before each run.
 
 use super::arms::{settings_row, settings_table};
-use super::html::{each, escape, inline};
+use super::html::{self, each, escape, inline};
 use crate::attachment::Difference;
 
 /// What differed, and what is wrong with that; nothing where no run says how it was attached.
@@ -15,14 +15,12 @@ pub(super) fn section(difference: &Difference, names: &[&str]) -> String {
         if items.is_empty() { items } else { format!("<ul class=\"{class}\">{items}</ul>\n") }
     };
     let faults: Vec<String> =
-        difference.faults.iter().map(|fault| format!("An inspection finds {fault}")).collect();
-    format!(
-        "<section>\n<h2>How the arms were attached</h2>\n<p class=\"about\">Looked at before each \
-         run; only what differs.</p>\n{}{}{}</section>\n",
-        list("warnings", &difference.warnings),
-        list("warnings", &faults),
-        table(difference, names),
-    )
+        difference.faults.iter().map(|fault| format!("Inspection: {fault}")).collect();
+    let body = list("warnings", &difference.warnings)
+        + &list("warnings", &faults)
+        + &table(difference, names);
+    let about = "Looked at before each run; only what differs.";
+    html::section("How the arms were attached", about, &body)
 }
 
 fn table(difference: &Difference, names: &[&str]) -> String {

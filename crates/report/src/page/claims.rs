@@ -2,13 +2,11 @@
 
 use drivelab_stats::{Contrast, Effect, Interacts};
 
-use super::details::table;
-use super::html::{each, escape, inline, scroll};
+use super::html::{each, escape, inline, scroll, section, table};
 use crate::figures;
 use crate::metric;
 use crate::study::{Answer, ArmPrice, FindingResult, InteractionResult, Price, StudyResult};
 
-/// Each finding, and whether it holds.
 pub(super) fn findings(result: &StudyResult) -> String {
     if result.findings.is_empty() {
         return String::new();
@@ -26,9 +24,7 @@ pub(super) fn findings(result: &StudyResult) -> String {
         )
     };
     let items = each("<li>", result.findings.iter().map(item), "</li>\n");
-    format!(
-        "<section>\n<h2>What was stated</h2>\n<ul class=\"findings\">\n{items}</ul>\n</section>\n"
-    )
+    section("Claims checked", "", &format!("<ul class=\"findings\">\n{items}</ul>\n"))
 }
 
 /// What two factors do alone and together, metric by metric.
@@ -50,16 +46,14 @@ pub(super) fn interactions(result: &StudyResult) -> String {
             escape(&one.factors[0]),
             escape(&one.factors[1]),
             escape(&metric::label(&series.metric)),
-            escape(&result.workloads[series.workload].name),
+            escape(&result.experiment.workloads[series.workload].name),
             inline(&one.sentence()),
             scroll("Effects", &table(&["effect", "ratio", "95 % interval"], rows)),
         )
     });
-    format!(
-        "<section>\n<h2>Factor by factor</h2>\n<p class=\"about\">Ratios above 1 are better. The \
-         intervals of the primary metric hold together, and so do all others.</p>\n{}</section>\n",
-        parts.collect::<String>()
-    )
+    let about = "Ratios above 1 are better. The intervals of the primary metric hold together, and \
+                 so do all others.";
+    section("Factor by factor", about, &parts.collect::<String>())
 }
 
 fn row(one: &InteractionResult, contrast: Contrast, effect: &Effect) -> Vec<String> {
@@ -87,7 +81,6 @@ fn row(one: &InteractionResult, contrast: Contrast, effect: &Effect) -> Vec<Stri
     vec![escape(&name), figures::ratio(effect.ratio), range]
 }
 
-/// What a dollar buys.
 pub(super) fn prices(result: &StudyResult) -> String {
     if result.prices.is_empty() {
         return String::new();
@@ -98,12 +91,11 @@ pub(super) fn prices(result: &StudyResult) -> String {
         .flat_map(|price| price.arms.iter().map(move |arm| price_row(result, price, arm)));
     let heads =
         ["metric", "arm", "price", "a dollar buys", "95 % interval", "ratio", "its interval"];
-    format!(
-        "<section>\n<h2>For the money</h2>\n<p class=\"about\">The ratio is against <code>{}</code>, \
-         and each interval its own.</p>\n{}</section>\n",
-        escape(&result.arms[0].name),
-        scroll("What a dollar buys", &table(&heads, rows)),
-    )
+    let about = format!(
+        "The ratio is against <code>{}</code>, and each interval its own.",
+        escape(&result.experiment.arms[0].name)
+    );
+    section("Value for money", &about, &scroll("What a dollar buys", &table(&heads, rows)))
 }
 
 fn price_row(result: &StudyResult, price: &Price, arm: &ArmPrice) -> Vec<String> {
@@ -111,7 +103,7 @@ fn price_row(result: &StudyResult, price: &Price, arm: &ArmPrice) -> Vec<String>
     let none = || "\u{2013}".to_owned();
     vec![
         escape(&result.series[price.series].name),
-        escape(&result.arms[arm.arm].name),
+        escape(&result.experiment.arms[arm.arm].name),
         format!("${:.2}", arm.usd),
         show(arm.value),
         arm.ci95.map_or_else(none, |limits| escape(&metric::show_range(&price.metric, limits))),

@@ -40,7 +40,7 @@ struct Line {
 
 /// The data as JSON that can stand inside a script element.
 pub(super) fn json(result: &StudyResult) -> String {
-    let workloads = 0..result.workloads.len();
+    let workloads = 0..result.experiment.workloads.len();
     let data = Data {
         arms: result.names(),
         latency: workloads.filter_map(|workload| latency(result, workload)).collect(),
@@ -67,7 +67,7 @@ fn latency(result: &StudyResult, workload: usize) -> Option<Latency> {
     Some(Latency {
         id: format!("latency-{workload}"),
         x: axis.iter().map(|ns| short(ns / 1e6)).collect(),
-        y: (0..result.arms.len()).map(of_arm).collect(),
+        y: (0..result.experiment.arms.len()).map(of_arm).collect(),
     })
 }
 
@@ -82,10 +82,7 @@ fn share(curve: &LatencyCurve, ns: f64) -> f64 {
 }
 
 fn depth(result: &StudyResult) -> Depth {
-    let mut x: Vec<u32> =
-        result.depth.iter().flat_map(|curve| curve.points.iter().map(|p| p.iodepth)).collect();
-    x.sort_unstable();
-    x.dedup();
+    let x = result.depths();
     let lines = result.depth.iter().map(|curve| {
         let at = |iodepth: &u32| curve.points.iter().find(|point| point.iodepth == *iodepth);
         Line {

@@ -1,59 +1,37 @@
 //! Tables for whoever wants every number.
 
-use super::badge;
-use super::html::{each, escape, fold, scroll};
+use super::badge::badge;
+use super::html::{self, escape, fold, scroll, table};
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, Series, direction};
 use crate::study::StudyResult;
 
-/// All comparisons, and the value of every block.
 pub(super) fn section(result: &StudyResult) -> String {
-    let mut html = "<section>\n<h2>Every number</h2>\n".to_owned();
-    html += &comparisons(&result.outcomes, &result.series, &result.names());
+    let mut html = comparisons(result);
     let blocks: Vec<String> = result.used.iter().map(|block| (block + 1).to_string()).collect();
-    for (place, workload) in result.workloads.iter().enumerate() {
+    for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let series: Vec<&Series> = result.series.iter().filter(|s| s.workload == place).collect();
         if !series.is_empty() {
             let title = format!("Values of {}, block by block", escape(&workload.name));
             html += &folded(&title, &values(&blocks, &result.names(), &series));
         }
     }
-    html + "</section>\n"
+    html::section("Every number", "", &html)
 }
 
 fn folded(title: &str, table: &str) -> String {
     fold(title, &scroll(title, table))
 }
 
-pub(super) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let heads = each("<th scope=\"col\">", heads.iter().map(|head| escape(head)), "</th>");
-    let rows = each("<tr>", rows.map(|cells| each("<td>", cells.into_iter(), "</td>")), "</tr>\n");
-    format!(
-        "<table class=\"numbers\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
-    )
-}
-
 /// The verdict stands first: what is wide is cut off at its end.
-pub(super) fn comparisons(outcomes: &[Outcome], series: &[Series], names: &[&str]) -> String {
-    let heads = [
-        "metric",
-        "verdict",
-        "arm",
-        "ratio",
-        "95 % interval",
-        "better",
-        "n",
-        "Hodges-Lehmann",
-        "its interval",
-        "p",
-        "p adjusted",
-        "interval of the family",
-    ];
-    let rows = outcomes
-        .iter()
-        .map(|outcome| comparison(outcome, &series[outcome.series], names[outcome.to]));
-    folded("All comparisons", &table(&heads, rows))
+fn comparisons(result: &StudyResult) -> String {
+    let heads = "metric|verdict|arm|ratio|95 % interval|better|n|Hodges-Lehmann|its interval|p|\
+                 p adjusted|interval of the family";
+    let names = result.names();
+    let row = |outcome: &Outcome| comparison(outcome, result.series_of(outcome), names[outcome.to]);
+    let heads: Vec<&str> = heads.split('|').collect();
+    folded("All comparisons", &table(&heads, result.outcomes.iter().map(row)))
 }
 
 fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
@@ -76,7 +54,7 @@ fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
 }
 
 /// What every block measured; `series` share their blocks.
-pub(super) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> String {
+fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> String {
     let mut heads = vec!["block", "arm"];
     let labels: Vec<String> = series.iter().map(|s| metric::label(&s.metric)).collect();
     heads.extend(labels.iter().map(String::as_str));
@@ -90,18 +68,13 @@ pub(super) fn values(blocks: &[String], names: &[&str], series: &[&Series]) -> S
     table(&heads, rows)
 }
 
-/// The curves of IOPS against depth as numbers.
 pub(super) fn depth(result: &StudyResult) -> String {
-    let mut depths: Vec<u32> =
-        result.depth.iter().flat_map(|curve| curve.points.iter().map(|p| p.iodepth)).collect();
-    depths.sort_unstable();
-    depths.dedup();
     let mut heads = vec!["depth"];
-    heads.extend(result.depth.iter().map(|curve| result.arms[curve.arm].name.as_str()));
-    let rows = depths.iter().map(|depth| {
+    heads.extend(result.depth.iter().map(|curve| result.experiment.arms[curve.arm].name.as_str()));
+    let rows = result.depths().into_iter().map(|depth| {
         let mut cells = vec![depth.to_string()];
         cells.extend(result.depth.iter().map(|curve| {
-            let point = curve.points.iter().find(|point| point.iodepth == *depth);
+            let point = curve.points.iter().find(|point| point.iodepth == depth);
             point.map_or("\u{2013}".to_owned(), |point| figures::count(point.iops))
         }));
         cells
@@ -109,12 +82,11 @@ pub(super) fn depth(result: &StudyResult) -> String {
     folded("The figures of these lines (IOPS)", &table(&heads, rows))
 }
 
-/// The distributions as quantiles.
 pub(super) fn quantiles(result: &StudyResult) -> String {
     let rows = result.latency.iter().map(|curve| {
         let mut cells = vec![
-            escape(&result.workloads[curve.workload].name),
-            escape(&result.arms[curve.arm].name),
+            escape(&result.experiment.workloads[curve.workload].name),
+            escape(&result.experiment.arms[curve.arm].name),
         ];
         let shown = curve.quantiles.iter();
         cells.extend(shown.map(|q| q.map_or("\u{2013}".to_owned(), figures::span_ns)));

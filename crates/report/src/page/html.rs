@@ -61,6 +61,15 @@ pub(crate) fn each(open: &str, items: impl Iterator<Item = String>, close: &str)
     items.fold(String::new(), |html, item| html + open + &item + close)
 }
 
+/// A table of cells that are HTML, under heads that are text.
+pub(crate) fn table(heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let heads = each("<th scope=\"col\">", heads.iter().map(|head| escape(head)), "</th>");
+    let rows = each("<tr>", rows.map(|cells| each("<td>", cells.into_iter(), "</td>")), "</tr>\n");
+    format!(
+        "<table class=\"numbers\"><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+    )
+}
+
 /// A table that scrolls sideways where it is wider than the screen.
 pub(crate) fn scroll(name: &str, table: &str) -> String {
     format!(
@@ -73,6 +82,13 @@ pub(crate) fn fold(title: &str, body: &str) -> String {
     format!("<details><summary>{title}</summary>{body}</details>\n")
 }
 
+/// A part of a page: what it is about in a sentence, then what there is; all are HTML.
+pub(crate) fn section(title: &str, about: &str, body: &str) -> String {
+    let about =
+        if about.is_empty() { String::new() } else { format!("<p class=\"about\">{about}</p>\n") };
+    format!("<section>\n<h2>{title}</h2>\n{about}{body}</section>\n")
+}
+
 /// A list under a heading of its own; nothing where there is nothing to list.
 pub(crate) fn list(title: &str, class: &str, lines: &[String]) -> String {
     let items = each("<li>", lines.iter().map(|line| inline(line)), "</li>");
@@ -80,12 +96,6 @@ pub(crate) fn list(title: &str, class: &str, lines: &[String]) -> String {
         return items;
     }
     format!("<h3>{title}</h3>\n<ul class=\"{class}\">{items}</ul>\n")
-}
-
-/// A phrase at the beginning of a line.
-pub(crate) fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The sign of an arm: its colour and its kind of line.

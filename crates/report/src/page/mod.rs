@@ -5,20 +5,20 @@
 
 mod arms;
 mod attached;
+mod badge;
 mod claims;
-mod comparison;
 mod data;
 mod details;
 pub(crate) mod html;
 mod picture;
 
+use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
-use drivelab_stats::Verdict;
 
+use self::badge::class;
 use crate::figures;
 use crate::outcome::{Sentence, Series, gather};
 use crate::study::{StudyResult, words};
-pub use comparison::comparison;
 use html::{each, escape, inline};
 use picture::dots;
 use picture::forest::Forest;
@@ -39,14 +39,14 @@ pub fn html(result: &StudyResult) -> String {
         series: &result.series,
         names: &names,
         primary: result.primary(),
-        margin: result.margin,
+        margin: result.experiment.margin,
     };
     let body = [
-        answer(result.verdict(), &words(result)),
+        answer(result),
         claims::findings(result),
         blocks(result),
         ratios(result, &forest),
-        forest.causes(&result.contrasts, &result.workloads),
+        forest.causes(&result.contrasts, &result.experiment.workloads),
         claims::interactions(result),
         claims::prices(result),
         cells(result),
@@ -60,13 +60,13 @@ pub fn html(result: &StudyResult) -> String {
     ]
     .concat();
     let facts = [
-        format!("stage {}", result.stage),
+        format!("stage {}", result.experiment.stage),
         names.join(", "),
-        format!("{} workloads", result.workloads.len()),
+        format!("{} workloads", result.experiment.workloads.len()),
         format!("{} blocks", result.used.len()),
-        format!("seed {}", result.seed),
+        format!("seed {}", result.experiment.seed),
     ];
-    document("study", &result.title, &facts, &body, &script(&data::json(result)))
+    document("study", &result.experiment.title, &facts, &body, &script(&data::json(result)))
 }
 
 /// A page without scripts around `body`.
@@ -101,13 +101,14 @@ fn script(data: &str) -> String {
 }
 
 /// The first screen: the answer, then what else follows.
-fn answer(verdict: Verdict, sentences: &[Sentence]) -> String {
+fn answer(result: &StudyResult) -> String {
+    let sentences = words(result);
     let (first, others) = sentences.split_first().expect("there is always an answer");
-    let others: String = others.iter().map(point).collect();
+    let others: String = others.iter().map(|sentence| point(sentence, result)).collect();
     format!(
         "<section class=\"answer {}\" aria-label=\"The answer\">\n<p class=\"lead\">{}</p>\n\
          <dl>\n{others}</dl>\n</section>\n",
-        class(verdict),
+        class(result.verdict()),
         sentence(first),
     )
 }
@@ -115,131 +116,100 @@ fn answer(verdict: Verdict, sentences: &[Sentence]) -> String {
 /// The blocks of the primary metric, and folded away those of the other headlines.
 fn blocks(result: &StudyResult) -> String {
     let (names, primary) = (result.names(), result.primary().series);
-    let figure = |series: &Series| {
-        let workload = &result.workloads[series.workload];
-        let about = format!("<b>{}</b> {}", escape(&workload.name), escape(&workload.summary));
-        dots::figure(series, &names, &about)
-    };
+    let figure = |series: &Series| dots::figure(series, &names, &about(result, series));
+    let shown = figure(&result.series[primary]);
+    if shown.is_empty() {
+        return shown;
+    }
     let others = result.series.iter().enumerate();
     let others = others.filter(|(place, one)| *place != primary && result.is_headline(one));
     let others: String = others.map(|(_, one)| figure(one)).collect();
-    block_section(&figure(&result.series[primary]), &others)
-}
-
-fn block_section(primary: &str, others: &str) -> String {
-    if primary.is_empty() {
-        return String::new();
-    }
-    let others = match others {
+    let others = match others.as_str() {
         "" => String::new(),
         all => html::fold("Other metrics", &format!("<div class=\"plots\">\n{all}</div>")),
     };
-    format!(
-        "<section>\n<h2>Block by block</h2>\n<p class=\"about\">A dot for each run, a line for each \
-         block. Where all lines rise, or all fall, the difference is sure; where they cross, it is \
-         chance.</p>\n{primary}{others}</section>\n"
-    )
+    let about = "A dot for each run, a line for each block. Where all lines rise, or all fall, the \
+                 difference is sure; where they cross, it is chance.";
+    html::section("Block by block", about, &(shown + &others))
+}
+
+/// Name and summary of the workload that a series is of.
+fn about(result: &StudyResult, series: &Series) -> String {
+    let workload = &result.experiment.workloads[series.workload];
+    format!("<b>{}</b> {}", escape(&workload.name), escape(&workload.summary))
 }
 
 fn ratios(result: &StudyResult, forest: &Forest) -> String {
-    let workloads = 0..result.workloads.len();
+    let workloads = 0..result.experiment.workloads.len();
     let headlines = workloads.flat_map(|place| {
-        (1..result.arms.len()).filter_map(move |arm| result.headline(place, arm))
+        (1..result.experiment.arms.len()).filter_map(move |arm| result.headline(place, arm))
     });
-    let about = |series: &Series| {
-        let workload = &result.workloads[series.workload];
-        format!("<b>{}</b> {}", escape(&workload.name), escape(&workload.summary))
-    };
-    forest.ratios(&headlines.collect::<Vec<_>>(), about, "the headline metric")
+    forest.ratios(&headlines.collect::<Vec<_>>(), |series| about(result, series))
 }
 
 fn cells(result: &StudyResult) -> String {
-    let arms: Vec<(&str, &str)> =
-        result.arms.iter().map(|arm| (arm.name.as_str(), arm.summary.as_str())).collect();
-    result.cells.as_ref().map_or_else(String::new, |cells| crate::cells::section(cells, &arms))
+    let arms: Vec<(&str, &str)> = result
+        .experiment
+        .arms
+        .iter()
+        .map(|arm| (arm.name.as_str(), arm.summary.as_str()))
+        .collect();
+    result
+        .experiment
+        .cells
+        .as_ref()
+        .map_or_else(String::new, |cells| crate::cells::section(cells, &arms))
 }
 
 fn sentence(it: &Sentence) -> String {
     format!("<strong>{}</strong> {}", inline(&it.lead), inline(&it.body))
 }
 
-fn point(it: &Sentence) -> String {
-    let class = if it.lead == "Risk:" { "risk" } else { it.verdict.map_or("", class) };
+fn point(it: &Sentence, result: &StudyResult) -> String {
+    // A risk that is the same in all arms is nothing to choose by, and no alarm.
+    let is_alarm = |risk: &Risk| risk.differs && risk.sentence == it.body;
+    let is_risk = result.experiment.risks.iter().any(is_alarm);
+    let class = if is_risk { "risk" } else { it.verdict.map_or("", class) };
     let lead = it.lead.trim_end_matches([':', ',']);
     format!("<dt class=\"{class}\">{}</dt><dd>{}</dd>\n", inline(lead), inline(&it.body))
 }
 
-/// The class that colours a verdict.
-fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Different => "different",
-        Verdict::NoPracticalDifference => "same",
-        Verdict::Inconclusive => "open",
-    }
-}
-
-/// A verdict with a sign of its own, so that nobody needs the colour.
-fn badge(verdict: Verdict) -> String {
-    let sign = match verdict {
-        Verdict::Faster => "\u{25b2}",
-        Verdict::Slower => "\u{25bc}",
-        Verdict::Different => "\u{2260}",
-        Verdict::NoPracticalDifference => "\u{2248}",
-        Verdict::Inconclusive => "?",
-    };
-    let class = class(verdict);
-    format!(
-        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</span>"
-    )
-}
-
 /// The arms with the colours they have in every picture.
 fn legend(result: &StudyResult) -> String {
-    let items = result
-        .arms
-        .iter()
-        .enumerate()
-        .map(|(place, arm)| format!("<li>{}{}</li>", html::swatch(place), escape(&arm.name)));
-    format!("<ul class=\"legend\" aria-label=\"Arms\">{}</ul>\n", items.collect::<String>())
+    let item = |(place, name): (usize, &&str)| html::swatch(place) + &escape(name);
+    let items = each("<li>", result.names().iter().enumerate().map(item), "</li>");
+    format!("<ul class=\"legend\" aria-label=\"Arms\">{items}</ul>\n")
 }
 
 fn depth(result: &StudyResult) -> String {
     if result.depth.is_empty() {
         return String::new();
     }
-    format!(
-        "<section>\n<h2>IOPS against depth</h2>\n<p class=\"about\">What more requests outstanding \
-         buy. Lines are geometric means over the blocks, bars reach from the lowest to the highest \
-         block; compared nowhere, shown to explain.</p>\n{}\
-         <div class=\"plot tall\" id=\"depth\" tabindex=\"0\" role=\"img\" \
-         aria-label=\"IOPS against depth, one line an arm; the figures are in the table below\">\
-         </div>\n<p class=\"readout\" id=\"depth-readout\" aria-live=\"polite\"></p>\n{}\
-         </section>\n",
-        legend(result),
-        details::depth(result),
-    )
+    let about = "What more requests outstanding buy. Lines are geometric means over the blocks, bars \
+                 reach from the lowest to the highest block; compared nowhere, shown to explain.";
+    let plot = "<div class=\"plot tall\" id=\"depth\" tabindex=\"0\" role=\"img\" \
+                aria-label=\"IOPS against depth, one line an arm; the figures are in the table \
+                below\"></div>\n<p class=\"readout\" id=\"depth-readout\" \
+                aria-live=\"polite\"></p>\n";
+    let body = legend(result) + plot + &details::depth(result);
+    html::section("IOPS against depth", about, &body)
 }
 
 fn latency(result: &StudyResult) -> String {
     let ran = |place: &usize| result.latency.iter().any(|curve| curve.workload == *place);
-    let plots = (0..result.workloads.len()).filter(ran).map(|place| plot(result, place));
+    let plots = (0..result.experiment.workloads.len()).filter(ran).map(|place| plot(result, place));
     let plots: String = plots.collect();
     if plots.is_empty() {
         return String::new();
     }
-    format!(
-        "<section>\n<h2>Latency</h2>\n<p class=\"about\">The share of requests that were done \
-         within a time: the farther left, the better. All blocks together; time is on a \
-         logarithmic scale.</p>\n{}<div class=\"plots\">\n{plots}</div>\n{}</section>\n",
-        legend(result),
-        details::quantiles(result),
-    )
+    let about = "The share of requests that were done within a time: the farther left, the better. \
+                 All blocks together; time is on a logarithmic scale.";
+    let plots = format!("<div class=\"plots\">\n{plots}</div>\n");
+    html::section("Latency", about, &(legend(result) + &plots + &details::quantiles(result)))
 }
 
 fn plot(result: &StudyResult, place: usize) -> String {
-    let workload = &result.workloads[place];
+    let workload = &result.experiment.workloads[place];
     let name = escape(&workload.name);
     format!(
         "<figure><figcaption><b>{name}</b> {}</figcaption><div class=\"plot\" \
@@ -253,44 +223,43 @@ fn plot(result: &StudyResult, place: usize) -> String {
 fn remarks(result: &StudyResult) -> String {
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
     let warnings = gather(outcomes.map(|o| (result.series_of(o).name.as_str(), o)));
-    let doubts = result.cells.as_ref().map_or(&[][..], |cells| &cells.doubts);
-    caveats(&result.risks, &warnings, &[doubts, &result.notes].concat())
-}
-
-fn caveats(risks: &[String], warnings: &[String], notes: &[String]) -> String {
+    let doubts = result.experiment.cells.as_ref().map_or(&[][..], |cells| &cells.doubts);
+    let risks: Vec<String> =
+        result.experiment.risks.iter().map(|risk| risk.sentence.clone()).collect();
     let lists = [
-        html::list("Risks", "risks", risks),
-        html::list("Warnings", "warnings", warnings),
-        html::list("Notes", "notes", notes),
+        html::list("Risks", "risks", &risks),
+        html::list("Warnings", "warnings", &warnings),
+        html::list("Notes", "notes", &[doubts, &result.notes].concat()),
     ]
     .concat();
     if lists.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>Caveats</h2>\n{lists}</section>\n")
+    html::section("Caveats", "", &lists)
 }
 
 fn reproduce(result: &StudyResult) -> String {
-    let design = match result.design {
+    let design = match result.experiment.design {
         Design::Interleaved => "every block holds every arm once, in seeded, balanced order",
         Design::Grouped => {
-            "every block enters every arm anew (a reboot, say), by turns forwards and backwards"
+            "every block switches to every arm again (by a reboot, for example), in alternating \
+             order"
         }
     };
     format!(
         "<section>\n<h2>How to repeat it</h2>\n<pre><code>{}</code></pre>\n<p class=\"about\">\
          Seed {}, {} of {} blocks, {design}. The primary metric is <code>{}</code> of <code>{}\
-         </code>, declared before looking; the smallest effect that matters is {}. Ratios are of \
+         </code>, declared before looking; the margin is {}. Ratios are of \
          geometric means, intervals are paired t at 95 %; a verdict needs the Hodges-Lehmann \
          interval and the sign-flip test to agree. Of all comparisons, {}. drivelab {}.</p>\n\
          </section>\n",
-        escape(&result.reproduce),
-        result.seed,
+        escape(&result.experiment.reproduce),
+        result.experiment.seed,
         result.used.len(),
-        result.blocks,
+        result.experiment.blocks,
         escape(&result.series_of(result.primary()).name),
-        escape(&result.arms[result.candidate].name),
-        figures::percent(result.margin),
+        escape(&result.experiment.arms[result.candidate].name),
+        figures::percent(result.experiment.margin),
         escape(&result.together.words()),
         crate::VERSION,
     )

@@ -5,7 +5,7 @@ use crate::study::analyse;
 use crate::study::tests::fixture::experiment;
 
 fn page(seed: u64) -> String {
-    html(&analyse(&experiment(seed, 10)).unwrap())
+    html(&analyse(experiment(seed, 10)).unwrap())
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn text_cannot_break_out_of_its_place() {
     it.workloads[0].name = evil.to_owned();
     it.workloads[1].summary = evil.to_owned();
     it.contrasts[0].name = evil.to_owned();
-    it.risks.push(evil.to_owned());
+    it.risks[0].sentence = evil.to_owned();
     it.notes.push(evil.to_owned());
-    let page = html(&analyse(&it).unwrap());
+    let page = html(&analyse(it).unwrap());
     assert_eq!(page.matches("<script").count(), 3);
     assert_eq!(page.matches("</script").count(), 3);
     assert!(!page.contains("<img"));
@@ -80,4 +80,16 @@ fn every_number_is_a_number() {
     }
     let body = page.replace(UPLOT, "").replace(SCRIPT, "");
     assert!(!body.contains("NaN") && !body.contains("inf%"));
+}
+
+#[test]
+fn a_risk_that_the_choice_does_not_change_is_no_alarm() {
+    let shown = |differs: bool| {
+        let mut it = experiment(1, 6);
+        it.risks[0].differs = differs;
+        html(&analyse(it).unwrap())
+    };
+    assert!(shown(true).contains("<dt class=\"risk\">Risk</dt>"));
+    let alike = shown(false);
+    assert!(alike.contains("<dt class=\"\">Risk</dt>") && !alike.contains("<dt class=\"risk\""));
 }

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(html.matches("<svg").count(), 6);
         assert!(html.contains("a &lt;trace&gt;") && !html.contains("<script"));
         assert!(
-            html.contains("<tr><th>reads</th><td>2</td><td>11.000</td><td>11.225</td>"),
+            html.contains("<tr><td>reads</td><td>2</td><td>11.000</td><td>11.225</td>"),
             "{html}"
         );
         let reads = page(&result, &compared()[..2]);

@@ -18,7 +18,6 @@ const POINTS: usize = 200;
 /// Lines across, at most.
 const TICKS_MAX: f64 = 5.0;
 
-/// What the lines mean.
 pub(super) const LEGEND: &str = "<ul class=\"legend\"><li><svg width=\"28\" height=\"8\" aria-hidden=\"true\"><line \
      class=\"measured\" x1=\"0\" y1=\"4\" x2=\"28\" y2=\"4\"/></svg> measured on the drive</li>\
      <li><svg width=\"28\" height=\"8\" aria-hidden=\"true\"><line class=\"modelled\" x1=\"0\" \
@@ -54,7 +53,7 @@ pub(super) fn panels(name: &str, compared: &[Compared]) -> [(String, String); 2]
         line(&pairs, "modelled")
     );
     [
-        (format!("{name}: share of requests that took at most so long"), cdf),
+        (format!("{name}: share of requests completed within a time"), cdf),
         (format!("{name}: modelled against measured quantiles"), qq),
     ]
 }
@@ -152,7 +151,6 @@ fn axes(x: &Axis, y: &Axis, across: &str, up: &str) -> String {
     svg
 }
 
-/// Evenly spaced quantiles.
 fn quantiles(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -1,47 +1,44 @@
 //! A replay as text.
 
-use std::fmt::Write as _;
-
-use super::ReplayResult;
+use super::{ReplayResult, Scores};
+use crate::text::{Align, Look, Table};
 
 /// The result for people.
-pub fn text(result: &ReplayResult) -> String {
-    let mut text = String::new();
-    // Writing into a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{} on {}, {} loop\n\n  requests  {}\n  refused   {}\n  passed    {:.3} s of virtual time",
-        result.trace,
-        result.drive,
-        result.how,
-        result.requests,
-        result.errors,
-        seconds(result.elapsed_ns),
-    );
-    let lat = &result.lat_ns;
-    let _ =
-        writeln!(text, "  latency   mean {:.3} ms, longest {:.3} ms", ms(lat.mean), ms(lat.max));
-    let Some(scores) = &result.score else { return text };
-    let _ = writeln!(
-        text,
-        "\n{:8}{:>7}{:>12}{:>12}{:>9}{:>11}{:>12}{:>9}{:>9}",
-        "", "n", "measured ms", "modelled ms", "off", "demerit ms", "rms error", "0.1 ms", "0.5 ms"
-    );
-    for (name, row) in scores.rows() {
-        let off = 100.0 * (row.modelled_mean_ms / row.measured_mean_ms - 1.0);
-        let _ = writeln!(
-            text,
-            "{name:8}{:>7}{:>12.3}{:>12.3}{off:>8.2}%{:>11.4}{:>12.3}{:>8.1}%{:>8.1}%",
-            row.n,
-            row.measured_mean_ms,
-            row.modelled_mean_ms,
-            row.demerit_ms,
-            row.rms_error_ms,
-            100.0 * row.within_0_1_ms,
-            100.0 * row.within_0_5_ms,
-        );
+pub fn text(result: &ReplayResult, look: Look) -> String {
+    let (trace, drive, how) = (&result.trace, &result.drive, result.how);
+    let mut facts = Table::new(&[("", Align::Left, 0), ("", Align::Left, 0)]);
+    facts.row(["  requests", &result.requests.to_string()]);
+    facts.row(["  refused", &result.errors.to_string()]);
+    let passed = seconds(result.elapsed_ns);
+    facts.row(["  passed", &format!("{passed:.3} s of virtual time")]);
+    let (mean, max) = (ms(result.lat_ns.mean), ms(result.lat_ns.max));
+    facts.row(["  latency", &format!("mean {mean:.3} ms, longest {max:.3} ms")]);
+    let mut text = format!("{trace} on {drive}, {how} loop\n\n{}", facts.render(look));
+    if let Some(scores) = &result.score {
+        text += &format!("\n{}", table(scores).render(look));
     }
     text
+}
+
+fn table(scores: &Scores) -> Table {
+    let titles = "|n|measured ms|modelled ms|off|demerit ms|rms error|0.1 ms|0.5 ms".split('|');
+    let mut columns: Vec<_> = titles.map(|title| (title, Align::Right, 0)).collect();
+    columns[0].1 = Align::Left;
+    let mut table = Table::new(&columns);
+    for (name, row) in scores.rows() {
+        table.row([
+            name.to_owned(),
+            row.n.to_string(),
+            format!("{:.3}", row.measured_mean_ms),
+            format!("{:.3}", row.modelled_mean_ms),
+            format!("{:.2}%", 100.0 * (row.modelled_mean_ms / row.measured_mean_ms - 1.0)),
+            format!("{:.4}", row.demerit_ms),
+            format!("{:.3}", row.rms_error_ms),
+            format!("{:.1}%", 100.0 * row.within_0_1_ms),
+            format!("{:.1}%", 100.0 * row.within_0_5_ms),
+        ]);
+    }
+    table
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]

@@ -9,47 +9,55 @@ pub use parse::parse;
 pub use steady::steadiness;
 pub use text::text;
 
-use drivelab_core::record::{JobRecord, Latency};
-use drivelab_stats::{Better, quantile_reportable};
+use drivelab_core::record::{Better, Figure, JobRecord, Latency, Phase, RunRecord};
+use drivelab_stats::quantile_reportable;
 
-use crate::study::MetricValue;
+/// The metrics that runs are compared by: those of the load, and what phases measured.
+pub fn metrics(record: &RunRecord) -> Vec<Figure> {
+    let load = record.total.iter().flat_map(of_load);
+    load.chain(record.phases.iter().flat_map(of_phase)).collect()
+}
 
-/// The metrics that runs are compared by. A quantile is one only where enough requests lie
-/// beyond it to be more than an accident: 10,000 for p99, 100,000 for p99.9. Where there were
-/// requests of several kinds each kind's latencies are metrics too, `read_lat_p99_ns`.
-pub fn metrics(job: &JobRecord) -> Vec<MetricValue> {
+/// The metrics of one part of a benchmark; what only describes is none.
+pub(crate) fn of_phase(phase: &Phase) -> Vec<Figure> {
+    let lat = phase.lat_ns.iter().flat_map(|lat| latencies("", lat)).map(|figure| Figure {
+        name: phase.metric(&figure.name),
+        nature: Some(phase.nature),
+        remarks: phase.remarks.clone(),
+        ..figure
+    });
+    phase.metrics().chain(lat).filter(|figure| figure.better != Better::Neither).collect()
+}
+
+/// The metrics of a load. A quantile is one only where enough requests lie beyond it to be more
+/// than an accident: 10,000 for p99, 100,000 for p99.9. Where there were requests of several kinds
+/// each kind's latencies are metrics too, `read_lat_p99_ns`.
+fn of_load(job: &JobRecord) -> Vec<Figure> {
     let lat = &job.lat_ns;
     let mut metrics = vec![
-        metric("iops", job.iops, Better::More),
-        metric("bytes_per_s", job.bytes_per_s, Better::More),
-        metric("lat_mean_ns", float(lat.mean), Better::Less),
-        metric("lat_p50_ns", float(lat.p50), Better::Less),
+        Figure::new("iops", job.iops, Better::More),
+        Figure::new("bytes_per_s", job.bytes_per_s, Better::More),
     ];
-    for (name, share, value) in [("lat_p99_ns", 0.99, lat.p99), ("lat_p99_9_ns", 0.999, lat.p99_9)]
-    {
-        if quantile_reportable(share, lat.n) {
-            metrics.push(metric(name, float(value), Better::Less));
-        }
+    metrics.extend(latencies("", lat));
+    if quantile_reportable(0.999, lat.n) {
+        metrics.push(Figure::new("lat_p99_9_ns", float(lat.p99_9), Better::Less));
     }
     if job.kinds().count() > 1 {
-        for (prefix, kind) in [("read", &job.read), ("write", &job.write), ("flush", &job.flush)] {
+        for (prefix, kind) in [("read_", &job.read), ("write_", &job.write), ("flush_", &job.flush)]
+        {
             metrics.extend(kind.iter().flat_map(|kind| latencies(prefix, &kind.lat_ns)));
         }
     }
     metrics
 }
 
-fn latencies(prefix: &str, lat: &Latency) -> Vec<MetricValue> {
+fn latencies(prefix: &str, lat: &Latency) -> Vec<Figure> {
     let reportable = quantile_reportable(0.99, lat.n);
     let figures = [("mean", lat.mean), ("p50", lat.p50), ("p99", lat.p99)];
     let figures = figures.into_iter().filter(|(which, _)| *which != "p99" || reportable);
-    figures
-        .map(|(which, ns)| metric(&format!("{prefix}_lat_{which}_ns"), float(ns), Better::Less))
-        .collect()
-}
-
-fn metric(name: &str, value: f64, better: Better) -> MetricValue {
-    MetricValue { name: name.to_owned(), value, better }
+    let figure =
+        |(which, ns)| Figure::new(format!("{prefix}lat_{which}_ns"), float(ns), Better::Less);
+    figures.map(figure).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and requests are fewer")]
@@ -71,7 +79,7 @@ mod tests {
         let mut count = |op, us, times| {
             tally.of_mut(op).ios = times;
             tally.of_mut(op).lat.record_times(Span::from_us(us), times);
-            metrics(&tally.record())
+            of_load(&tally.record())
         };
         let alone = count(Op::Read, 100, 20_000);
         assert!(alone.iter().all(|metric| !metric.name.starts_with("read")), "{alone:?}");

@@ -26,39 +26,49 @@ pub fn parse(text: &str) -> Result<Vec<RunRecord>, ParseError> {
         }
     }
     if records.is_empty() {
-        let hint = "store what `drivelab run --json` prints";
-        return Err(ParseError::new(0, "there are no runs in it", hint));
+        let hint = "store the output of `drivelab run --json`";
+        return Err(ParseError::new(0, "it contains no runs", hint));
     }
     Ok(records)
 }
 
 fn malformed(error: &serde_json::Error) -> ParseError {
     let hint = if error.is_eof() {
-        "the file is cut off: was the run stopped, or the disk full?"
+        "the file is truncated: check whether the run was stopped or the disk was full"
     } else {
-        "give what `drivelab run --json` prints, unchanged"
+        "give the unchanged output of `drivelab run --json`"
     };
-    ParseError::new(error.line(), format!("this is no JSON ({error})"), hint)
+    ParseError::new(error.line(), format!("not JSON ({error})"), hint)
 }
 
 fn record(document: Value, line: usize) -> Result<RunRecord, ParseError> {
     let Some(schema) = document.get("schema").and_then(Value::as_str) else {
-        let hint = "give what `drivelab run --json` prints, unchanged";
-        return Err(ParseError::new(line, "this JSON has no `schema`: it is no stored run", hint));
+        let hint = "give the unchanged output of `drivelab run --json`";
+        return Err(ParseError::new(
+            line,
+            "this JSON has no `schema`, so it is not a stored run",
+            hint,
+        ));
     };
     if schema != RUN_SCHEMA {
         let what = format!("the schema is {}, not `{RUN_SCHEMA}`", quote(schema));
-        let hint = "compare runs with runs; a newer drivelab may have written it";
+        let hint = "compare runs with runs; check whether a newer drivelab wrote it";
         return Err(ParseError::new(line, what, hint));
     }
     if let Some(several) = several(&document) {
         let hint = "compare single runs: `drivelab run --json` of one job each, stored one by one";
         return Err(ParseError::new(line, format!("this is {several}, not one run"), hint));
     }
-    serde_json::from_value(document).map_err(|error| {
-        let hint = "give what `drivelab run --json` prints, unchanged";
-        ParseError::new(line, format!("this is no stored run ({error})"), hint)
-    })
+    let wrong = |why: String| {
+        let hint = "give the unchanged output of `drivelab run --json`";
+        ParseError::new(line, format!("not a stored run ({why})"), hint)
+    };
+    let record: RunRecord =
+        serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?;
+    if record.total.is_none() && record.phases.is_empty() {
+        return Err(wrong("missing field `total`".to_owned()));
+    }
+    Ok(record)
 }
 
 /// What a document of `drivelab run` is that holds more than one run.
@@ -95,15 +105,15 @@ mod tests {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         };
-        check("", "there are no runs in it");
-        check("[]", "there are no runs in it");
+        check("", "it contains no runs");
+        check("[]", "it contains no runs");
         check("{\"a\": 1}", "line 1: this JSON has no `schema`");
         check(&format!("{one}\n{{}}"), "line 2: this JSON has no `schema`");
-        check(&one[..one.len() / 2], "line 1: this is no JSON (EOF");
-        check("\0\u{1}", "line 1: this is no JSON");
+        check(&one[..one.len() / 2], "line 1: not JSON (EOF");
+        check("\0\u{1}", "line 1: not JSON");
         let newer = one.replace("drivelab.run/1", "drivelab.run/2");
         check(&newer, "line 1: the schema is `drivelab.run/2`, not `drivelab.run/1`");
-        check(&one.replace("\"iops\"", "\"iop\""), "line 1: this is no stored run (missing field");
+        check(&one.replace("\"iops\"", "\"iop\""), "line 1: not a stored run (missing field");
     }
 
     proptest::proptest! {

@@ -18,7 +18,7 @@ pub(super) fn warning(job: &JobRecord, margin: f64) -> Option<String> {
     let found = steadiness(job, margin);
     let reason = found.reasons.first()?;
     let unsteady = found.state == SteadyState::Unsteady;
-    unsteady.then(|| format!("the run had not settled: {}", reason.advice()))
+    unsteady.then(|| format!("the run did not reach steady state: {}", reason.advice()))
 }
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(warning(&steady, 0.03), None);
         let falling = job(|at| 1000 - 8 * at);
         assert_eq!(steadiness(&falling, 0.03).state, SteadyState::Unsteady);
-        assert!(warning(&falling, 0.03).is_some_and(|text| text.contains("not settled")));
+        assert!(warning(&falling, 0.03).is_some_and(|text| text.contains("steady state")));
     }
 
     #[test]

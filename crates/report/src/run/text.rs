@@ -2,11 +2,13 @@
 
 use anstyle::Style;
 use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
+use drivelab_core::workload::Workload;
 use drivelab_stats::quantile_reportable;
 
 use super::float;
 use crate::attachment;
 use crate::figures;
+use crate::metric;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
@@ -14,26 +16,16 @@ const STEADY_MARGIN: f64 = 0.03;
 
 /// The run as text: totals first, then latencies, then what casts doubt on them.
 pub fn text(record: &RunRecord, look: Look) -> String {
-    let total = &record.total;
     let title = match &record.label {
         Some(label) => format!("{label}: {}", record.target),
         None => record.target.clone(),
     };
     let mut text = format!("{}\n\n", look.paint(&title, BOLD));
-    text += &look.wrap(&summary(total), 2);
-    text += "\n\n";
-    text += &latencies(total).render(look);
-    if total.kinds().count() > 1 {
-        text.push('\n');
-        text += &kinds(total).render(look);
+    if let Some(total) = &record.total {
+        text += &load(total, record, look);
     }
-    if let Some(course) = super::over_time::text(total, look) {
-        text.push('\n');
-        text += &course;
-    }
-    if record.jobs.len() > 1 {
-        text.push('\n');
-        text += &jobs(record).render(look);
+    if !record.phases.is_empty() {
+        text += &phases(record).render(look);
     }
     text.push('\n');
     if let Some(found) = &record.verification {
@@ -43,8 +35,13 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("What this is:", BOLD, &mark.message, 2);
         text.push('\n');
     }
-    if let Some(warning) = super::steady::warning(total, STEADY_MARGIN) {
+    let total = record.total.as_ref();
+    if let Some(warning) = total.and_then(|total| super::steady::warning(total, STEADY_MARGIN)) {
         text += &look.led("Warning:", BOLD, &warning, 2);
+        text.push('\n');
+    }
+    if let Some(views) = views(record) {
+        text += &look.led("Service time:", BOLD, &views, 2);
         text.push('\n');
     }
     if let Some(attached) = attachment::line(record) {
@@ -56,6 +53,48 @@ pub fn text(record: &RunRecord, look: Look) -> String {
     text
 }
 
+/// The figures of a load: totals, latencies, kinds of requests, course and jobs.
+fn load(total: &JobRecord, record: &RunRecord, look: Look) -> String {
+    let mut parts = vec![format!("{}\n", look.wrap(&summary(total), 2))];
+    parts.push(latencies(total).render(look));
+    if total.kinds().count() > 1 {
+        parts.push(kinds(total).render(look));
+    }
+    parts.extend(super::over_time::text(total, look));
+    if record.jobs.len() > 1 {
+        parts.push(jobs(record).render(look));
+    }
+    parts.join("\n")
+}
+
+/// Every figure of every phase, and what it measures.
+fn phases(record: &RunRecord) -> Table {
+    let mut table = Table::new(&[
+        ("phase", Align::Left, 0),
+        ("figure", Align::Left, 0),
+        ("", Align::Right, 0),
+        ("measures", Align::Left, 1),
+    ]);
+    for phase in &record.phases {
+        let lat = phase.lat_ns.iter().flat_map(|lat| [("mean", lat.mean), ("p99", lat.p99)]);
+        let lat = lat.map(|(which, ns)| {
+            (format!("{which} latency"), figures::span_ns(float(ns)), phase.nature)
+        });
+        let own = phase.figures.iter().map(|figure| {
+            let value = match figure.unit.as_str() {
+                "" => metric::show(&figure.name, figure.value),
+                unit => format!("{} {unit}", figures::plain(figure.value)),
+            };
+            (metric::label(&figure.name), value, figure.nature.unwrap_or(phase.nature))
+        });
+        for (figure, value, nature) in own.chain(lat) {
+            let cells = [phase.name.clone(), figure, value, nature.to_string()];
+            table.row(cells.map(|cell| (cell, Style::new())).to_vec());
+        }
+    }
+    table
+}
+
 fn summary(total: &JobRecord) -> String {
     let mut summary = format!(
         "{} IOPS, {}; {} in {}",
@@ -65,11 +104,11 @@ fn summary(total: &JobRecord) -> String {
         figures::span_ns(float(total.elapsed_ns)),
     );
     if let Some(cpu) = total.cpu_ns_per_io {
-        summary += &format_args!(", {} of processor a request", figures::span_ns(cpu)).to_string();
+        summary += &format_args!(", {} CPU time per request", figures::span_ns(cpu)).to_string();
     }
     if let Some(held) = total.steady {
         summary += &format!(
-            "; steady from second {} on: {} IOPS, {}, {} a request",
+            "; steady from second {} on: {} IOPS, {}, {} per request",
             held.from_s,
             figures::count(held.iops),
             figures::bytes_per_s(held.bytes_per_s),
@@ -80,6 +119,18 @@ fn summary(total: &JobRecord) -> String {
         summary += &format_args!("; {} requests FAILED", total.errors).to_string();
     }
     summary
+}
+
+/// What a served model says of its requests, and what whoever asked it saw.
+fn views(record: &RunRecord) -> Option<String> {
+    let model = record.served.as_ref()?.model_ns?;
+    let seen = record.total.as_ref()?.service_ns;
+    let pair = |lat: &Latency| [lat.mean, lat.p50].map(|ns| figures::span_ns(float(ns)));
+    let ([mean, median], [seen_mean, seen_median]) = (pair(&model), pair(&seen));
+    Some(format!(
+        "by the model's word mean {mean} and median {median}; as this kernel saw it {seen_mean} \
+         and {seen_median}"
+    ))
 }
 
 /// `70 reads, 30 writes, 3 flushes`.
@@ -93,7 +144,7 @@ fn requests(total: &JobRecord) -> String {
 fn kinds(total: &JobRecord) -> Table {
     let mut table = Table::new(&[
         ("", Align::Left, 0),
-        ("a second", Align::Right, 0),
+        ("per second", Align::Right, 0),
         ("throughput", Align::Right, 0),
         ("mean", Align::Right, 0),
         ("p50", Align::Right, 0),
@@ -128,9 +179,9 @@ type Quantile = fn(&Latency) -> u64;
 fn latencies(total: &JobRecord) -> Table {
     let mut table = Table::new(&[
         ("latency", Align::Left, 0),
-        ("as users wait", Align::Right, 0),
-        ("of the device", Align::Right, 0),
-        ("sent late by", Align::Right, 1),
+        ("response time", Align::Right, 0),
+        ("service time", Align::Right, 0),
+        ("lateness", Align::Right, 1),
         ("", Align::Left, 2),
     ]);
     let rows: [(&str, Quantile, f64); 8] = [
@@ -187,18 +238,18 @@ fn jobs(record: &RunRecord) -> Table {
 
 fn conditions(record: &RunRecord) -> String {
     let config = &record.config;
-    let cache = if config.direct { "past the page cache" } else { "through the page cache" };
+    let cache = if config.direct { "bypassing the page cache" } else { "through the page cache" };
     let host = match &record.host {
         Some(host) => format!(", {} on {}", host.kernel, host.cpu),
         None => String::new(),
     };
-    let stamps = match record.total.stamp {
-        Stamp::Io => "",
-        Stamp::Batch => ", time stamps a batch",
+    let stamps = match record.total.as_ref().map(|total| total.stamp) {
+        Some(Stamp::Batch) => ", one timestamp per batch",
+        Some(Stamp::Io) | None => "",
     };
     format!(
-        "{} with {}{stamps}, {cache}, {} job(s), seed {}, drivelab {}{host}",
-        work(record),
+        "{}{}{stamps}, {cache}, {} job(s), seed {}, drivelab {}{host}",
+        config.workload.as_ref().map(work).unwrap_or_default(),
         config.ioengine,
         config.numjobs,
         config.seed,
@@ -206,7 +257,7 @@ fn conditions(record: &RunRecord) -> String {
     )
 }
 
-fn work(record: &RunRecord) -> String {
-    let workload = &record.config.workload;
-    format!("{}, blocks of {}, depth {}", workload.rw, workload.blocks, workload.pace.iodepth())
+fn work(workload: &Workload) -> String {
+    let (rw, blocks, depth) = (workload.rw, &workload.blocks, workload.pace.iodepth());
+    format!("{rw}, blocks of {blocks}, depth {depth} with ")
 }

@@ -1,55 +1,16 @@
 //! From runs to conclusions.
 
+use drivelab_core::Refusal;
 use drivelab_core::plan::{BLOCKS_MIN, Design};
+use drivelab_core::record::MarkId;
 use drivelab_stats::{Provenance, Role};
 
 use super::blocks::{Blocks, LeftOut};
-use super::result::{Contrast, StudyResult};
-use super::{Experiment, curve, declared, empty, marks};
+use super::result::{ContrastResult, StudyResult};
+use super::{Experiment, RunSample, curve, declared, lost};
 use crate::attachment;
-use crate::outcome::{JudgeError, Outcome, Question, Rules, Series, Together, judge, withhold};
-
-/// An experiment from which nothing can be concluded.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum StudyError {
-    /// Fewer than two arms.
-    #[error("the study has {0} arm(s): a comparison needs two; add another `[[arm]]`")]
-    TooFewArms(usize),
-    /// The declared candidate is the baseline, or no arm.
-    #[error(
-        "the candidate is arm number {0} of the study (from 0), but it must be one that is \
-         compared: any but the first, which is the baseline"
-    )]
-    Candidate(usize),
-    /// No block in which every arm ran every workload.
-    #[error(
-        "no block is complete: in each, every arm must run every workload; go on with `--resume`, \
-         or start again and let at least {BLOCKS_MIN} blocks finish"
-    )]
-    NoCompleteBlock,
-    /// No block is left in which requests of every arm completed.
-    #[error("no block can be compared: {0}")]
-    NothingCompleted(String),
-    /// The primary metric is none that was measured.
-    #[error("the primary metric `{primary}` was not measured; {hint}")]
-    UnknownPrimary {
-        /// What the study declares.
-        primary: String,
-        /// The nearest metric, or all.
-        hint: String,
-    },
-    /// The primary metric has no usable value in some run.
-    #[error("the primary metric `{primary}` cannot be compared: {why}")]
-    PrimaryUnusable {
-        /// What the study declares.
-        primary: String,
-        /// The run and what is wrong with it.
-        why: String,
-    },
-    /// The statistics refused.
-    #[error(transparent)]
-    Judge(#[from] JudgeError),
-}
+use crate::marks;
+use crate::outcome::{Outcome, Question, Rules, Series, Together, judge, withhold};
 
 /// Concludes what the finished blocks of an experiment allow.
 ///
@@ -58,19 +19,25 @@ pub enum StudyError {
 /// adjusted only for the number of arms, all the rest, contrasts included, for one another. The
 /// overall verdict is that of the primary metric for the candidate, which is the last arm unless
 /// another is declared.
-pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
-    if experiment.arms.len() < 2 {
-        return Err(StudyError::TooFewArms(experiment.arms.len()));
+pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
+    let arms = experiment.arms.len();
+    if arms < 2 {
+        return Err(Refusal::request(format!(
+            "the study has {arms} arm(s): a comparison needs two; add another `[[arm]]`"
+        )));
     }
-    let candidate = experiment.candidate.unwrap_or(experiment.arms.len() - 1);
-    if !(1..experiment.arms.len()).contains(&candidate) {
-        return Err(StudyError::Candidate(candidate));
+    let candidate = experiment.candidate.unwrap_or(arms - 1);
+    if !(1..arms).contains(&candidate) {
+        return Err(Refusal::request(format!(
+            "the candidate is arm number {candidate} of the study (from 0), but it must be one \
+             that is compared: any but the first, which is the baseline"
+        )));
     }
-    let blocks = Blocks::new(experiment);
-    refuse_nothing(experiment, &blocks)?;
+    let blocks = Blocks::new(&experiment);
+    refuse_nothing(&experiment, &blocks)?;
     let (series, left_out) = all_series(&blocks);
-    let gate = primary_series(experiment, &series, &left_out)?;
-    let questions = Questions::new(experiment, &series, gate);
+    let gate = primary_series(&experiment, &series, &left_out)?;
+    let questions = Questions::new(&experiment, &series, gate);
     // The cells of a matrix do not say which arm came first.
     let is_ordered = experiment.arms.len() == 2 && experiment.cells.is_none();
     let first = is_ordered.then(|| blocks.first_arms());
@@ -80,44 +47,34 @@ pub fn analyse(experiment: &Experiment) -> Result<StudyResult, StudyError> {
     let mut outcomes = judge(&series, &questions.all, rules)?;
     let attached = attachment::difference(&experiment.attached);
     withhold(&mut outcomes, &attached.unchanged);
-    empty::withhold(experiment, &blocks, &series, &mut outcomes);
+    lost::withhold(&experiment, &blocks, &series, &mut outcomes);
     let together = Together::of(&outcomes);
-    let (outcomes, contrasts) = questions.sort(experiment, outcomes);
+    let (outcomes, contrasts) = questions.sort(&experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
-    let (interactions, unanalysed) = declared::interactions(experiment, &series, gate);
-    let mut notes = notes(experiment, &blocks, &left_out);
+    let (interactions, unanalysed) = declared::interactions(&experiment, &series, gate);
+    let mut notes = notes(&experiment, &blocks, &left_out);
     notes.extend(unanalysed);
     Ok(StudyResult {
-        title: experiment.title.clone(),
-        stage: experiment.stage.clone(),
-        seed: experiment.seed,
-        blocks: experiment.blocks,
-        design: experiment.design,
-        margin: experiment.margin,
         candidate,
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
-        arms: experiment.arms.clone(),
-        workloads: experiment.workloads.clone(),
-        latency: curve::latency(experiment, &blocks.used),
-        depth: curve::depth(experiment),
+        latency: curve::latency(&experiment, &blocks.used),
+        depth: curve::depth(&experiment),
         attached,
-        risks: experiment.risks.clone(),
         notes,
         interactions,
-        findings: declared::answers(experiment, &series),
-        prices: declared::prices(experiment, &series, &outcomes),
-        cells: experiment.cells.clone(),
-        asks_gain: experiment.asks_gain,
-        reproduce: experiment.reproduce.clone(),
+        findings: declared::answers(&experiment, &series),
+        prices: declared::prices(&experiment, &series, &outcomes),
+        left_out: blocks.finished.len() - blocks.used.len(),
         used: blocks.used,
         series,
         outcomes,
         together,
         contrasts,
+        experiment,
     })
 }
 
-fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), StudyError> {
+fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusal> {
     let is_primary = |workload: usize| {
         let rest = experiment.primary.strip_prefix(experiment.workloads[workload].name.as_str());
         rest.is_some_and(|rest| rest.starts_with('.'))
@@ -125,9 +82,16 @@ fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), StudyE
     let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
     let mut lost = blocks.empty.iter().chain(&blocks.void);
     if lost.any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
-        return Err(StudyError::NothingCompleted(empty::notes(experiment, blocks).join(" ")));
+        let why = lost::notes(experiment, blocks).join(" ");
+        return Err(Refusal::request(format!("no block can be compared: {why}")));
     }
-    if blocks.used.is_empty() { Err(StudyError::NoCompleteBlock) } else { Ok(()) }
+    if blocks.used.is_empty() {
+        return Err(Refusal::request(format!(
+            "no block is complete: every arm must run every workload in each; continue with \
+         `--resume`, or start again and let at least {BLOCKS_MIN} blocks finish"
+        )));
+    }
+    Ok(())
 }
 
 fn all_series(blocks: &Blocks) -> (Vec<Series>, Vec<LeftOut>) {
@@ -144,18 +108,18 @@ fn primary_series(
     experiment: &Experiment,
     series: &[Series],
     left_out: &[LeftOut],
-) -> Result<usize, StudyError> {
+) -> Result<usize, Refusal> {
     let primary = &experiment.primary;
     if let Some(place) = series.iter().position(|s| s.name == *primary) {
         return Ok(place);
     }
     if let Some(out) = left_out.iter().find(|out| out.name == *primary) {
-        let why = out.why.clone();
-        return Err(StudyError::PrimaryUnusable { primary: primary.clone(), why });
+        let message = format!("the primary metric `{primary}` cannot be compared: {}", out.why);
+        return Err(Refusal::request(message));
     }
     let names: Vec<&str> = series.iter().map(|s| s.name.as_str()).collect();
     let hint = crate::suggest::among(primary, &names);
-    Err(StudyError::UnknownPrimary { primary: primary.clone(), hint })
+    Err(Refusal::request(format!("the primary metric `{primary}` was not measured; {hint}")))
 }
 
 /// Everything asked of the statistics, in one family.
@@ -198,15 +162,14 @@ impl Questions {
         Self { all, plain, contrasts }
     }
 
-    /// Takes the answers apart again.
     fn sort(
         &self,
         experiment: &Experiment,
         mut outcomes: Vec<Outcome>,
-    ) -> (Vec<Outcome>, Vec<Contrast>) {
+    ) -> (Vec<Outcome>, Vec<ContrastResult>) {
         let contrasts = experiment.contrasts.iter().zip(&self.contrasts).map(|(info, places)| {
             let outcomes = places.iter().map(|place| outcomes[*place].clone()).collect();
-            Contrast { name: info.name.clone(), from: info.from, to: info.to, outcomes }
+            ContrastResult { name: info.name.clone(), from: info.from, to: info.to, outcomes }
         });
         let contrasts = contrasts.collect();
         outcomes.truncate(self.plain);
@@ -216,7 +179,8 @@ impl Questions {
 
 /// The experiment's notes, and what the analysis had to leave out.
 fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<String> {
-    let mut notes = marks::notes(experiment);
+    let names: Vec<&str> = experiment.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let mut notes = marks::notes(&names, &marked(experiment));
     notes.extend(experiment.notes.iter().cloned());
     let used = u32::try_from(blocks.used.len()).expect("blocks are counted in 32 bits");
     let planned = match experiment.design {
@@ -224,16 +188,16 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
         Design::Grouped => experiment.blocks.min(BLOCKS_MIN),
     };
     if used < planned {
-        let is_finished = blocks.finished >= planned as usize;
-        let rest = if is_finished { "" } else { ": `--resume` finishes the rest" };
+        let is_finished = blocks.finished.len() >= planned as usize;
+        let rest = if is_finished { "" } else { "; `--resume` finishes the rest" };
         notes.push(format!("{used} of {planned} blocks are complete; only these count{rest}."));
     }
-    notes.extend(empty::notes(experiment, blocks));
+    notes.extend(lost::notes(experiment, blocks));
     if experiment.design == Design::Grouped {
         notes.push(format!(
-            "Putting an arm in place takes effort (a reboot, say), so all runs that an arm has in a \
-             block were made in one stay and averaged: n is {used} blocks, {} such stays, not {} \
-             runs. Every block entered every arm anew.",
+            "Switching arms takes effort (a reboot, for example), so all runs of an arm in a block \
+             were made in one stay and averaged: n is {used} blocks, {} such stays, not {} runs. \
+             Every block switched to every arm again.",
             blocks.used.len() * experiment.arms.len(),
             experiment.runs.iter().filter(|run| run.workload == blocks.workloads[0]).count(),
         ));
@@ -241,15 +205,42 @@ fn notes(experiment: &Experiment, blocks: &Blocks, left_out: &[LeftOut]) -> Vec<
     for (workload, info) in experiment.workloads.iter().enumerate() {
         if !blocks.workloads.contains(&workload) {
             let why = if blocks.has_lost(workload) {
-                "not every arm has a run of it that counts"
+                "some arm has no valid run of it"
             } else {
-                "not every arm ran it"
+                "some arm did not run it"
             };
             notes.push(format!("`{}` is not compared: {why}.", info.name));
         }
     }
-    let missing =
-        left_out.iter().map(|out| format!("`{}` is not compared: {}.", out.name, out.why));
-    notes.extend(missing);
+    notes.extend(folded(left_out));
     notes
+}
+
+/// The marks of every run, without those of which a study speaks in words of its own.
+fn marked(experiment: &Experiment) -> Vec<(usize, Vec<MarkId>)> {
+    let told = [MarkId::Modelled, MarkId::Emulated, MarkId::FewRequests];
+    let own = |run: &RunSample| {
+        let marks = run.marks.iter().filter(|mark| !told.contains(mark));
+        (run.arm, marks.copied().collect())
+    };
+    experiment.runs.iter().map(own).collect()
+}
+
+/// A note for each reason why metrics are not compared.
+fn folded(left_out: &[LeftOut]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for LeftOut { name, why } in left_out {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    let note = |(why, names): (&str, Vec<&str>)| match &names[..] {
+        [name] => format!("`{name}` is not compared: {why}."),
+        names => {
+            let why = why.replacen("it is", "each is", 1);
+            format!("`{}` are not compared: {why}.", names.join("`, `"))
+        }
+    };
+    reasons.into_iter().map(note).collect()
 }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drivelab_core::record::MarkId;
+use drivelab_core::record::{Figure, MarkId};
 
 use super::{Experiment, RunSample};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
 
-/// A place for runs: workload, arm and block.
 pub(super) type Cell = (usize, usize, u32);
 
 /// The runs of an experiment by workload, arm and block.
@@ -22,13 +21,12 @@ pub(super) struct Blocks<'a> {
     pub(super) void: BTreeSet<Cell>,
     /// Workloads of which every arm completed something at least once.
     pub(super) workloads: Vec<usize>,
-    /// How many blocks have nothing left to run.
-    pub(super) finished: usize,
+    /// Blocks that have nothing left to run, ascending.
+    pub(super) finished: Vec<u32>,
     /// Blocks in which every arm ran each of these workloads, ascending.
     pub(super) used: Vec<u32>,
 }
 
-/// A metric that is not compared, and why.
 pub(super) struct LeftOut {
     /// `workload.metric`.
     pub(super) name: String,
@@ -65,12 +63,11 @@ impl<'a> Blocks<'a> {
         let ran =
             |cell: &Cell| cells.contains_key(cell) || empty.contains(cell) || void.contains(cell);
         blocks.retain(|block| whole(*block, &ran));
-        let finished = blocks.len();
+        let finished = blocks.clone();
         blocks.retain(|block| whole(*block, &|cell| cells.contains_key(cell)));
         Self { experiment, cells, empty, void, workloads, finished, used: blocks }
     }
 
-    /// Whether a run of the workload does not count.
     pub(super) fn has_lost(&self, workload: usize) -> bool {
         self.empty.iter().chain(&self.void).any(|cell| cell.0 == workload)
     }
@@ -93,15 +90,18 @@ impl<'a> Blocks<'a> {
         for metric in self.metrics(workload) {
             let name = format!("{}.{metric}", self.experiment.workloads[workload].name);
             match self.values(workload, metric) {
-                Ok(values) => series.push(Series {
-                    name,
-                    metric: metric.to_owned(),
-                    workload,
-                    better: self.better(workload, metric),
-                    margin: metric::margin(metric, self.experiment.margin),
-                    unit: String::new(),
-                    values,
-                }),
+                Ok(values) => {
+                    let first = self.first(workload, metric);
+                    series.push(Series {
+                        name,
+                        metric: metric.to_owned(),
+                        workload,
+                        better: metric::better(first.better),
+                        margin: metric::margin(metric, self.experiment.margin),
+                        unit: first.unit.clone(),
+                        values,
+                    });
+                }
                 Err(why) => left_out.push(LeftOut { name, why }),
             }
         }
@@ -128,9 +128,9 @@ impl<'a> Blocks<'a> {
             .flat_map(|(_, r)| r.iter().copied())
     }
 
-    fn better(&self, workload: usize, metric: &str) -> drivelab_stats::Better {
+    fn first(&self, workload: usize, metric: &str) -> &'a Figure {
         let mut metrics = self.runs(workload).flat_map(|run| &run.metrics);
-        metrics.find(|m| m.name == metric).expect("taken from these runs").better
+        metrics.find(|m| m.name == metric).expect("taken from these runs")
     }
 
     /// One value an arm and block: repeats are averaged as logarithms, because the block is the
@@ -164,7 +164,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Takes out the cells that have such a run.
 fn take_out(
     cells: &mut BTreeMap<Cell, Vec<&RunSample>>,
     is_such: impl Fn(&RunSample) -> bool,

@@ -3,6 +3,7 @@
 use drivelab_core::histogram::Histogram;
 use drivelab_core::units::Ratio;
 use drivelab_stats::quantile_reportable;
+use serde::Serialize;
 
 use super::{CurvePoint, Experiment};
 use crate::outcome::geometric_mean;
@@ -17,43 +18,37 @@ const BUCKET_WIDTH: u64 = 128;
 /// The latency distribution of one workload in one arm, runs of all blocks together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatencyCurve {
-    /// The workload, by place.
-    pub workload: usize,
-    /// The arm, by place.
-    pub arm: usize,
-    /// Requests counted.
-    pub n: u64,
+    pub(crate) workload: usize,
+    pub(crate) arm: usize,
+    pub(crate) n: u64,
     /// p50, p90, p99, p99.9 and the longest, in nanoseconds; a quantile only where enough
     /// requests lie beyond it.
-    pub quantiles: [Option<f64>; 5],
+    pub(crate) quantiles: [Option<f64>; 5],
     /// Latency in nanoseconds, and the share of requests at most as slow: both ascending (a share
     /// may stay), the last share is 1.
-    pub points: Vec<(u64, f64)>,
+    pub(crate) points: Vec<(u64, f64)>,
 }
 
 /// IOPS against depth in one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DepthCurve {
-    /// The arm, by place.
-    pub arm: usize,
+    pub(crate) arm: usize,
     /// One point a depth, ascending.
-    pub points: Vec<DepthPoint>,
+    pub(crate) points: Vec<DepthPoint>,
 }
 
 /// One depth.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DepthPoint {
-    /// Requests outstanding.
-    pub iodepth: u32,
+    pub(crate) iodepth: u32,
     /// Geometric mean over the blocks.
-    pub iops: f64,
-    /// The lowest block.
-    pub least: f64,
-    /// The highest block.
-    pub greatest: f64,
+    pub(crate) iops: f64,
+    #[serde(rename = "iops_min")]
+    pub(crate) least: f64,
+    #[serde(rename = "iops_max")]
+    pub(crate) greatest: f64,
 }
 
-/// The distributions of every workload and arm that ran.
 pub(super) fn latency(experiment: &Experiment, used: &[u32]) -> Vec<LatencyCurve> {
     let mut curves = Vec::new();
     for workload in 0..experiment.workloads.len() {
@@ -124,7 +119,6 @@ fn thinned(histogram: &Histogram) -> Vec<(u64, f64)> {
     points
 }
 
-/// The curves of every arm for which points were measured.
 pub(super) fn depth(experiment: &Experiment) -> Vec<DepthCurve> {
     let of_arm = |arm: usize| {
         let points: Vec<&CurvePoint> = experiment.curves.iter().filter(|p| p.arm == arm).collect();

@@ -1,9 +1,12 @@
 //! What an experiment was and what it measured, before anything is concluded from it.
 
+use std::collections::BTreeMap;
+
 use drivelab_core::histogram::Histogram;
+use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
-use drivelab_core::record::MarkId;
-use drivelab_stats::Better;
+use drivelab_core::record::{Figure, MarkId};
+use serde::{Serialize, Serializer};
 
 use crate::attachment::Question;
 use crate::cells::Cells;
@@ -15,7 +18,7 @@ pub struct Experiment {
     pub title: String,
     /// Where it ran: `simulate`, `hardware`, ...
     pub stage: String,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Blocks asked for.
     pub blocks: u32,
@@ -47,8 +50,8 @@ pub struct Experiment {
     pub cells: Option<Cells>,
     /// How the arms were attached, and what they are meant to differ in.
     pub attached: Question,
-    /// What the settings risk when power fails, in sentences.
-    pub risks: Vec<String>,
+    /// What the settings risk when power fails.
+    pub risks: Vec<Risk>,
     /// Anything else a reader must know: what is modelled, what fell short.
     pub notes: Vec<String>,
     /// The command that gives this result again.
@@ -56,22 +59,31 @@ pub struct Experiment {
 }
 
 /// One configuration.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ArmInfo {
     /// Short name, as in the study file.
     pub name: String,
     /// What it is, in one sentence.
     pub summary: String,
     /// Every setting in force, as name and value.
+    #[serde(serialize_with = "as_map")]
     pub settings: Vec<(String, String)>,
     /// The price of what the arm uses, in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub price_usd: Option<f64>,
     /// The level of each factor of a factorial design, as factor and level.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<(String, String)>,
 }
 
+fn as_map<S: Serializer>(pairs: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    let map: BTreeMap<&str, &str> =
+        pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    map.serialize(serializer)
+}
+
 /// One workload.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct WorkloadInfo {
     /// Short name, as in the study file.
     pub name: String,
@@ -128,22 +140,11 @@ pub struct RunSample {
     /// The arm's place in the block's order.
     pub position: u32,
     /// One number a metric.
-    pub metrics: Vec<MetricValue>,
+    pub metrics: Vec<Figure>,
     /// The latency distribution.
     pub latency: Histogram,
     /// What the run's record says of its figures.
     pub marks: Vec<MarkId>,
-}
-
-/// One number.
-#[derive(Debug, Clone)]
-pub struct MetricValue {
-    /// `iops`, `bytes_per_s`, `lat_mean_ns`, `lat_p99_ns`, ...
-    pub name: String,
-    /// The number, in the unit that the name says.
-    pub value: f64,
-    /// Which way is better.
-    pub better: Better,
 }
 
 /// One point of a curve of IOPS against depth.

@@ -1,17 +1,14 @@
 //! A study's result for scripts: schema `drivelab.study/1`.
 
-use std::collections::BTreeMap;
-
 use drivelab_core::matrix::Matrix;
 use drivelab_stats::Contrast;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::declared::FindingResult;
-use super::declared::InteractionResult;
-use super::declared::Price;
+use super::declared::{FindingResult, InteractionResult, Price};
 use super::result::StudyResult;
-use crate::attachment::AttachedJson;
+use super::{ArmInfo, DepthPoint, WorkloadInfo};
+use crate::attachment::Difference;
 use crate::outcome::{MetricJson, document};
 
 /// The schema that this version writes.
@@ -30,8 +27,8 @@ struct StudyJson<'a> {
     candidate: &'a str,
     margin: f64,
     verdict: drivelab_stats::Verdict,
-    arms: Vec<ArmJson<'a>>,
-    workloads: Vec<WorkloadJson<'a>>,
+    arms: &'a [ArmInfo],
+    workloads: &'a [WorkloadInfo],
     metrics: Vec<MetricJson<'a>>,
     contrasts: Vec<ContrastJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -41,35 +38,17 @@ struct StudyJson<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     price: Vec<Value>,
     depth: Vec<DepthJson<'a>>,
-    attached: AttachedJson<'a>,
-    risks: &'a [String],
+    attached: &'a Difference,
+    risks: Vec<&'a str>,
     notes: &'a [String],
     reproduce: &'a str,
     drivelab: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     matrix: Option<&'a Matrix>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cursors: Option<&'a [String]>,
+    cursors: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Vec<Value>>,
-}
-
-#[derive(Serialize)]
-struct ArmJson<'a> {
-    name: &'a str,
-    summary: &'a str,
-    settings: BTreeMap<&'a str, &'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    price_usd: Option<f64>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    levels: BTreeMap<&'a str, &'a str>,
-}
-
-#[derive(Serialize)]
-struct WorkloadJson<'a> {
-    name: &'a str,
-    summary: &'a str,
-    headline: &'a str,
 }
 
 #[derive(Serialize)]
@@ -82,10 +61,8 @@ struct ContrastJson<'a> {
 #[derive(Serialize)]
 struct DepthJson<'a> {
     arm: &'a str,
-    iodepth: u32,
-    iops: f64,
-    iops_min: f64,
-    iops_max: f64,
+    #[serde(flatten)]
+    point: &'a DepthPoint,
 }
 
 /// The result as one JSON document: the same result, the same bytes.
@@ -97,71 +74,43 @@ pub fn json(result: &StudyResult) -> String {
         arms: [names[contrast.from], names[contrast.to]],
         metrics: contrast.outcomes.iter().map(metric).collect(),
     });
+    let depth = result.depth.iter().flat_map(|curve| {
+        let arm = names[curve.arm];
+        curve.points.iter().map(move |point| DepthJson { arm, point })
+    });
     document(&StudyJson {
         schema: STUDY_SCHEMA,
-        title: &result.title,
-        stage: &result.stage,
-        seed: result.seed,
-        blocks: result.blocks,
+        title: &result.experiment.title,
+        stage: &result.experiment.stage,
+        seed: result.experiment.seed,
+        blocks: result.experiment.blocks,
         blocks_used: result.used.len(),
-        design: result.design,
+        design: result.experiment.design,
         primary: &result.series_of(result.primary()).name,
         candidate: names[result.candidate],
-        margin: result.margin,
+        margin: result.experiment.margin,
         verdict: result.verdict(),
-        arms: arms(result),
-        workloads: workloads(result),
+        arms: &result.experiment.arms,
+        workloads: &result.experiment.workloads,
         metrics: result.outcomes.iter().map(metric).collect(),
         contrasts: contrasts.collect(),
         interactions: result.interactions.iter().map(|one| interaction(result, one)).collect(),
         findings: result.findings.iter().map(finding).collect(),
         price: result.prices.iter().map(|price| self::price(result, price)).collect(),
-        depth: depth(result, &names),
-        attached: AttachedJson::from(&result.attached),
-        risks: &result.risks,
+        depth: depth.collect(),
+        attached: &result.attached,
+        risks: result.experiment.risks.iter().map(|risk| risk.sentence.as_str()).collect(),
         notes: &result.notes,
-        reproduce: &result.reproduce,
+        reproduce: &result.experiment.reproduce,
         drivelab: crate::VERSION,
-        matrix: result.cells.as_ref().map(|cells| &cells.matrix),
-        cursors: result.cells.as_ref().map(|cells| cells.cursors.as_slice()),
-        cells: result.cells.as_ref().map(|cells| cells.json(&names)),
+        matrix: result.experiment.cells.as_ref().map(|cells| &cells.matrix),
+        cursors: result
+            .experiment
+            .cells
+            .as_ref()
+            .map(|cells| cells.matrix.cursors.iter().map(ToString::to_string).collect()),
+        cells: result.experiment.cells.as_ref().map(|cells| cells.json(&names)),
     })
-}
-
-fn arms(result: &StudyResult) -> Vec<ArmJson<'_>> {
-    fn map(pairs: &[(String, String)]) -> BTreeMap<&str, &str> {
-        pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
-    }
-    let arms = result.arms.iter().map(|arm| ArmJson {
-        name: &arm.name,
-        summary: &arm.summary,
-        settings: map(&arm.settings),
-        price_usd: arm.price_usd,
-        levels: map(&arm.levels),
-    });
-    arms.collect()
-}
-
-fn workloads(result: &StudyResult) -> Vec<WorkloadJson<'_>> {
-    let workloads = result.workloads.iter().map(|workload| WorkloadJson {
-        name: &workload.name,
-        summary: &workload.summary,
-        headline: &workload.headline,
-    });
-    workloads.collect()
-}
-
-fn depth<'a>(result: &StudyResult, names: &[&'a str]) -> Vec<DepthJson<'a>> {
-    let points = result.depth.iter().flat_map(|curve| {
-        curve.points.iter().map(|point| DepthJson {
-            arm: names[curve.arm],
-            iodepth: point.iodepth,
-            iops: point.iops,
-            iops_min: point.least,
-            iops_max: point.greatest,
-        })
-    });
-    points.collect()
 }
 
 fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
@@ -222,7 +171,7 @@ fn price(result: &StudyResult, price: &Price) -> Value {
     let series = &result.series[price.series];
     let arms = price.arms.iter().map(|arm| {
         json!({
-            "arm": result.arms[arm.arm].name,
+            "arm": result.experiment.arms[arm.arm].name,
             "price_usd": arm.usd,
             "value": arm.value,
             "ci95": arm.ci95,

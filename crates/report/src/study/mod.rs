@@ -4,24 +4,22 @@ mod analyse;
 mod blocks;
 mod curve;
 mod declared;
-mod empty;
 mod experiment;
 mod json;
-mod marks;
+mod lost;
 mod result;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 mod words;
 
-pub use analyse::{StudyError, analyse};
+pub use analyse::analyse;
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
-pub use declared::{Answer, ArmPrice, Figure, FindingResult, InteractionResult, Price};
+pub use declared::{Answer, ArmPrice, FindingResult, InteractionResult, Price};
 pub use experiment::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
-    WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
 };
 pub use json::{STUDY_SCHEMA, json};
-pub use result::{Contrast, StudyResult};
+pub use result::{ContrastResult, StudyResult};
 pub use text::text;
 pub use words::words;

@@ -1,91 +1,62 @@
 //! What an experiment showed: everything that text, JSON and page are made from.
 
-use drivelab_core::plan::Design;
+use std::collections::BTreeSet;
+
 use drivelab_stats::Verdict;
 
+use super::Experiment;
 use super::curve::{DepthCurve, LatencyCurve};
-use super::declared::FindingResult;
-use super::declared::InteractionResult;
-use super::declared::Price;
-use super::{ArmInfo, WorkloadInfo};
+use super::declared::{FindingResult, InteractionResult, Price};
 use crate::attachment::Difference;
-use crate::cells::Cells;
 use crate::outcome::{Outcome, Series, Together};
 
 /// The result of a study.
 #[derive(Debug, Clone)]
 pub struct StudyResult {
-    /// The question.
-    pub title: String,
-    /// Where it ran: `simulate`, `hardware`, ...
-    pub stage: String,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Blocks asked for.
-    pub blocks: u32,
+    pub(crate) experiment: Experiment,
     /// The blocks that count, ascending: in each, every arm ran every workload.
-    pub used: Vec<u32>,
-    /// How the arms were laid out over time.
-    pub design: Design,
-    /// Smallest effect worth acting on, as a fraction, before the exception for tails.
-    pub margin: f64,
+    pub(crate) used: Vec<u32>,
+    /// Blocks that are finished, and left out because of a run that does not count.
+    pub(crate) left_out: usize,
     /// The arm that the overall verdict is about, by place.
-    pub candidate: usize,
+    pub(crate) candidate: usize,
     /// The comparison that decides, by its place in `outcomes`.
-    pub primary: usize,
-    /// The arms; the first is the baseline.
-    pub arms: Vec<ArmInfo>,
-    /// The workloads.
-    pub workloads: Vec<WorkloadInfo>,
+    pub(crate) primary: usize,
     /// Every metric of every workload with its values.
-    pub series: Vec<Series>,
+    pub(crate) series: Vec<Series>,
     /// Every metric and arm against the baseline.
-    pub outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
     /// How many comparisons hold together.
-    pub together: Together,
-    /// Single causes apart.
-    pub contrasts: Vec<Contrast>,
+    pub(crate) together: Together,
+    pub(crate) contrasts: Vec<ContrastResult>,
     /// Pairs of factors: first on the primary metric, then on the other headline metrics.
-    pub interactions: Vec<InteractionResult>,
+    pub(crate) interactions: Vec<InteractionResult>,
     /// What was stated, and whether it holds.
-    pub findings: Vec<FindingResult>,
-    /// What a dollar buys.
-    pub prices: Vec<Price>,
-    /// The cells of a matrix study.
-    pub cells: Option<Cells>,
-    /// The title asks for a gain, so that "yes" or "no" answers it.
-    pub asks_gain: bool,
+    pub(crate) findings: Vec<FindingResult>,
+    pub(crate) prices: Vec<Price>,
     /// Latency distributions, all blocks together.
-    pub latency: Vec<LatencyCurve>,
-    /// IOPS against depth.
-    pub depth: Vec<DepthCurve>,
-    /// How the arms were attached.
-    pub attached: Difference,
-    /// What the settings risk, in sentences.
-    pub risks: Vec<String>,
-    /// What else a reader must know.
-    pub notes: Vec<String>,
-    /// The command that gives this result again.
-    pub reproduce: String,
+    pub(crate) latency: Vec<LatencyCurve>,
+    pub(crate) depth: Vec<DepthCurve>,
+    pub(crate) attached: Difference,
+    /// What else a reader must know: the experiment's own notes, and what the analysis left out.
+    pub(crate) notes: Vec<String>,
 }
 
 /// What one cause contributes, on the headline metric of each workload.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contrast {
+pub struct ContrastResult {
     /// The cause: `the host elevator`.
-    pub name: String,
-    /// The arm without it.
-    pub from: usize,
-    /// The arm with it.
-    pub to: usize,
+    pub(crate) name: String,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
     /// One outcome a workload.
-    pub outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl StudyResult {
     /// The arms' names.
     pub fn names(&self) -> Vec<&str> {
-        self.arms.iter().map(|arm| arm.name.as_str()).collect()
+        self.experiment.arms.iter().map(|arm| arm.name.as_str()).collect()
     }
 
     /// The comparison that decides.
@@ -98,6 +69,12 @@ impl StudyResult {
         self.primary().verdict()
     }
 
+    /// The depths at which curves were measured, ascending.
+    pub(crate) fn depths(&self) -> Vec<u32> {
+        let points = self.depth.iter().flat_map(|curve| &curve.points);
+        points.map(|point| point.iodepth).collect::<BTreeSet<u32>>().into_iter().collect()
+    }
+
     /// The series that an outcome is about.
     pub fn series_of(&self, outcome: &Outcome) -> &Series {
         &self.series[outcome.series]
@@ -105,7 +82,7 @@ impl StudyResult {
 
     /// Whether the series is the one shown first for its workload.
     pub fn is_headline(&self, series: &Series) -> bool {
-        self.workloads[series.workload].headline == series.metric
+        self.experiment.workloads[series.workload].headline == series.metric
     }
 
     /// The headline outcome of a workload for an arm, where there is one.

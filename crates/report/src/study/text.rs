@@ -1,6 +1,5 @@
 //! A study's result for a terminal: the answer, the table, what to know about both.
 
-use anstyle::Style;
 use drivelab_stats::Verdict;
 
 use super::result::StudyResult;
@@ -9,18 +8,18 @@ use crate::attachment;
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, direction, gather, ratio_and_range};
-use crate::text::{Align, BOLD, Look, Table, style};
+use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
 
 /// The result as text.
 pub fn text(result: &StudyResult, look: Look) -> String {
     let mut text = String::new();
-    text += &look.paint(&look.wrap(&result.title, 0), BOLD);
+    text += &look.paint(&look.wrap(&result.experiment.title, 0), BOLD);
     text += "\n\n";
     for sentence in words(result).into_iter().chain(findings(result)) {
         text += &sentence.text(look);
     }
     text.push('\n');
-    if let Some(cells) = &result.cells {
+    if let Some(cells) = &result.experiment.cells {
         text += &crate::cells::scaling(cells, &result.names(), look);
         text.push('\n');
     }
@@ -43,7 +42,6 @@ pub fn text(result: &StudyResult, look: Look) -> String {
     text
 }
 
-/// The headline metric of every workload in every arm.
 fn headlines(result: &StudyResult) -> Table {
     let mut table = Table::new(&[
         ("  arm", Align::Left, 0),
@@ -52,18 +50,19 @@ fn headlines(result: &StudyResult) -> Table {
         ("95 % interval", Align::Left, 0),
         ("verdict", Align::Left, 0),
     ]);
-    for (place, workload) in result.workloads.iter().enumerate() {
+    for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let mut series = result.series.iter().filter(|s| s.workload == place);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
         let measured = |arm| series.show(series.median(arm));
-        let (name, about, baseline) = (&workload.name, &workload.summary, &result.arms[0].name);
+        let (name, about, baseline) =
+            (&workload.name, &workload.summary, &result.experiment.arms[0].name);
         let body =
             format!("{about}; `{baseline}` has {}, {}", measured(0), direction(series.better));
         table.heading(format!("{name}:"), body);
-        for arm in 1..result.arms.len() {
+        for arm in 1..result.experiment.arms.len() {
             let Some(outcome) = result.headline(place, arm) else { continue };
-            let mut row =
-                vec![plain(&format!("  {}", result.arms[arm].name)), plain(&measured(arm))];
+            let name = format!("  {}", result.experiment.arms[arm].name);
+            let mut row = vec![Cell::from(name), measured(arm).into()];
             row.extend(conclusion(outcome, result));
             table.row(row);
         }
@@ -79,15 +78,13 @@ fn causes(result: &StudyResult) -> Option<Table> {
     let mut columns = vec![("workload", Align::Left, 0)];
     columns.extend(result.contrasts.iter().map(|c| (c.name.as_str(), Align::Left, 0)));
     let mut table = Table::new(&columns);
-    for (place, workload) in result.workloads.iter().enumerate() {
+    for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let cells = result.contrasts.iter().map(|contrast| {
             let mut outcomes = contrast.outcomes.iter();
             let outcome = outcomes.find(|o| result.series_of(o).workload == place);
-            outcome.map_or_else(|| plain(""), |o| (effect(o), style(o.verdict())))
+            outcome.map_or_else(Cell::default, |o| (effect(o), style(o.verdict())).into())
         });
-        let mut row = vec![plain(&workload.name)];
-        row.extend(cells);
-        table.row(row);
+        table.row(std::iter::once(Cell::from(workload.name.as_str())).chain(cells));
     }
     Some(table)
 }
@@ -104,18 +101,21 @@ fn prices(result: &StudyResult) -> Option<Table> {
     ]);
     for price in &result.prices {
         let name = &result.series[price.series].name;
-        table.heading(name.clone(), format!("for each dollar, against `{}`", result.arms[0].name));
+        table.heading(
+            name.clone(),
+            format!("for each dollar, against `{}`", result.experiment.arms[0].name),
+        );
         for arm in &price.arms {
             let show = |value: f64| metric::show(&price.metric, value);
             let own = arm.ci95.map(|limits| metric::show_range(&price.metric, limits));
             let (ratio, limits) = arm.ratio.map_or((None, None), |(r, limits)| (Some(r), limits));
-            table.row(vec![
-                plain(&format!("  {}", result.arms[arm.arm].name)),
-                plain(&format!("${:.2}", arm.usd)),
-                plain(&show(arm.value)),
-                plain(&own.unwrap_or_default()),
-                plain(&ratio.map(figures::times).unwrap_or_default()),
-                plain(&limits.map(figures::range).unwrap_or_default()),
+            table.row([
+                format!("  {}", result.experiment.arms[arm.arm].name),
+                format!("${:.2}", arm.usd),
+                show(arm.value),
+                own.unwrap_or_default(),
+                ratio.map(figures::times).unwrap_or_default(),
+                limits.map(figures::range).unwrap_or_default(),
             ]);
         }
     }
@@ -132,55 +132,43 @@ fn effect(outcome: &Outcome) -> String {
     }
 }
 
-/// Ratio, interval and verdict.
-fn conclusion(outcome: &Outcome, result: &StudyResult) -> [(String, Style); 3] {
+fn conclusion(outcome: &Outcome, result: &StudyResult) -> [Cell; 3] {
     let comparison = &outcome.adjusted.comparison;
     let is_primary = outcome == result.primary();
     let primary = if is_primary { " (primary)" } else { "" };
     [
-        plain(&figures::times(comparison.ratio)),
-        plain(&comparison.ci95.map(figures::range).unwrap_or_default()),
-        (format!("{}{primary}", outcome.verdict()), style(outcome.verdict())),
+        figures::times(comparison.ratio).into(),
+        comparison.ci95.map(figures::range).unwrap_or_default().into(),
+        (format!("{}{primary}", outcome.verdict()), style(outcome.verdict())).into(),
     ]
-}
-
-fn plain(text: &str) -> (String, Style) {
-    (text.to_owned(), Style::new())
 }
 
 fn footnotes(result: &StudyResult, look: Look) -> String {
     let mut text = String::new();
     let outcomes = result.outcomes.iter().chain(result.contrasts.iter().flat_map(|c| &c.outcomes));
     let named = outcomes.map(|o| (result.series_of(o).name.as_str(), o));
-    for remark in gather(named) {
-        text += &look.led("Warning:", style(Verdict::Inconclusive), &remark, 2);
-        text.push('\n');
-    }
-    let doubts = result.cells.iter().flat_map(|cells| &cells.doubts);
-    for note in doubts.chain(&result.notes) {
-        text += &look.led("Note:", BOLD, note, 2);
-        text.push('\n');
-    }
+    text += &look.each("Warning:", DOUBT, &gather(named));
+    let doubts = result.experiment.cells.iter().flat_map(|cells| &cells.doubts);
+    text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(
-        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, stage \
-         {}, seed {}; {} is what matters{}; {}.",
-        result.arms[0].name,
+        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, \
+         stage {}, seed {}; margin {}{}; {}.",
+        result.experiment.arms[0].name,
         result.used.len(),
-        result.stage,
-        result.seed,
-        figures::percent(result.margin),
+        result.experiment.stage,
+        result.experiment.seed,
+        figures::percent(result.experiment.margin),
         tails(result),
         result.together.words(),
     );
-    text += &look.led("How to read this:", BOLD, &facts, 2);
-    text.push('\n');
-    text += &look.command("To repeat:", &result.reproduce);
+    text += &look.each("How to read this:", BOLD, &[facts]);
+    text += &look.command("To repeat:", &result.experiment.reproduce);
     text
 }
 
 /// The exception for tails, where the study has any.
 fn tails(result: &StudyResult) -> String {
-    let tail = result.series.iter().find(|series| series.margin > result.margin);
+    let tail = result.series.iter().find(|series| series.margin > result.experiment.margin);
     tail.map_or_else(String::new, |s| {
         format!(" ({} for tail latencies)", figures::percent(s.margin))
     })

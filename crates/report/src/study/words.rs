@@ -2,11 +2,10 @@
 
 use drivelab_stats::{Interacts, Verdict};
 
-use super::declared::FindingResult;
-use super::declared::InteractionResult;
+use super::declared::{FindingResult, InteractionResult};
 use super::result::StudyResult;
 use crate::metric;
-use crate::outcome::{Outcome, Sentence, claim, join, lead, sized};
+use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
 
 /// The answer first, then what else follows from the study, most important first.
 pub fn words(result: &StudyResult) -> Vec<Sentence> {
@@ -16,97 +15,84 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
     sentences.extend(other_workloads(result));
     sentences.extend(got_worse(result));
     sentences.extend(of_primary(result).map(interaction));
-    let risks = result.risks.iter();
-    sentences.extend(risks.map(|risk| Sentence::new("Risk:", risk.clone(), None)));
+    let risks = result.experiment.risks.iter();
+    sentences.extend(risks.map(|risk| Sentence::new("Risk:", risk.sentence.clone(), None)));
     sentences
 }
 
 fn answer(result: &StudyResult) -> Sentence {
     let outcome = result.primary();
     let verdict = outcome.verdict();
-    let lead = lead(verdict, result.asks_gain);
-    let workload = &result.workloads[result.series_of(outcome).workload].summary;
-    let body =
-        format!("for {workload}: {}.", claim(outcome, result.series_of(outcome), &result.names()));
-    Sentence::new(lead, body, Some(verdict))
+    let lead = lead(verdict, result.experiment.asks_gain);
+    let workload = &result.experiment.workloads[result.series_of(outcome).workload].summary;
+    let claim = claim(outcome, result.series_of(outcome), &result.names());
+    Sentence::new(lead, format!("for {workload}: {claim}{}.", left_out(result)), Some(verdict))
+}
+
+/// How many blocks the answer does not rest on.
+fn left_out(result: &StudyResult) -> String {
+    let are = if result.left_out == 1 { "is" } else { "are" };
+    let all = result.used.len() + result.left_out;
+    match result.left_out {
+        0 => String::new(),
+        lost => format!("; {lost} of {all} blocks {are} left out (see the notes)"),
+    }
 }
 
 /// What single causes contribute to the primary metric's workload.
 fn shares(result: &StudyResult) -> Option<Sentence> {
     let workload = result.series_of(result.primary()).workload;
-    let shares: Vec<String> = result
-        .contrasts
-        .iter()
-        .filter_map(|contrast| {
-            let outcomes = contrast.outcomes.iter();
-            let outcome = outcomes.clone().find(|o| result.series_of(o).workload == workload)?;
-            let (from, to) = (&result.arms[outcome.from].name, &result.arms[outcome.to].name);
-            let numbers = sized(outcome, result.series_of(outcome));
-            let what = match outcome.verdict() {
-                Verdict::Faster => format!("gives {numbers}"),
-                Verdict::Slower => format!("makes it slower, {numbers}"),
-                Verdict::NoPracticalDifference => {
-                    format!("makes no practical difference, {numbers}")
-                }
-                Verdict::Different => format!("makes a difference, perhaps a small one, {numbers}"),
-                Verdict::Inconclusive => format!("is not settled, {numbers}"),
-            };
-            Some(format!("{} alone {what} (`{to}` against `{from}`)", contrast.name))
-        })
-        .collect();
+    let names = result.names();
+    let shares = result.contrasts.iter().filter_map(|contrast| {
+        let mut outcomes = contrast.outcomes.iter();
+        let outcome = outcomes.find(|o| result.series_of(o).workload == workload)?;
+        let what = match outcome.verdict() {
+            Verdict::Faster => "gives",
+            Verdict::Slower => "makes it slower,",
+            Verdict::NoPracticalDifference => "makes no practical difference,",
+            Verdict::Different => "makes a difference, perhaps a small one,",
+            Verdict::Inconclusive => "is not settled,",
+        };
+        let numbers = sized(outcome, result.series_of(outcome));
+        let (from, to) = (names[outcome.from], names[outcome.to]);
+        Some(format!("{} alone {what} {numbers} (`{to}` against `{from}`)", contrast.name))
+    });
     // Causes need not add up to the whole: one may even undo part of another.
-    let body = format!("{}.", join(&shares));
-    (!shares.is_empty()).then(|| Sentence::new("Cause by cause:", body, None))
+    Sentence::listing("Cause by cause:", shares, None)
 }
 
-/// The arms that neither the answer nor a share speaks of.
 fn other_arms(result: &StudyResult) -> Option<Sentence> {
     let gate = result.primary().series;
     let told = |arm: usize| {
         arm == result.candidate || result.contrasts.iter().any(|c| c.from == 0 && c.to == arm)
     };
     let others = result.outcomes.iter().filter(|o| o.series == gate && !told(o.to));
-    let others: Vec<String> = others
-        .map(|o| {
-            format!(
-                "`{}` {} ({})",
-                result.arms[o.to].name,
-                o.verdict(),
-                sized(o, result.series_of(o))
-            )
-        })
-        .collect();
-    (!others.is_empty())
-        .then(|| Sentence::new("The other arms:", format!("{}.", join(&others)), None))
+    let parts = others.map(|o| {
+        let size = sized(o, result.series_of(o));
+        format!("`{}` {} ({size})", result.experiment.arms[o.to].name, o.verdict())
+    });
+    Sentence::listing("The other arms:", parts, None)
 }
 
 /// The candidate in every other workload, by verdict.
 fn other_workloads(result: &StudyResult) -> Vec<Sentence> {
     let primary = result.series_of(result.primary()).workload;
-    let others = (0..result.workloads.len()).filter(|workload| *workload != primary);
+    let others = (0..result.experiment.workloads.len()).filter(|workload| *workload != primary);
     let outcomes: Vec<&Outcome> =
         others.filter_map(|workload| result.headline(workload, result.candidate)).collect();
+    let is_faster = result.verdict() == Verdict::Faster;
     let leads = [
-        (Verdict::Faster, "Faster:"),
+        (Verdict::Faster, if is_faster { "Faster too:" } else { "Faster:" }),
         (Verdict::Slower, "Slower:"),
         (Verdict::NoPracticalDifference, "No practical difference:"),
         (Verdict::Different, "Different, but perhaps not enough to matter:"),
         (Verdict::Inconclusive, "Not settled:"),
     ];
-    let sentence = |(verdict, lead): (Verdict, &str)| {
-        let of_verdict = outcomes.iter().filter(|o| o.verdict() == verdict);
-        let named: Vec<String> = of_verdict
-            .map(|o| {
-                let workload = &result.workloads[result.series_of(o).workload];
-                format!("{} ({})", workload.summary, sized(o, result.series_of(o)))
-            })
-            .collect();
-        let also = verdict == result.verdict() && verdict == Verdict::Faster;
-        let lead = if also { "Faster too:" } else { lead };
-        (!named.is_empty())
-            .then(|| Sentence::new(lead, format!("{}.", join(&named)), Some(verdict)))
-    };
-    leads.into_iter().filter_map(sentence).collect()
+    by_verdict(&outcomes, leads, |outcome| {
+        let series = result.series_of(outcome);
+        let workload = &result.experiment.workloads[series.workload];
+        format!("{} ({})", workload.summary, sized(outcome, series))
+    })
 }
 
 /// Metrics that got worse though the headline of their workload did not.
@@ -118,16 +104,12 @@ fn got_worse(result: &StudyResult) -> Option<Sentence> {
             && outcome.verdict() == Verdict::Slower
             && headline != Some(Verdict::Slower)
     });
-    let worse: Vec<String> = worse
-        .map(|outcome| {
-            let series = result.series_of(outcome);
-            let workload = &result.workloads[series.workload].summary;
-            let label = metric::label(&series.metric);
-            format!("{label} for {workload} ({})", sized(outcome, series))
-        })
-        .collect();
-    (!worse.is_empty())
-        .then(|| Sentence::new("But worse:", format!("{}.", join(&worse)), Some(Verdict::Slower)))
+    let parts = worse.map(|outcome| {
+        let series = result.series_of(outcome);
+        let workload = &result.experiment.workloads[series.workload].summary;
+        format!("{} for {workload} ({})", metric::label(&series.metric), sized(outcome, series))
+    });
+    Sentence::listing("But worse:", parts, Some(Verdict::Slower))
 }
 
 /// Whether factors depend on each other, in the primary metric.
@@ -151,13 +133,12 @@ pub(super) fn interactions(result: &StudyResult) -> Vec<Sentence> {
     let others = result.interactions.iter().filter(|one| one.series != gate);
     let told = others.map(|one| {
         let Sentence { lead, body, verdict } = interaction(one);
-        let workload = &result.workloads[result.series[one.series].workload].summary;
+        let workload = &result.experiment.workloads[result.series[one.series].workload].summary;
         Sentence { lead, body: format!("{workload}: {body}"), verdict }
     });
     told.collect()
 }
 
-/// What was stated, and whether it holds.
 pub(super) fn findings(result: &StudyResult) -> Vec<Sentence> {
     let sentence = |one: &FindingResult| {
         Sentence::new(&format!("{}:", one.answer.words()), one.sentence(), None)

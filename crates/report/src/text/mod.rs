@@ -5,9 +5,10 @@
 mod table;
 
 use anstyle::{AnsiColor, Style};
+use drivelab_core::outline::{Line, Severity, Tone};
 use drivelab_stats::Verdict;
 
-pub(crate) use table::{Align, Table};
+pub(crate) use table::{Align, Cell, Table};
 
 /// How text is to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,13 +24,14 @@ const WIDTH_MIN: usize = 40;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
+/// Of what casts doubt on a result.
+pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
 
 impl Look {
     pub(crate) fn columns(self) -> usize {
         self.width.max(WIDTH_MIN)
     }
 
-    /// Paints `text`, where colour is wanted.
     pub(crate) fn paint(self, text: &str, style: Style) -> String {
         let plain = !self.colour || style.is_plain() || text.is_empty();
         if plain { text.to_owned() } else { format!("{style}{text}{style:#}") }
@@ -37,20 +39,26 @@ impl Look {
 
     /// Breaks `text` into lines, later ones indented.
     pub(crate) fn wrap(self, text: &str, indent: usize) -> String {
+        self.wrap_from(0, text, indent)
+    }
+
+    /// The same for text that goes on in column `column` of a line.
+    fn wrap_from(self, column: usize, text: &str, indent: usize) -> String {
         let mut lines = String::new();
-        let mut used = 0;
+        let (mut used, mut is_begun) = (column, false);
         for word in text.split_whitespace() {
             let length = word.chars().count();
-            if used > 0 && used + 1 + length > self.columns() {
+            if is_begun && used + 1 + length > self.columns() {
                 lines.push('\n');
                 lines.push_str(&" ".repeat(indent));
                 used = indent;
-            } else if used > 0 {
+            } else if is_begun {
                 lines.push(' ');
                 used += 1;
             }
             lines.push_str(word);
             used += length;
+            is_begun = true;
         }
         lines
     }
@@ -58,6 +66,16 @@ impl Look {
     /// A command behind words of weight, on one line: a shell would take each line for another.
     pub(crate) fn command(self, lead: &str, command: &str) -> String {
         format!("{} {command}\n", self.paint(lead, BOLD))
+    }
+
+    /// Lines that all start with the same words.
+    pub(crate) fn each<'a>(
+        self,
+        lead: &str,
+        style: Style,
+        lines: impl IntoIterator<Item = &'a String>,
+    ) -> String {
+        lines.into_iter().map(|line| self.led(lead, style, line, 2) + "\n").collect()
     }
 
     /// A line that starts with words of weight: the lead is painted, the whole is wrapped.
@@ -71,12 +89,37 @@ impl Look {
     }
 }
 
-/// The colour that goes with a verdict.
+/// Lines of another crate, drawn.
+pub fn outline(lines: &[Line], look: Look) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let parts = line.parts.iter();
+        let column = parts.clone().map(|part| part.text.chars().count()).sum();
+        let painted: String =
+            parts.map(|part| look.paint(&part.text, of_tone(part.tone))).collect();
+        let whole = painted + &look.wrap_from(column, &line.body, line.hanging);
+        text.push_str(whole.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn of_tone(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Bold => BOLD,
+        Tone::Good => AnsiColor::Green.on_default(),
+        Tone::Wrong(Severity::Error) => AnsiColor::Red.on_default().bold(),
+        Tone::Wrong(Severity::Warn) => AnsiColor::Yellow.on_default(),
+        Tone::Wrong(Severity::Info) => AnsiColor::Cyan.on_default(),
+    }
+}
+
 pub(crate) fn style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Faster => AnsiColor::Green.on_default().bold(),
         Verdict::Slower => AnsiColor::Red.on_default().bold(),
-        Verdict::Different | Verdict::Inconclusive => AnsiColor::Yellow.on_default(),
+        Verdict::Different | Verdict::Inconclusive => DOUBT,
         Verdict::NoPracticalDifference => Style::new(),
     }
 }
@@ -98,6 +141,16 @@ mod tests {
         );
         let long = "x".repeat(50);
         check(&format!("a {long} b"), 0, &format!("a\n{long}\nb"));
+    }
+
+    #[test]
+    fn an_outline_keeps_to_the_width_and_colour_only_adds_escapes() {
+        let line = Line::new("one two three four five six seven eight nine ten", 4);
+        let lines = [line.part(Tone::Wrong(Severity::Warn), "sda").part(Tone::Plain, "  ")];
+        let plain = outline(&lines, Look { width: 40, colour: false });
+        assert_eq!(plain, "sda  one two three four five six seven\n    eight nine ten\n");
+        let painted = outline(&lines, Look { width: 40, colour: true });
+        assert_eq!(painted, plain.replacen("sda", "\u{1b}[33msda\u{1b}[0m", 1));
     }
 
     #[test]

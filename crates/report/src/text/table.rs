@@ -4,14 +4,12 @@ use anstyle::Style;
 
 use super::{BOLD, Look};
 
-/// On which side a column is flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// One column.
 #[derive(Debug, Clone)]
 struct Column {
     title: String,
@@ -20,10 +18,28 @@ struct Column {
     spare: u8,
 }
 
-#[derive(Debug, Clone)]
-struct Cell {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
     text: String,
     style: Style,
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl From<(String, Style)> for Cell {
+    fn from((text, style): (String, Style)) -> Self {
+        Self { text, style }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -36,7 +52,6 @@ enum Row {
     },
 }
 
-/// Rows of cells under titles.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     columns: Vec<Column>,
@@ -52,26 +67,27 @@ impl Table {
         Self { columns, rows: Vec::new() }
     }
 
-    /// Adds a row; each cell with its style.
-    pub(crate) fn row(&mut self, cells: Vec<(String, Style)>) {
+    pub(crate) fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        let cells: Vec<Cell> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.columns.len(), "one cell a column");
-        let cells = cells.into_iter().map(|(text, style)| Cell { text, style });
-        self.rows.push(Row::Cells(cells.collect()));
+        self.rows.push(Row::Cells(cells));
     }
 
-    /// Adds a line across all columns.
     pub(crate) fn heading(&mut self, lead: String, body: String) {
         self.rows.push(Row::Heading { lead, body });
     }
 
-    /// Lays it out in at most the look's width, as far as leaving out spare columns allows.
+    /// Lays it out in at most the look's width, as far as leaving out spare columns allows; a line
+    /// of titles stands first unless there are none.
     pub(crate) fn render(&self, look: Look) -> String {
         let shown = self.shown(look.columns());
         let widths: Vec<usize> = shown.iter().map(|&column| self.width(column)).collect();
         let mut text = String::new();
         let titles = |column: usize| Cell { text: self.columns[column].title.clone(), style: BOLD };
         let header: Vec<Cell> = shown.iter().map(|&column| titles(column)).collect();
-        self.line(&mut text, &shown, &widths, &header, look);
+        if header.iter().any(|title| !title.text.is_empty()) {
+            self.line(&mut text, &shown, &widths, &header, look);
+        }
         for row in &self.rows {
             match row {
                 Row::Cells(row) => {
@@ -116,7 +132,6 @@ impl Table {
         cells.chain([self.columns[column].title.chars().count()]).max().unwrap_or(0)
     }
 
-    /// The columns that fit, by place.
     fn shown(&self, limit: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         loop {
@@ -144,7 +159,7 @@ mod tests {
             ("verdict of the statistics", Align::Left, 0),
         ]);
         for (arm, iops, verdict) in [("ide", "76.2", "baseline"), ("ahci", "131", "faster")] {
-            table.row([arm, iops, verdict].map(|t| (t.to_owned(), Style::new())).to_vec());
+            table.row([arm, iops, verdict]);
         }
         table
     }

@@ -13,8 +13,8 @@ use std::io::{self, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
 
 use drivelab_core::disk::{Answer, Command, Extent};
-use drivelab_core::dispatch::{Class, Dispatch, TagPool, Waiting};
-use drivelab_core::{Bytes, Disk, IoError, Lba, Sectors, Time};
+use drivelab_core::dispatch::{Class, Dispatch, TagPool};
+use drivelab_core::{Bytes, Disk, Lba, Sectors, Time};
 use rustix::fs::OFlags;
 
 use crate::queue::Queue;
@@ -39,9 +39,6 @@ pub struct Backing {
 impl Backing {
     /// Serves a file or block device that is open for reading and writing, past the page cache
     /// where its file system allows it.
-    ///
-    /// # Errors
-    /// It is shorter than a page of 4096 bytes.
     pub fn new(mut file: File, dispatch: Dispatch, tags: usize) -> io::Result<Self> {
         // Some file systems, such as tmpfs of old, know no direct I/O.
         let flags = rustix::fs::fcntl_getfl(&file)? | OFlags::DIRECT;
@@ -49,7 +46,7 @@ impl Backing {
         // Whole pages: direct I/O of the last few sectors would be refused.
         let bytes = file.seek(SeekFrom::End(0))? / 4096 * 4096;
         if bytes == 0 {
-            let what = "it is empty: make it as large as the drive is to be, `truncate -s 1G FILE`";
+            let what = "it is empty: set the size of the drive, `truncate -s 1G FILE`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let pool = TagPool::new(dispatch, tags);
@@ -64,11 +61,8 @@ impl Backing {
         self.direct
     }
 
-    /// Hands over as many requests as the policy lets through.
     fn dispatch(&mut self) {
-        loop {
-            let (reads, writes, head) = self.queue.state();
-            let Some(class) = self.pool.next(Waiting { reads, writes, head }) else { return };
+        while let Some(class) = self.pool.next(self.queue.waiting()) {
             let command = self.queue.pop(class);
             self.pool.take(class);
             self.workers.start_job(command, self.epoch);
@@ -99,19 +93,16 @@ impl Disk for Backing {
     }
 
     fn advance(&mut self, now: Time, answers: &mut Vec<Answer>) -> io::Result<()> {
-        for finished in self.workers.finished() {
-            let Finished { token, op, lba, sectors, result, data, epoch } = finished;
-            self.pool.release(Class::from(op));
+        for Finished { answer, data, epoch } in self.workers.finished() {
+            self.pool.release(Class::from(answer.op));
             if epoch != self.epoch {
                 continue;
             }
             self.in_flight -= 1;
             if let Some(data) = data {
-                self.found.insert(token, data);
+                self.found.insert(answer.token, data);
             }
-            let os_error = |error: io::Error| IoError::Os(error.raw_os_error().unwrap_or(5)).into();
-            let result = result.map_err(os_error);
-            answers.push(Answer { token, due: now, result, op, lba, sectors });
+            answers.push(Answer { due: now, ..answer });
         }
         self.dispatch();
         Ok(())

@@ -2,14 +2,15 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use drivelab_core::disk::{Command, Data};
-use drivelab_core::{Lba, Op, Sectors};
+use drivelab_core::disk::{Answer, Command, Data};
+use drivelab_core::{IoError, Op, Time};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::FallocateFlags;
 
@@ -22,18 +23,13 @@ const ZEROS: usize = 1 << 20;
 /// A command that a thread has carried out.
 #[derive(Debug)]
 pub(super) struct Finished {
-    pub(super) token: u64,
-    pub(super) op: Op,
-    pub(super) lba: Lba,
-    pub(super) sectors: Sectors,
-    pub(super) result: io::Result<()>,
+    pub(super) answer: Answer,
     /// What a read found.
     pub(super) data: Option<Box<[u8]>>,
     /// As it was handed over.
     pub(super) epoch: u64,
 }
 
-/// The threads, and the two channels to them.
 #[derive(Debug)]
 pub(super) struct Workers {
     file: Arc<File>,
@@ -66,7 +62,6 @@ impl Workers {
         jobs.send((command, epoch)).expect("the threads live as long as the channel");
     }
 
-    /// What has been carried out since the last call.
     pub(super) fn finished(&self) -> Vec<Finished> {
         // Cleared before the channel is looked at: what comes in between rings again. Empty is
         // no error here, for the loop also looks without having been woken.
@@ -105,13 +100,21 @@ fn work(
         let Ok((command, epoch)) = next else { return };
         let (result, data) = match carry_out(file, &command) {
             Ok(data) => (Ok(()), data),
-            Err(error) => (Err(error), None),
+            Err(error) => (Err(IoError::Os(error.raw_os_error().unwrap_or(5)).into()), None),
         };
         let Command { token, op, lba, sectors, .. } = command;
+        let answer = Answer { token, due: Time::ZERO, result, op, lba, sectors };
         // The server may be gone: then nobody wants to know.
-        let _ = done.send(Finished { token, op, lba, sectors, result, data, epoch });
+        let _ = done.send(Finished { answer, data, epoch });
         let _ = rustix::io::write(wake, &1_u64.to_ne_bytes());
     }
+}
+
+/// Zeroed memory, and where in it `bytes` begin as direct I/O wants them.
+fn aligned(bytes: usize) -> (Vec<u8>, Range<usize>) {
+    let buffer = vec![0; bytes + ALIGNMENT];
+    let start = buffer.as_ptr().align_offset(ALIGNMENT);
+    (buffer, start..start + bytes)
 }
 
 fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
@@ -120,20 +123,17 @@ fn carry_out(file: &File, command: &Command) -> io::Result<Option<Box<[u8]>>> {
     match command.op {
         Op::Read => {
             let bytes = usize::try_from(length).expect("a request is bounded");
-            let mut buffer = vec![0; bytes + ALIGNMENT];
-            let start = buffer.as_ptr().align_offset(ALIGNMENT);
-            file.read_exact_at(&mut buffer[start..start + bytes], at)?;
-            Ok(Some(buffer[start..start + bytes].into()))
+            let (mut buffer, range) = aligned(bytes);
+            file.read_exact_at(&mut buffer[range.clone()], at)?;
+            Ok(Some(buffer[range].into()))
         }
         Op::Write => {
             let Some(Data::Bytes(bytes)) = &command.data else {
                 return Err(io::ErrorKind::InvalidInput.into());
             };
-            let mut buffer = vec![0; bytes.len() + ALIGNMENT];
-            let start = buffer.as_ptr().align_offset(ALIGNMENT);
-            let aligned = &mut buffer[start..start + bytes.len()];
-            aligned.copy_from_slice(bytes);
-            file.write_all_at(aligned, at)?;
+            let (mut buffer, range) = aligned(bytes.len());
+            buffer[range.clone()].copy_from_slice(bytes);
+            file.write_all_at(&buffer[range], at)?;
             if command.fua {
                 file.sync_data()?;
             }
@@ -151,13 +151,11 @@ fn free(file: &File, at: u64, length: u64) -> io::Result<()> {
         Err(rustix::io::Errno::OPNOTSUPP) => {}
         other => return Ok(other?),
     }
-    let piece = length.min(ZEROS as u64);
-    let zeros = vec![0; usize::try_from(piece).expect("a small piece") + ALIGNMENT];
-    let start = zeros.as_ptr().align_offset(ALIGNMENT);
+    let (zeros, range) = aligned(ZEROS);
     let mut done = 0;
     while done < length {
-        let bytes = usize::try_from((length - done).min(piece)).expect("a small piece");
-        file.write_all_at(&zeros[start..start + bytes], at + done)?;
+        let bytes = usize::try_from(length - done).map_or(ZEROS, |rest| rest.min(ZEROS));
+        file.write_all_at(&zeros[range.start..range.start + bytes], at + done)?;
         done += bytes as u64;
     }
     Ok(())

@@ -32,9 +32,6 @@ pub enum Bad {
 const MOST_HEADERS: usize = 64;
 
 /// Reads a request; `None` while some of it is missing.
-///
-/// # Errors
-/// It is malformed or too large.
 pub fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Bad> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);

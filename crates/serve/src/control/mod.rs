@@ -80,7 +80,8 @@ pub enum Via {
 /// What a request that came at `now` asks for, or the answer that refuses it.
 pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Response> {
     if via == Via::Port && !request.is_local() {
-        let what = "the Host or Origin header names another machine: only local programs may ask";
+        let what = "the Host or Origin header names another machine: only local programs may \
+                    connect";
         return Err(Response::error(403, what));
     }
     let bad = |what: String| Response::error(400, &what);
@@ -103,7 +104,7 @@ pub fn route(now: Time, via: Via, request: &HttpRequest) -> Result<Action, Respo
             let what = "GET /stats, POST /stats/reset, GET or POST /faults, POST /power-cut";
             Err(Response::error(405, what))
         }
-        _ => Err(Response::error(404, "there are /stats, /stats/reset, /power-cut and /faults")),
+        _ => Err(Response::error(404, "known paths: /stats, /stats/reset, /power-cut and /faults")),
     }
 }
 

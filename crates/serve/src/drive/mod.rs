@@ -7,6 +7,7 @@ mod null;
 mod power_cut;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::io;
 use std::rc::Rc;
 
@@ -17,12 +18,28 @@ use drivelab_core::{
 use slab::Slab;
 
 pub use null::Null;
-pub use power_cut::{PowerCut, When};
+pub use power_cut::PowerCut;
 
-use crate::fault::{Fault, FaultId, Faults, Incident, Plan};
+use crate::fault::{Fault, FaultId, Faults, Incident, Listed, Plan};
 use crate::store::{Choose, KeepAll, Store, Survival, TrimId, Write};
 
-/// A command on its way.
+/// What a host is told of a drive, besides its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// What it writes as a whole: a power of two.
+    pub physical_sector: Sectors,
+    /// Whether it is a spinning disk.
+    pub rotational: bool,
+    /// Whether what it acknowledges can be lost until it is flushed.
+    pub volatile_cache: bool,
+}
+
+impl Attributes {
+    /// What is safe to say of a file of which nothing is known.
+    pub const UNKNOWN: Self =
+        Self { physical_sector: Sectors::new(8), rotational: false, volatile_cache: true };
+}
+
 #[derive(Debug)]
 struct Pending {
     answer: Answer,
@@ -33,7 +50,6 @@ struct Pending {
     is_aborted: bool,
 }
 
-/// What a command does to the store when it completes.
 #[derive(Debug)]
 enum Change {
     Nothing,
@@ -43,15 +59,13 @@ enum Change {
 }
 
 /// A drive that holds data, loses it as the rules allow, and misbehaves as it is told.
-#[derive(Debug)]
-pub struct ServedDrive<D> {
-    device: D,
+pub struct ServedDrive {
+    device: Box<dyn Device>,
     store: Store,
     faults: Faults,
     /// The write cache survives a power cut: a capacitor or battery keeps it.
     has_protected_cache: bool,
     pending: Slab<Pending>,
-    /// How many of them were aborted.
     aborted: usize,
     /// Commands that the device had no room for.
     waiting: VecDeque<Request>,
@@ -62,10 +76,17 @@ pub struct ServedDrive<D> {
     records: Vec<Destaged>,
 }
 
-impl<D: Device> ServedDrive<D> {
+impl fmt::Debug for ServedDrive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServedDrive").finish_non_exhaustive()
+    }
+}
+
+impl ServedDrive {
     /// A drive that behaves as `device`, holds its bytes in `store`, and draws its faults from
     /// `seed`.
-    pub fn new(mut device: D, store: Store, seed: u64) -> Self {
+    pub fn new(device: impl Device + 'static, store: Store, seed: u64) -> Self {
+        let mut device: Box<dyn Device> = Box::new(device);
         let mut records = Vec::new();
         device.destaged(&mut records);
         Self {
@@ -129,7 +150,8 @@ impl<D: Device> ServedDrive<D> {
             Change::Nothing if answer.op == Op::Read && answer.result.is_ok() => {
                 answer.result = self.faults.damage(
                     completion.at,
-                    (answer.lba, answer.sectors),
+                    answer.lba,
+                    answer.sectors,
                     self.store.medium_mut(),
                 )?;
             }
@@ -160,18 +182,12 @@ impl<D: Device> ServedDrive<D> {
     }
 
     /// Fills `data` with what a read finds from `lba` on.
-    ///
-    /// # Errors
-    /// The medium failed.
     pub fn read(&self, lba: Lba, data: &mut [u8]) -> io::Result<()> {
         self.store.read(lba, data)
     }
 
     /// Cuts the power at `now`: what is on its way is never answered, and the medium holds what
     /// survives. The device is of no more use.
-    ///
-    /// # Errors
-    /// The medium failed.
     pub fn cut(&mut self, now: Time, choose: &mut dyn Choose) -> io::Result<Survival> {
         let faults = &mut self.faults;
         let survival = self.store.cut(choose, |lba, sectors| faults.torn(now, lba, sectors))?;
@@ -198,19 +214,23 @@ impl<D: Device> ServedDrive<D> {
         self.faults.iter()
     }
 
+    pub(crate) fn list_faults(&self) -> Vec<Listed> {
+        self.faults().map(|(id, fault, strikes)| Listed::new(id, fault, strikes)).collect()
+    }
+
     /// Takes what the faults did since the last call.
     pub fn take_incidents(&mut self) -> Vec<Incident> {
         self.faults.take_incidents()
     }
 }
 
-impl<D: Device> Disk for ServedDrive<D> {
-    /// What both model and medium have.
+impl Disk for ServedDrive {
     fn capacity(&self) -> Sectors {
         self.device.capacity().min(self.store.capacity())
     }
 
     fn in_flight(&self) -> usize {
+        debug_assert!(self.aborted <= self.pending.len(), "what is aborted is still pending");
         self.pending.len() - self.aborted + self.held.len()
     }
 
@@ -311,7 +331,6 @@ impl<D: Device> Disk for ServedDrive<D> {
     }
 }
 
-/// Where a request of ours is among those that the device has.
 fn place(id: RequestId) -> usize {
     usize::try_from(id.0).expect("a number that the slab gave")
 }

@@ -7,18 +7,7 @@ use serde_json::Value;
 use crate::json;
 use crate::store::Dice;
 
-/// When the power is to be cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
-    /// At once.
-    Now,
-    /// Once this many more writes were submitted.
-    Writes(u64),
-    /// At a moment drawn from this range of milliseconds from now.
-    RandomMs(u64, u64),
-}
-
-/// A power cut that was asked for.
+/// A power cut that was asked for: at a moment, or after this many more writes.
 #[derive(Debug, Clone)]
 pub struct PowerCut {
     at: Option<Time>,
@@ -27,18 +16,6 @@ pub struct PowerCut {
 }
 
 impl PowerCut {
-    /// A cut asked for at `now`.
-    pub fn new(now: Time, when: When, seed: u64) -> Self {
-        match when {
-            When::Now => Self { at: Some(now), writes: None, seed },
-            When::Writes(writes) => Self { at: None, writes: Some(writes), seed },
-            When::RandomMs(low, high) => {
-                let drawn = Rng::for_part(seed, 1).between(low, high.max(low));
-                Self { at: Some(now + Span::from_ms(drawn)), writes: None, seed }
-            }
-        }
-    }
-
     /// The moment that was drawn, if the cut depends on time.
     pub fn at(&self) -> Option<Time> {
         self.at
@@ -78,33 +55,32 @@ struct Asked {
 }
 
 impl PowerCut {
-    /// Reads what `POST /power-cut` was sent at `now`.
-    ///
-    /// # Errors
-    /// Says what can be asked for.
+    /// Reads what `POST /power-cut` was sent at `now`; an error says what can be asked for.
     pub fn from_json(now: Time, text: &str) -> Result<Self, String> {
         let text = if text.trim().is_empty() { "{}" } else { text };
-        let asked: Asked = json::object(text).map_err(|error| error.to_string())?;
+        let Asked { when, seed } = json::object(text).map_err(|error| error.to_string())?;
         let hint = r#""when" is "now", {"writes": n} or {"random_ms": [a, b]} with a <= b"#;
-        let when = asked.when.as_ref().map_or(Some(When::Now), read_when);
-        Ok(Self::new(now, when.ok_or(hint)?, asked.seed))
+        let when = when.unwrap_or_else(|| "now".into());
+        Self::read(now, &when, seed).ok_or_else(|| hint.to_owned())
     }
-}
 
-fn read_when(value: &Value) -> Option<When> {
-    match value {
-        Value::String(text) => (text == "now").then_some(When::Now),
-        Value::Object(object) if object.len() == 1 => {
-            if let Some(writes) = object.get("writes") {
-                return writes.as_u64().map(When::Writes);
-            }
-            let range = object.get("random_ms")?.as_array()?;
-            let [low, high] = range.as_slice() else { return None };
-            let (low, high) = (low.as_u64()?, high.as_u64()?);
-            // A week, in ms: longer than anybody waits, and far from overflow.
-            (low <= high && high <= 604_800_000).then_some(When::RandomMs(low, high))
+    fn read(now: Time, when: &Value, seed: u64) -> Option<Self> {
+        let cut = Self { at: None, writes: None, seed };
+        if when == "now" {
+            return Some(Self { at: Some(now), ..cut });
         }
-        _ => None,
+        let object = when.as_object().filter(|object| object.len() == 1)?;
+        if let Some(writes) = object.get("writes") {
+            return Some(Self { writes: Some(writes.as_u64()?), ..cut });
+        }
+        let [low, high] = object.get("random_ms")?.as_array()?.as_slice() else { return None };
+        let (low, high) = (low.as_u64()?, high.as_u64()?);
+        // A week, in ms: longer than anybody waits, and far from overflow.
+        if low > high || high > 604_800_000 {
+            return None;
+        }
+        let drawn = Rng::for_part(seed, 1).between(low, high);
+        Some(Self { at: Some(now + Span::from_ms(drawn)), ..cut })
     }
 }
 

@@ -20,9 +20,6 @@ pub enum Keeper {
 
 impl Keeper {
     /// Begins to keep the promises of a run.
-    ///
-    /// # Errors
-    /// The file cannot be written, or nobody listens at the address.
     pub fn begin(&self, ledger: &Ledger) -> Result<Box<dyn Notes>, Refusal> {
         match self {
             Self::File(path) => {
@@ -31,9 +28,9 @@ impl Keeper {
             }
             Self::Server(address) => {
                 let remote = Remote::connect(address, ledger).map_err(|error| {
-                    Refusal::machine(format!("nobody keeps at {address}"))
+                    Refusal::machine(format!("no ledger at {address}"))
                         .because(error)
-                        .hint("on that machine: drivelab durability --listen 0.0.0.0:5400")
+                        .hint("start it there: drivelab durability --listen 0.0.0.0:5400")
                 })?;
                 Ok(Box::new(remote))
             }
@@ -42,23 +39,17 @@ impl Keeper {
 }
 
 /// Refuses a file that holds anything but an earlier ledger, before the target is touched.
-///
-/// # Errors
-/// It does, or it cannot be read.
 pub fn check_ledger(path: &Path) -> Result<(), Refusal> {
     if !path.metadata().is_ok_and(|meta| meta.is_file()) {
         return Ok(());
     }
     let file = File::open(path).map_err(|error| Refusal::at_path("read", path, error))?;
     may_be_replaced(&file).map_err(|error| {
-        Refusal::at_path("begin a ledger in", path, error).hint("name another file with --ledger")
+        Refusal::at_path("create a ledger in", path, error).hint("name another file with --ledger")
     })
 }
 
 /// Listens for a machine whose promises are to be kept.
-///
-/// # Errors
-/// The address cannot be had.
 pub fn listen(address: &str) -> Result<TcpListener, Refusal> {
     TcpListener::bind(address)
         .map_err(|error| Refusal::machine(format!("cannot listen at {address}")).because(error))

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
-use drivelab_core::verification::{Pace, sealed, unsealed};
+use drivelab_core::verification::{BlockAccount, PromiseRate, sealed, unsealed};
 use drivelab_core::{Span, Time};
 
 use super::PAGE_BYTES;
@@ -38,7 +38,6 @@ impl Note {
         sealed(&format!("{kind} {} {} {}", self.page, self.sequence, self.at.ns()))
     }
 
-    /// Reads what a line says, without its checksum.
     fn from_words(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let promised = match words.next()? {
@@ -61,16 +60,18 @@ pub trait Notes {
     fn note(&mut self, note: Note) -> io::Result<()>;
 
     /// That was all.
-    fn close(&mut self) -> io::Result<()>;
+    fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What is known of one page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Promise {
-    /// The newest write that was promised, and when.
-    pub(super) kept: Option<(u64, Time)>,
-    /// The newest write that was begun.
-    pub(super) begun: u64,
+    /// Its newest write that was begun, and the newest that was promised.
+    pub(super) account: BlockAccount,
+    /// When the latter was.
+    pub(super) at: Time,
 }
 
 /// What was promised in one run.
@@ -81,7 +82,6 @@ pub struct Ledger {
     /// How many pages it had.
     pub pages: u64,
     pub(super) promises: BTreeMap<u64, Promise>,
-    /// Writes that were promised.
     kept: u64,
     /// The first and the last moment that is noted.
     first: Option<Time>,
@@ -93,49 +93,38 @@ pub struct Ledger {
 impl Ledger {
     /// An empty ledger.
     pub fn new(run: u64, pages: u64) -> Self {
-        Self {
-            run,
-            pages,
-            promises: BTreeMap::new(),
-            kept: 0,
-            first: None,
-            last: Time::ZERO,
-            is_sealed: true,
-        }
+        let (promises, last) = (BTreeMap::new(), Time::ZERO);
+        Self { run, pages, promises, kept: 0, first: None, last, is_sealed: true }
     }
 
     /// Reads a ledger; a last line that the end of the writer cut short does not count.
-    ///
-    /// # Errors
-    /// It cannot be read, or is none.
     pub fn read(path: &Path) -> io::Result<Self> {
         let mut lines = Lines { text: BufReader::new(File::open(path)?), number: 0 };
         // Bytes that are no text are no ledger either.
         let head = lines.next().and_then(Result::ok).unwrap_or_default();
         let mut ledger = Self::from_head(&head).ok_or_else(|| invalid(NO_LEDGER.into()))?;
-        ledger.check_pages().map_err(|what| invalid(format!("line 1: {what}")))?;
+        if !ledger.fits_a_file() {
+            let what = format!("line 1: {} pages are more than any file holds", ledger.pages);
+            return Err(invalid(what));
+        }
         while let Some(line) = lines.next() {
             let wrong = |what: &str| invalid(format!("line {}: {what}", lines.number));
             let note = ledger.note_of(&line?);
-            let note = note.ok_or_else(|| wrong("this is no note, or it is damaged"))?;
+            let note = note.ok_or_else(|| wrong("this is not a ledger entry, or it is damaged"))?;
             if note.page >= ledger.pages {
-                let what = format!("page {} is none of its {} pages", note.page, ledger.pages);
+                let what = format!("page {} is not one of its {} pages", note.page, ledger.pages);
                 return Err(wrong(&what));
             }
             ledger.add(note);
             if ledger.promises.len() > NOTED_MAX {
-                return Err(wrong(&format!("it tells of more than {NOTED_MAX} pages")));
+                return Err(wrong(&format!("it lists more than {NOTED_MAX} pages")));
             }
         }
         Ok(ledger)
     }
 
-    /// Refuses pages that no file has room for.
-    pub(super) fn check_pages(&self) -> Result<(), String> {
-        if self.pages > PAGES_MAX {
-            return Err(format!("{} pages are more than any file holds", self.pages));
-        }
-        Ok(())
+    pub(super) fn fits_a_file(&self) -> bool {
+        self.pages <= PAGES_MAX
     }
 
     /// The first line of its file.
@@ -163,18 +152,17 @@ impl Ledger {
         self.first = self.first.or(Some(note.at));
         self.last = self.last.max(note.at);
         self.kept += u64::from(note.promised);
-        let blank = Promise { kept: None, begun: 0 };
-        let promise = self.promises.entry(note.page).or_insert(blank);
-        promise.begun = promise.begun.max(note.sequence);
-        if note.promised {
-            promise.kept = promise.kept.max(Some((note.sequence, note.at)));
+        let Promise { account, at } = self.promises.entry(note.page).or_default();
+        account.newest = account.newest.max(note.sequence);
+        if note.promised && (note.sequence, note.at) > (account.durable, *at) {
+            (account.durable, *at) = (note.sequence, note.at);
         }
     }
 
     /// How much was promised, and how long that took.
-    pub fn pace(&self) -> Pace {
+    pub fn pace(&self) -> PromiseRate {
         let took = self.first.map_or(Span::ZERO, |first| self.last.since(first));
-        Pace { promised: self.kept, took }
+        PromiseRate { promised: self.kept, took }
     }
 
     /// How long before the end something was.
@@ -192,15 +180,12 @@ pub struct LedgerFile {
 impl Ledger {
     /// Begins its file, which is on the disk when this returns. An earlier ledger may be there and
     /// nothing else.
-    ///
-    /// # Errors
-    /// It cannot be made, another keeps its ledger there, or it is no ledger.
     pub fn keep_in(&self, path: &Path) -> io::Result<LedgerFile> {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         if file.metadata()?.is_file() {
             if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
-                let what = "another drivelab keeps a ledger in it at this moment";
+                let what = "another drivelab is writing to this ledger";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
             }
             may_be_replaced(&file)?;
@@ -219,19 +204,14 @@ impl Ledger {
 /// Refuses to begin a ledger in a file that holds anything but an earlier one.
 pub(super) fn may_be_replaced(file: &File) -> io::Result<()> {
     let mut lines = Lines { text: BufReader::new(file), number: 0 };
-    let head = lines.next().transpose().unwrap_or_else(|_| Some(String::new()));
-    match head {
-        Some(head) if Ledger::from_head(&head).is_none() => {
-            Err(invalid(format!("{NO_LEDGER}, and would be written over")))
-        }
-        None if file.metadata()?.len() > 0 => {
-            Err(invalid(format!("{NO_LEDGER}, and would be written over")))
-        }
-        _ => Ok(()),
-    }
+    let is_ledger = match lines.next() {
+        Some(head) => head.is_ok_and(|head| Ledger::from_head(&head).is_some()),
+        None => file.metadata()?.len() == 0,
+    };
+    if is_ledger { Ok(()) } else { Err(invalid(format!("{NO_LEDGER}, and would be overwritten"))) }
 }
 
-const NO_LEDGER: &str = "this is no ledger of `durability`, or its first line is damaged";
+const NO_LEDGER: &str = "this is not a ledger of `durability`, or its first line is damaged";
 
 fn invalid(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
@@ -254,13 +234,12 @@ impl<R: io::Read> Lines<R> {
             return Some(Err(error));
         }
         if line.pop_if(|byte| *byte == b'\n').is_some() {
-            let what = |_| invalid(format!("line {}: this is no text", self.number));
+            let what = |_| invalid(format!("line {}: not text", self.number));
             return Some(String::from_utf8(line).map_err(what));
         }
         let cut_off = (line.len() as u64) < LINE_MAX || line.iter().all(|byte| *byte == 0);
-        let number = self.number;
-        (!cut_off)
-            .then(|| Err(invalid(format!("line {number}: it is longer than {LINE_MAX} bytes"))))
+        let long = || invalid(format!("line {}: it is longer than {LINE_MAX} bytes", self.number));
+        (!cut_off).then(|| Err(long()))
     }
 }
 
@@ -279,10 +258,6 @@ impl Notes for LedgerFile {
 impl Notes for Ledger {
     fn note(&mut self, note: Note) -> io::Result<()> {
         self.add(note);
-        Ok(())
-    }
-
-    fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ mod watch;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivelab_core::verification::Pace;
+use drivelab_core::verification::PromiseRate;
 use drivelab_core::{Rng, Time};
 
 pub use keeper::{Keeper, check_ledger, listen, new_run};
@@ -58,7 +58,11 @@ pub enum Ended {
 
 /// Writes and syncs random pages until the time is over or the drive goes away, and notes before
 /// each what may be there from now on, and after each what must be.
-pub fn write(place: &mut dyn Place, notes: &mut dyn Notes, writing: Writing<'_>) -> (Pace, Ended) {
+pub fn write(
+    place: &mut dyn Place,
+    notes: &mut dyn Notes,
+    writing: Writing<'_>,
+) -> (PromiseRate, Ended) {
     let mut rng = Rng::new(writing.run);
     let began = place.now();
     let until = began + writing.until.since(Time::ZERO);
@@ -85,7 +89,7 @@ pub fn write(place: &mut dyn Place, notes: &mut dyn Notes, writing: Writing<'_>)
     {
         ended = Ended::Notes(error);
     }
-    (Pace { promised, took }, ended)
+    (PromiseRate { promised, took }, ended)
 }
 
 /// Writes and syncs one page, noted before and after.

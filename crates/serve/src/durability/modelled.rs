@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use drivelab_core::verification::{Judgement, Pace};
+use drivelab_core::verification::{Judgement, PromiseRate};
 use drivelab_core::{Bytes, Device, Disk as _, Rng, Sectors, Span, Time};
 
 use super::{Ended, Ledger, ModelledPlace, PAGE_BYTES, PlaceError, Writing, verify, write};
@@ -30,7 +30,7 @@ pub struct Trial {
 #[derive(Debug)]
 pub struct Cut {
     /// How much was promised.
-    pub pace: Pace,
+    pub pace: PromiseRate,
     /// Why no more was written.
     pub ended: Ended,
     /// When the power was to go.
@@ -40,11 +40,8 @@ pub struct Cut {
 }
 
 /// Writes pages to `device`, cuts its power and looks at them again.
-///
-/// # Errors
-/// The memory of the drive's data is full.
-pub fn try_device<D: Device>(
-    device: D,
+pub fn try_device(
+    device: impl Device + 'static,
     physical_sector: Sectors,
     trial: &Trial,
     stop: &AtomicBool,

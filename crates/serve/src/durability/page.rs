@@ -2,14 +2,12 @@
 
 use drivelab_core::Rng;
 use drivelab_core::label::{self, SECTOR};
-use drivelab_core::verification::Census;
+use drivelab_core::verification::BlockContent;
 
 /// Bytes in a page, as diskchecker.pl's.
 pub const PAGE_BYTES: usize = 16 << 10;
-/// Sectors in a page.
 const SECTORS: u64 = (PAGE_BYTES / SECTOR) as u64;
 
-/// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) run: u64,
@@ -17,7 +15,6 @@ pub(super) struct Stamp {
     pub(super) sequence: u64,
 }
 
-/// The bytes of a page.
 pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
     let Stamp { run, page, sequence } = stamp;
     let mut bytes = vec![0; PAGE_BYTES];
@@ -33,8 +30,8 @@ pub(super) fn fill(stamp: Stamp) -> Vec<u8> {
 }
 
 /// What `bytes` hold, found in the place of `page` of this run.
-pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> Census {
-    Census::of(bytes, run, page * SECTORS)
+pub(super) fn examine(bytes: &[u8], run: u64, page: u64) -> BlockContent {
+    BlockContent::of(bytes, run, page * SECTORS)
 }
 
 #[cfg(test)]
@@ -48,7 +45,7 @@ mod tests {
         let page = fill(STAMP);
         let found = examine(&page, 9, 4);
         assert_eq!((found.oldest, found.newest, found.is_blank), (Some(7), Some(7), false));
-        assert_eq!(found.fault(7), None);
+        assert_eq!(found.damage(7), None);
         assert_eq!(examine(&page, 9, 5).elsewhere, Some(4 * SECTORS));
         assert!(examine(&page, 8, 4).is_blank, "another run's");
         let newer = fill(Stamp { sequence: 8, ..STAMP });

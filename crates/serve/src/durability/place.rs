@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use drivelab_core::disk::{Answer, Command, Data};
 use drivelab_core::label::SECTOR;
-use drivelab_core::{Device, Disk, Lba, Op, Sectors, Span, Time};
+use drivelab_core::{Disk, Lba, Op, Sectors, Span, Time};
 
 use super::page::PAGE_BYTES;
 use crate::drive::ServedDrive;
@@ -64,6 +64,10 @@ impl RealFile {
     }
 }
 
+fn failed(operation: &'static str) -> impl Fn(io::Error) -> PlaceError {
+    move |source| PlaceError::Io { operation, source }
+}
+
 fn offset(page: u64) -> u64 {
     page * PAGE_BYTES as u64
 }
@@ -75,17 +79,14 @@ impl Place for RealFile {
     }
 
     fn write(&mut self, page: u64, bytes: &[u8]) -> Result<(), PlaceError> {
-        let failed = |source| PlaceError::Io { operation: "writing a page", source };
-        self.file.write_all_at(bytes, offset(page)).map_err(failed)
+        self.file.write_all_at(bytes, offset(page)).map_err(failed("writing a page"))
     }
 
     fn sync(&mut self) -> Result<(), PlaceError> {
-        let failed = |source| PlaceError::Io { operation: "fdatasync", source };
-        self.file.sync_data().map_err(failed)
+        self.file.sync_data().map_err(failed("fdatasync"))
     }
 
     fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
-        let failed = |source| PlaceError::Io { operation: "reading a page", source };
         bytes.fill(0);
         let mut done = 0;
         while done < bytes.len() {
@@ -94,20 +95,19 @@ impl Place for RealFile {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(failed("reading a page")(error)),
             }
         }
         Ok(())
     }
 
     fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
-        let failed = |source| PlaceError::Io { operation: "finding data", source };
         match rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(offset(page))) {
             Ok(data) => Ok(Some(data / PAGE_BYTES as u64)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
             // A device, or a file system that knows of no holes.
             Err(_) => {
-                let end = self.file.seek(SeekFrom::End(0)).map_err(failed)?;
+                let end = self.file.seek(SeekFrom::End(0)).map_err(failed("finding data"))?;
                 Ok((offset(page) < end).then_some(page))
             }
         }
@@ -116,17 +116,17 @@ impl Place for RealFile {
 
 /// A modelled drive in virtual time, whose power goes at a moment set in advance.
 #[derive(Debug)]
-pub struct ModelledPlace<D> {
-    drive: ServedDrive<D>,
+pub struct ModelledPlace {
+    drive: ServedDrive,
     now: Time,
     power_goes: Option<Time>,
     /// The pages that hold data, in order, since the power was cut.
     data: Vec<u64>,
 }
 
-impl<D: Device> ModelledPlace<D> {
+impl ModelledPlace {
     /// A drive whose power goes at `power_goes`.
-    pub fn new(drive: ServedDrive<D>, power_goes: Time) -> Self {
+    pub fn new(drive: ServedDrive, power_goes: Time) -> Self {
         Self { drive, now: Time::ZERO, power_goes: Some(power_goes), data: Vec::new() }
     }
 
@@ -136,9 +136,6 @@ impl<D: Device> ModelledPlace<D> {
     }
 
     /// Cuts the power; what is left can be read.
-    ///
-    /// # Errors
-    /// The medium failed.
     pub fn cut(&mut self, choose: &mut dyn Choose) -> io::Result<Survival> {
         self.power_goes = None;
         let survival = self.drive.cut(self.now, choose)?;
@@ -157,14 +154,13 @@ impl<D: Device> ModelledPlace<D> {
     }
 
     fn carry_out(&mut self, op: Op, page: u64, data: Option<Data>) -> Result<(), PlaceError> {
-        let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
         let flush = op == Op::Flush;
         let count = if flush { 0 } else { PAGE_SECTORS };
         let (lba, sectors) = (Lba::new(page * count), Sectors::new(count));
         let command = Command { token: 0, op, lba, sectors, fua: false, data };
         let mut answers: Vec<Answer> = Vec::new();
-        self.drive.advance(self.now, &mut answers).map_err(failed)?;
-        self.drive.submit(self.now, command).map_err(failed)?;
+        self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
+        self.drive.submit(self.now, command).map_err(failed("the drive's memory"))?;
         while answers.is_empty() {
             let next = self.drive.next_event().expect("a command is on its way");
             if let Some(end) = self.power_goes.filter(|end| next >= *end) {
@@ -172,18 +168,16 @@ impl<D: Device> ModelledPlace<D> {
                 return Err(PlaceError::PowerCut);
             }
             self.now = next.max(self.now);
-            self.drive.advance(self.now, &mut answers).map_err(failed)?;
+            self.drive.advance(self.now, &mut answers).map_err(failed("the drive's memory"))?;
         }
         // What a program does between two requests.
         self.now += Span::from_us(10);
         let operation = if flush { "a flush" } else { "writing a page" };
-        answers[0]
-            .result
-            .map_err(|error| PlaceError::Io { operation, source: io::Error::other(error.kind) })
+        answers[0].result.map_err(|error| failed(operation)(io::Error::other(error.kind)))
     }
 }
 
-impl<D: Device> Place for ModelledPlace<D> {
+impl Place for ModelledPlace {
     fn now(&self) -> Time {
         self.now
     }
@@ -197,12 +191,11 @@ impl<D: Device> Place for ModelledPlace<D> {
     }
 
     fn read(&mut self, page: u64, bytes: &mut [u8]) -> Result<(), PlaceError> {
-        let failed = |source| PlaceError::Io { operation: "the drive's memory", source };
-        self.drive.read(Lba::new(page * PAGE_SECTORS), bytes).map_err(failed)
+        self.drive.read(Lba::new(page * PAGE_SECTORS), bytes).map_err(failed("the drive's memory"))
     }
 
     fn data_from(&mut self, page: u64) -> Result<Option<u64>, PlaceError> {
-        let next = self.data.partition_point(|it| *it < page);
+        let next = self.data.partition_point(|data| *data < page);
         Ok(self.data.get(next).copied())
     }
 }

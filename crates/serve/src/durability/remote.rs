@@ -19,9 +19,6 @@ pub struct Remote {
 
 impl Remote {
     /// Connects to the keeper at `address` and begins a ledger there.
-    ///
-    /// # Errors
-    /// Nobody is there.
     pub fn connect(address: &str, ledger: &Ledger) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -40,10 +37,6 @@ impl Notes for Remote {
         self.stream.by_ref().take(LINE_MAX).read_line(&mut answer)?;
         if answer == "ok\n" { Ok(()) } else { Err(io::ErrorKind::ConnectionAborted.into()) }
     }
-
-    fn close(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// How often a keeper that hears nothing looks whether it is to stop.
@@ -51,16 +44,13 @@ const LOOK_ROUND: Duration = Duration::from_millis(100);
 
 /// Keeps the ledger of one writer in the file at `path`, until the writer goes away or `stop` is
 /// set; gives how many notes there are.
-///
-/// # Errors
-/// The file cannot be written, or what connects is no writer.
 pub fn keep_for_others(listener: &TcpListener, path: &Path, stop: &AtomicBool) -> io::Result<u64> {
     let Some(stream) = accept(listener, stop)? else { return Ok(0) };
     let mut lines = Lines { stream: BufReader::new(stream), line: Vec::new() };
     let head = lines.next(stop).unwrap_or_default();
-    let ledger = Ledger::from_head(&head)
-        .filter(|ledger| ledger.check_pages().is_ok())
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "this is no writer of pages"))?;
+    let ledger = Ledger::from_head(&head).filter(Ledger::fits_a_file).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidData, "the client is not `durability`")
+    })?;
     let mut kept = ledger.keep_in(path)?;
     let mut notes = 0;
     while let Some(note) = lines.next(stop).and_then(|line| ledger.note_of(&line)) {

@@ -2,18 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivelab_core::Span;
-use drivelab_core::record::Fault;
-use drivelab_core::verification::{Census, Judgement};
+use drivelab_core::record::Damage;
+use drivelab_core::verification::{BlockContent, Judgement};
 
 use super::ledger::{Ledger, Promise};
 use super::page::{self, PAGE_BYTES};
 use super::place::{Place, PlaceError};
 
 /// Looks at every page again that was written or that holds data.
-///
-/// # Errors
-/// The place cannot be read, or `stop` was set meanwhile ([`PlaceError::Stopped`]).
 pub fn verify(
     place: &mut dyn Place,
     ledger: &Ledger,
@@ -50,60 +46,61 @@ fn to_look_at(
 }
 
 /// Counts a page by what it holds and what it must.
-fn count(pages: &mut Judgement, found: &Census, promise: &Promise, ledger: &Ledger) {
-    let newest_kept = promise.kept.map_or(0, |(sequence, _)| sequence);
+fn count(pages: &mut Judgement, found: &BlockContent, promise: &Promise, ledger: &Ledger) {
+    let Promise { account, at } = *promise;
     // A write that the ledger does not know of was begun after its end was lost.
     let is_whole = !found.is_damaged && found.elsewhere.is_none();
     let newest = found.newest.filter(|_| is_whole).unwrap_or(0);
-    let overwriting = promise.begun.max(newest) > newest_kept;
-    pages.promised += u64::from(promise.kept.is_some());
-    let broken = match found.fault(newest_kept) {
+    let overwriting = account.newest.max(newest) > account.durable;
+    pages.promised += u64::from(account.durable > 0);
+    let broken = match found.damage(account.durable) {
         // A write in flight excuses sectors that hold it, and no others.
         None => None,
-        Some(Fault::Misdirected) => Some(&mut pages.misdirected),
-        Some(Fault::Lost) => Some(&mut pages.lost),
-        Some(Fault::Stale) if !found.is_mixed() => Some(&mut pages.lost),
+        Some(Damage::Misdirected) => Some(&mut pages.misdirected),
+        Some(Damage::Lost) => Some(&mut pages.lost),
+        Some(Damage::Stale) if !found.is_mixed() => Some(&mut pages.lost),
         // No write leaves a sector that is half of it.
         Some(_) => Some(&mut pages.torn),
     };
-    match (broken, promise.kept) {
-        (Some(count), kept) => {
+    match broken {
+        Some(count) => {
             *count += 1;
-            let age = kept.map_or(Span::ZERO, |(_, at)| ledger.age(at)).ns();
+            let age = if account.durable > 0 { ledger.age(at).ns() } else { 0 };
             pages.oldest_loss_ns = pages.oldest_loss_ns.max(Some(age));
         }
-        (None, _) if overwriting => pages.unknown += 1,
-        (None, _) => pages.survived += 1,
+        None if overwriting => pages.unknown += 1,
+        None => pages.survived += 1,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use drivelab_core::Time;
+    use drivelab_core::verification::BlockAccount;
 
     use super::super::ledger::Note;
     use super::*;
 
     #[test]
     fn each_fate_of_a_page_is_told_apart() {
-        let check = |found: Census, kept: u64, begun, expected: [u64; 5]| {
+        let check = |found: BlockContent, durable: u64, newest, expected: [u64; 5]| {
             let ledger = Ledger::new(1, 1);
-            let kept = (kept > 0).then_some((kept, Time::ZERO));
+            let account = BlockAccount { newest, durable };
             let mut verdict = Judgement::default();
-            count(&mut verdict, &found, &Promise { kept, begun }, &ledger);
+            count(&mut verdict, &found, &Promise { account, at: Time::ZERO }, &ledger);
             let Judgement { survived, lost, torn, misdirected, unknown, .. } = verdict;
             assert_eq!([survived, lost, torn, misdirected, unknown], expected, "{found:?}");
         };
-        let torn = |oldest, newest| Census {
+        let torn = |oldest, newest| BlockContent {
             is_blank: oldest == 0,
             oldest: Some(oldest).filter(|oldest| *oldest > 0),
             newest: Some(newest),
-            ..Census::default()
+            ..BlockContent::default()
         };
         let whole = |sequence| torn(sequence, sequence);
-        let blank = Census { is_blank: true, ..Census::default() };
-        let damaged = Census { is_damaged: true, ..whole(6) };
-        let elsewhere = Census { elsewhere: Some(64), ..Census::default() };
+        let blank = BlockContent { is_blank: true, ..BlockContent::default() };
+        let damaged = BlockContent { is_damaged: true, ..whole(6) };
+        let elsewhere = BlockContent { elsewhere: Some(64), ..BlockContent::default() };
         check(whole(5), 5, 5, [1, 0, 0, 0, 0]);
         check(whole(4), 5, 5, [0, 1, 0, 0, 0]);
         check(blank, 5, 5, [0, 1, 0, 0, 0]);

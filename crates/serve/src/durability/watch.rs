@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use drivelab_core::Span;
-use drivelab_core::verification::Pace;
+use drivelab_core::verification::PromiseRate;
 
 use super::ledger::{Note, Notes};
 
@@ -19,9 +19,6 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Does `work` in a thread of its own; `None` where `stop` was set and the work does not end,
 /// because it waits for a disk, a ledger or another machine that does not answer.
-///
-/// # Errors
-/// The system gives no thread.
 pub fn unless_stuck<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -57,9 +54,9 @@ pub struct Progress {
 
 impl Progress {
     /// How much that is.
-    pub fn pace(&self) -> Pace {
+    pub fn pace(&self) -> PromiseRate {
         let promised = self.promised.load(Ordering::Relaxed);
-        Pace { promised, took: Span::from_ns(self.took_ns.load(Ordering::Relaxed)) }
+        PromiseRate { promised, took: Span::from_ns(self.took_ns.load(Ordering::Relaxed)) }
     }
 
     /// The same `notes`, counted as they are kept.

@@ -44,7 +44,6 @@ impl fmt::Display for Incident {
 /// that strikes everything does not drown what else is said.
 const TOLD_STRIKES: u64 = 5;
 
-/// What the faults have in store for one command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) result: Result<(), CommandError>,
@@ -80,7 +79,6 @@ struct Active {
     settled: BTreeMap<u64, Sector>,
 }
 
-/// The faults in force.
 #[derive(Debug)]
 pub(crate) struct Faults {
     seed: u64,
@@ -119,13 +117,12 @@ impl Faults {
         std::mem::take(&mut self.incidents)
     }
 
-    /// Tells of a strike that was counted already, if it is one of the first or a round one.
     fn note_strike(&mut self, at: Time, fault: FaultId, strikes: u64, what: String) {
         if strikes <= TOLD_STRIKES {
             self.note(at, fault, what);
         }
         if strikes == TOLD_STRIKES {
-            self.note(at, fault, "further strikes are counted, see GET /faults".to_owned());
+            self.note(at, fault, "further strikes are only counted: GET /faults".to_owned());
         } else if strikes > TOLD_STRIKES && is_power_of_ten(strikes) {
             self.note(at, fault, format!("{strikes} strikes so far"));
         }
@@ -140,10 +137,11 @@ impl Faults {
     /// The faults of the kinds that `wanted` names which strike this command now.
     fn striking(
         &mut self,
-        command: (Op, Lba, Sectors),
+        op: Op,
+        lba: Lba,
+        sectors: Sectors,
         wanted: impl Fn(Kind) -> bool,
     ) -> Vec<(FaultId, Fault, u64)> {
-        let (op, lba, sectors) = command;
         let mut striking = Vec::new();
         for (id, active) in &mut self.active {
             let fault = &active.fault;
@@ -158,7 +156,6 @@ impl Faults {
         striking
     }
 
-    /// What happens to a command that is submitted at `now`.
     pub(crate) fn plan(&mut self, now: Time, op: Op, lba: Lba, sectors: Sectors) -> Plan {
         let mut plan = Plan::NONE;
         if self.active.is_empty() {
@@ -168,7 +165,7 @@ impl Faults {
             use Kind::{LyingFlush, ReadError, Slow, Stall, WriteError};
             matches!(kind, Stall | Slow | ReadError | WriteError | LyingFlush)
         };
-        for (id, fault, strikes) in self.striking((op, lba, sectors), of_plan) {
+        for (id, fault, strikes) in self.striking(op, lba, sectors, of_plan) {
             match fault.kind {
                 Kind::Stall => plan.stall += fault.duration,
                 Kind::Slow => plan.slow = plan.slow.saturating_mul(fault.factor) / SLOW_PARTS,
@@ -184,7 +181,6 @@ impl Faults {
         plan
     }
 
-    /// Where a write to `lba` really lands.
     pub(crate) fn landing(
         &mut self,
         now: Time,
@@ -197,7 +193,7 @@ impl Faults {
         }
         let mut lands = lba;
         let misdirected = |kind| kind == Kind::Misdirected;
-        for (id, fault, strikes) in self.striking((Op::Write, lba, sectors), misdirected) {
+        for (id, fault, strikes) in self.striking(Op::Write, lba, sectors, misdirected) {
             let (first, end) = fault.within(capacity);
             // Aligned as the write is, so that a page lands on a page.
             let places = (end.get() - first.get()) / sectors.get().max(1);
@@ -216,7 +212,7 @@ impl Faults {
     /// How many bytes of a physical sector, `sectors` long, that is written as the power goes are
     /// new, if not all.
     pub(crate) fn torn(&mut self, now: Time, lba: Lba, sectors: Sectors) -> Option<usize> {
-        let striking = self.striking((Op::Write, lba, sectors), |kind| kind == Kind::Torn);
+        let striking = self.striking(Op::Write, lba, sectors, |kind| kind == Kind::Torn);
         let (id, _, strikes) = striking.into_iter().next()?;
         let active = self.active.get_mut(&id).expect("it has just struck");
         let bytes = active.rng.between(1, sectors.bytes().get() - 1);
@@ -229,7 +225,8 @@ impl Faults {
     pub(crate) fn damage(
         &mut self,
         now: Time,
-        (lba, sectors): (Lba, Sectors),
+        lba: Lba,
+        sectors: Sectors,
         medium: &mut dyn Medium,
     ) -> io::Result<Result<(), CommandError>> {
         let mut first_bad: Option<u64> = None;
@@ -258,7 +255,6 @@ impl Faults {
         Ok(first_bad.map_or(Ok(()), |sector| Err(medium_error(Lba::new(sector)))))
     }
 
-    /// Sectors that are written are good again.
     pub(crate) fn healed(&mut self, lba: Lba, sectors: Sectors) {
         for active in self.active.values_mut() {
             active.heal(lba, sectors);
@@ -278,7 +274,6 @@ fn is_power_of_ten(mut number: u64) -> bool {
 }
 
 impl Active {
-    /// The damaged sectors of a range.
     fn damaged(&self, lba: Lba, sectors: Sectors) -> Vec<u64> {
         let (first, end) = self.fault.within(Sectors::new(u64::MAX));
         let range = lba.max(first).get()..(lba + sectors).min(end).get();

@@ -50,7 +50,6 @@ impl Choice for Kind {
 choice_as_text!(Kind);
 
 impl Kind {
-    /// The operations it can strike.
     fn strikes(self, op: Op) -> bool {
         match self {
             Self::Stall | Self::Slow => true,
@@ -80,19 +79,8 @@ pub struct Fault {
 
 /// Why a fault was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FaultError {
-    /// Not JSON, or not the keys of the contract.
-    #[error("{0}")]
-    Unreadable(String),
-    /// A key has a value that it cannot have.
-    #[error("`{key}` {what}")]
-    Value {
-        /// The key.
-        key: &'static str,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-}
+#[error("{0}")]
+pub struct FaultError(String);
 
 /// The keys as they stand in the contract; those that change nothing are left out.
 #[derive(Debug, Serialize, Deserialize)]
@@ -117,13 +105,9 @@ const GREATEST_FACTOR: f64 = 1e6;
 
 impl Fault {
     /// Reads what `POST /faults` was sent.
-    ///
-    /// # Errors
-    /// Says which key is wrong.
     pub fn from_json(text: &str) -> Result<Self, FaultError> {
-        let unreadable = |error: serde_json::Error| FaultError::Unreadable(error.to_string());
-        let keys: Keys = json::object(text).map_err(unreadable)?;
-        let wrong = |key, what| FaultError::Value { key, what };
+        let keys: Keys = json::object(text).map_err(|error| FaultError(error.to_string()))?;
+        let wrong = |key: &str, what: &str| FaultError(format!("`{key}` {what}"));
         let scaled = |key, value: Option<f64>, most: f64, scale: f64| match value {
             Some(value) if value > 0.0 && value <= most => Ok(Some(rounded(value * scale))),
             Some(_) => Err(wrong(key, "is not above 0, or too large")),
@@ -134,17 +118,17 @@ impl Fault {
         #[expect(clippy::cast_precision_loss, reason = "a thousand")]
         let factor = scaled("factor", keys.factor, GREATEST_FACTOR, SLOW_PARTS as f64)?;
         if keys.kind == Kind::Stall && duration.is_none() {
-            return Err(wrong("duration_ms", "says how long a stall lasts: it is missing"));
+            return Err(wrong("duration_ms", "(length of the stall) is missing"));
         }
         if keys.kind == Kind::Slow && factor.is_none() {
-            return Err(wrong("factor", "says how much slower: it is missing"));
+            return Err(wrong("factor", "(how much slower) is missing"));
         }
         if keys.op.is_some_and(|op| !keys.kind.strikes(op)) {
-            return Err(wrong("op", "is one that this kind of fault does not strike"));
+            return Err(wrong("op", "does not apply to this kind of fault"));
         }
         // In bytes: within one sector, rounding outwards would make a range of any two numbers.
         if keys.range.is_some_and(|[start, end]| start >= end) {
-            return Err(wrong("range", "is empty: it is [first byte, byte beyond the last]"));
+            return Err(wrong("range", "is empty: give [first byte, byte after the last]"));
         }
         let range = keys.range.map(|[start, end]| {
             let end = Sectors::holding(Bytes::new(end)).get();
@@ -168,7 +152,6 @@ impl Fault {
             && self.range.is_none_or(here)
     }
 
-    /// Its range on a drive of `capacity`.
     pub(super) fn within(&self, capacity: Sectors) -> (Lba, Lba) {
         let all = (Lba::ZERO, Lba::ZERO + capacity);
         self.range.map_or(all, |(start, end)| (start.min(all.1), end.min(all.1)))
@@ -212,25 +195,15 @@ impl From<&Fault> for Keys {
 /// A fault as `GET /faults` lists it.
 #[derive(Debug, Serialize)]
 pub struct Listed {
-    id: u64,
+    pub(crate) id: u64,
     #[serde(flatten)]
     keys: Keys,
-    strikes: u64,
+    pub(crate) strikes: u64,
 }
 
 impl Listed {
     pub(crate) fn new(id: u64, fault: &Fault, strikes: u64) -> Self {
         Self { id, keys: Keys::from(fault), strikes }
-    }
-
-    /// The number of the fault.
-    pub fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// How often it struck.
-    pub fn strikes(&self) -> u64 {
-        self.strikes
     }
 }
 

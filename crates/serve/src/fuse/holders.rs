@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 
 use super::mounts;
 
-/// Who has a file open.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
     file: PathBuf,
@@ -15,7 +14,6 @@ pub(crate) struct Holders {
     loops: Vec<LoopDevice>,
 }
 
-/// A loop device on the file.
 #[derive(Debug, PartialEq, Eq)]
 struct LoopDevice {
     path: PathBuf,
@@ -35,12 +33,11 @@ impl Holders {
         Self { file: file.to_owned(), processes, loops: loops_on(file) }
     }
 
-    /// Each in words.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.loops.iter().map(LoopDevice::name).collect();
         names.extend(self.processes.iter().cloned());
         if names.is_empty() {
-            names.push("a process that has handed it on".to_owned());
+            names.push("a process that passed it on".to_owned());
         }
         names
     }
@@ -73,7 +70,6 @@ impl Holders {
     }
 }
 
-/// Programs that have the kernel write back.
 #[derive(Debug)]
 pub(crate) struct WriteBack {
     running: Vec<Child>,
@@ -147,7 +143,6 @@ fn loops_on(file: &Path) -> Vec<LoopDevice> {
     loops
 }
 
-/// Major and minor numbers of a block device and of its partitions.
 fn numbers(folder: &Path) -> Vec<String> {
     let parts = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let numbers = [folder.to_owned()].into_iter().chain(parts);

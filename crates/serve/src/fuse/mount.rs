@@ -36,7 +36,8 @@ impl Mount {
         }
         let path = path.canonicalize()?;
         if !path.is_file() {
-            let what = format!("{} is no regular file: the mount point is one", path.display());
+            let what =
+                format!("{} is not a regular file, which the mount point must be", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let device = if as_root { mount_as_root(&path) } else { mount_by_helper(&path) };
@@ -51,7 +52,6 @@ impl Mount {
         }
     }
 
-    /// The mount point.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -94,11 +94,11 @@ fn vacate(path: &Path, as_root: bool) -> io::Result<()> {
     match (dead, ours) {
         (true, true) => detach(&resolved, as_root),
         (true, false) => {
-            let what = "a dead FUSE mount of something else is there";
+            let what = "a stale FUSE mount of another program is there";
             Err(io::Error::new(io::ErrorKind::NotConnected, what))
         }
         (false, true) => {
-            let what = "another server has its drive there";
+            let what = "another server uses it";
             Err(io::Error::new(io::ErrorKind::ResourceBusy, what))
         }
         (false, false) => Ok(()),

@@ -10,10 +10,8 @@ use std::path::PathBuf;
 pub(super) const SOURCE: &str = "drivelab";
 pub(super) const FILE_SYSTEM: &str = "fuse.drivelab";
 
-/// One mount.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MountInfo {
-    /// Where.
     pub(super) on: PathBuf,
     /// Major and minor number of what is mounted, as `7:0`.
     pub(super) device: String,
@@ -28,7 +26,6 @@ impl MountInfo {
     }
 }
 
-/// All mounts that this process sees.
 pub(super) fn read() -> io::Result<Vec<MountInfo>> {
     let text = std::fs::read("/proc/self/mountinfo")?;
     Ok(text.split(|byte| *byte == b'\n').filter_map(parse).collect())

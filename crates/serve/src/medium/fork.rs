@@ -50,7 +50,6 @@ impl Fork {
         }
     }
 
-    /// The pieces of a range, in order.
     fn pieces(&self, lba: Lba, sectors: Sectors) -> impl Iterator<Item = Piece> {
         let (mut at, end) = (lba.get(), (lba + sectors).get());
         std::iter::from_fn(move || {

@@ -18,9 +18,6 @@ pub struct Image {
 
 impl Image {
     /// Opens the image at `path`, or makes one; it is then held by nobody else.
-    ///
-    /// # Errors
-    /// The file cannot be opened, is in use, or belongs to a drive of another size.
     pub fn open(path: &Path, capacity: Sectors) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -28,7 +25,7 @@ impl Image {
             match error {
                 rustix::io::Errno::WOULDBLOCK => io::Error::new(
                     io::ErrorKind::ResourceBusy,
-                    "another server has it open: end that one, or name another image",
+                    "another server has it open: end that server, or name another image",
                 ),
                 other => other.into(),
             }
@@ -38,8 +35,8 @@ impl Image {
             file.set_len(wanted)?;
         } else if found != wanted {
             let what = format!(
-                "the image holds {found} bytes, the drive {wanted}: serve the drive it was made \
-                 for, or name another image"
+                "the image has {found} bytes, the drive {wanted}: serve the drive the image was \
+                 made for, or name another image"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }

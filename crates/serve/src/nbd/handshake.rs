@@ -1,14 +1,14 @@
 //! The option haggling before the first request.
 
+use zerocopy::FromBytes as _;
+
 use super::input::{Input, Reader};
 use super::meta::{self, CONTEXT, CONTEXT_ID};
+use super::wire::{IHAVEOPT, OptionHeader, put_option_reply as answer};
 use super::{BLOCK_BYTES, Ended, MOST_BYTES};
 
 const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
-const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
-const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 
-/// Handshake flags of both sides.
 const FIXED_NEWSTYLE: u32 = 1;
 const NO_ZEROES: u32 = 2;
 
@@ -60,14 +60,12 @@ pub struct Export {
     pub sector_bytes: u32,
 }
 
-/// What was agreed upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Agreed {
     pub(super) structured: bool,
     pub(super) block_status: bool,
 }
 
-/// The handshake as far as it has come.
 #[derive(Debug)]
 pub(super) struct Handshake {
     export: Export,
@@ -76,7 +74,6 @@ pub(super) struct Handshake {
     agreed: Agreed,
 }
 
-/// Whether the handshake goes on.
 pub(super) enum Step {
     NeedsInput,
     Again,
@@ -84,7 +81,6 @@ pub(super) enum Step {
 }
 
 impl Handshake {
-    /// Begins with the server's greeting.
     pub(super) fn new(export: Export, out: &mut Vec<u8>) -> Self {
         out.extend(NBDMAGIC.to_be_bytes());
         out.extend(IHAVEOPT.to_be_bytes());
@@ -92,7 +88,6 @@ impl Handshake {
         Self { export, flags: None, agreed: Agreed::default() }
     }
 
-    /// Takes one message, if it is there.
     pub(super) fn step(&mut self, input: &mut Input, out: &mut Vec<u8>) -> Result<Step, Ended> {
         let Some(flags) = self.flags else {
             let Some(bytes) = input.take(4) else { return Ok(Step::NeedsInput) };
@@ -103,19 +98,19 @@ impl Handshake {
             self.flags = Some(flags);
             return Ok(Step::Again);
         };
-        let mut head = Reader(input.peek());
-        let (Some(magic), Some(option), Some(length)) = (head.u64(), head.u32(), head.u32()) else {
+        let Ok((header, _)) = OptionHeader::read_from_prefix(input.peek()) else {
             return Ok(Step::NeedsInput);
         };
-        if magic != IHAVEOPT {
-            return Err(Ended::Broken("an option does not begin as one"));
+        if header.magic != IHAVEOPT {
+            return Err(Ended::Broken("an option has the wrong magic number"));
         }
+        let length = header.length.get();
         if length > LONGEST_OPTION {
             return Err(Ended::Broken("an option is too long"));
         }
         let length = usize::try_from(length).expect("a small number");
         let Some(message) = input.take(16 + length) else { return Ok(Step::NeedsInput) };
-        self.option(option, &message[16..], flags, out)
+        self.option(header.option.get(), &message[16..], flags, out)
     }
 
     fn option(
@@ -218,12 +213,4 @@ impl Handshake {
         }
         answer(out, option, reply::ACK, &[]);
     }
-}
-
-fn answer(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {
-    out.extend(REPLY_MAGIC.to_be_bytes());
-    out.extend(option.to_be_bytes());
-    out.extend(kind.to_be_bytes());
-    out.extend(u32::try_from(data.len()).expect("our answers are short").to_be_bytes());
-    out.extend_from_slice(data);
 }

@@ -26,12 +26,10 @@ impl Input {
         self.bytes.len() - self.start
     }
 
-    /// What is there, without taking it.
     pub(super) fn peek(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 
-    /// Takes `count` bytes, if there are as many.
     pub(super) fn take(&mut self, count: usize) -> Option<&[u8]> {
         if self.len() < count {
             return None;
@@ -59,10 +57,6 @@ impl<'a> Reader<'a> {
 
     pub(super) fn u32(&mut self) -> Option<u32> {
         Some(u32::from_be_bytes(self.bytes(4)?.try_into().ok()?))
-    }
-
-    pub(super) fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_be_bytes(self.bytes(8)?.try_into().ok()?))
     }
 
     /// A length and as many bytes of text.

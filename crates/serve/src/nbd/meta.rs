@@ -2,16 +2,13 @@
 
 use super::input::Reader;
 
-/// The context we know.
 pub(super) const CONTEXT: &str = "base:allocation";
 
 /// What it is called in replies.
 pub(super) const CONTEXT_ID: u32 = 1;
 
-/// Queries taken in one option.
 const MOST_QUERIES: u32 = 64;
 
-/// Reads the export's name and what is asked for.
 pub(super) fn queries(data: &[u8]) -> Option<(&str, Vec<&str>)> {
     let mut reader = Reader(data);
     let name = reader.text()?;

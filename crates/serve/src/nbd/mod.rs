@@ -8,6 +8,7 @@ mod input;
 mod meta;
 mod request;
 mod session;
+mod wire;
 
 pub use handshake::Export;
 pub use request::{Kind, Request};

@@ -1,11 +1,13 @@
 //! Requests of the transmission phase.
 
+use zerocopy::FromBytes as _;
+
 use super::handshake::{Agreed, Export};
-use super::input::{Input, Reader};
+use super::input::Input;
+use super::wire::{REQUEST, RequestHeader};
 use super::{BLOCK_BYTES, Ended, MOST_BYTES, WireError};
 
-const REQUEST_MAGIC: u32 = 0x2560_9513;
-pub(super) const HEADER: usize = 28;
+pub(super) const HEADER: usize = size_of::<RequestHeader>();
 
 /// Zeros are written in pieces of this size at most.
 pub(super) const ZERO_PIECE: usize = 4 << 20;
@@ -55,7 +57,6 @@ pub struct Request {
     pub fua: bool,
 }
 
-/// What was taken from the input.
 #[derive(Debug)]
 pub(super) enum Taken {
     NeedsInput,
@@ -63,12 +64,12 @@ pub(super) enum Taken {
     Refused { cookie: u64, error: WireError },
 }
 
-/// Takes one request, if it is there.
 pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result<Taken, Ended> {
-    let Some(header) = Header::read(input.peek()) else { return Ok(Taken::NeedsInput) };
-    let Header { magic, kind, length, .. } = header;
-    if magic != REQUEST_MAGIC {
-        return Err(Ended::Broken("a request does not begin as one"));
+    let Some(header) = header(input.peek()) else { return Ok(Taken::NeedsInput) };
+    let (kind, length) = (header.kind.get(), header.length.get());
+    let (flags, cookie) = (header.flags.get(), header.cookie.get());
+    if header.magic != REQUEST {
+        return Err(Ended::Broken("a request has the wrong magic number"));
     }
     if kind == command::DISC {
         return Err(Ended::Disconnected);
@@ -79,33 +80,30 @@ pub(super) fn take(input: &mut Input, export: &Export, agreed: Agreed) -> Result
     }
     let payload = usize::try_from(payload).expect("at most 32 MiB");
     let Some(message) = input.take(HEADER + payload) else { return Ok(Taken::NeedsInput) };
-    let refused = header.refusal(export, agreed);
-    let cookie = header.cookie;
-    if let Some(error) = refused {
+    if let Some(error) = header.refusal(export, agreed) {
         return Ok(Taken::Refused { cookie, error });
     }
-    let one = header.flags & flag::REQ_ONE != 0;
     let kind = match kind {
         command::READ => Kind::Read,
         command::WRITE => Kind::Write(message[HEADER..].into()),
         command::FLUSH => Kind::Flush,
         command::TRIM => Kind::Trim,
-        command::WRITE_ZEROES => Kind::WriteZeroes { hole: header.flags & flag::NO_HOLE == 0 },
-        _ => Kind::BlockStatus { one },
+        command::WRITE_ZEROES => Kind::WriteZeroes { hole: flags & flag::NO_HOLE == 0 },
+        _ => Kind::BlockStatus { one: flags & flag::REQ_ONE != 0 },
     };
     let flush = kind == Kind::Flush;
-    let (offset, length) = if flush { (0, 0) } else { (header.offset, length) };
-    let fua = header.flags & flag::FUA != 0;
+    let (offset, length) = if flush { (0, 0) } else { (header.offset.get(), length) };
+    let fua = flags & flag::FUA != 0;
     Ok(Taken::Request(Request { cookie, kind, offset, length, fua }))
 }
 
 /// What the request at the front of the input needs: bytes of its message, and of memory beside it
 /// once it is taken. `None` while its header is not there.
 pub(super) fn cost(input: &[u8], export: &Export, agreed: Agreed) -> Option<(usize, usize)> {
-    let header = Header::read(input)?;
-    let length = usize::try_from(header.length.min(MOST_BYTES)).ok()?;
-    let refused = header.magic != REQUEST_MAGIC || header.refusal(export, agreed).is_some();
-    match header.kind {
+    let header = header(input)?;
+    let length = usize::try_from(header.length.get().min(MOST_BYTES)).ok()?;
+    let refused = header.magic != REQUEST || header.refusal(export, agreed).is_some();
+    match header.kind.get() {
         _ if refused && header.kind != command::WRITE => Some((HEADER, 0)),
         command::WRITE => Some((HEADER + length, 0)),
         command::READ => Some((HEADER, length)),
@@ -124,54 +122,36 @@ mod command {
     pub(super) const BLOCK_STATUS: u16 = 7;
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Header {
-    magic: u32,
-    flags: u16,
-    kind: u16,
-    cookie: u64,
-    offset: u64,
-    length: u32,
+fn header(input: &[u8]) -> Option<RequestHeader> {
+    Some(RequestHeader::read_from_prefix(input).ok()?.0)
 }
 
-impl Header {
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
-        Some(Self {
-            magic: reader.u32()?,
-            flags: reader.u16()?,
-            kind: reader.u16()?,
-            cookie: reader.u64()?,
-            offset: reader.u64()?,
-            length: reader.u32()?,
-        })
-    }
-
-    /// Why it cannot be carried out, if it cannot.
+impl RequestHeader {
     fn refusal(&self, export: &Export, agreed: Agreed) -> Option<WireError> {
-        let allowed = match self.kind {
+        let allowed = match self.kind.get() {
             command::READ if agreed.structured => flag::DF | flag::FUA,
             command::READ | command::WRITE | command::TRIM | command::FLUSH => flag::FUA,
             command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE,
             command::BLOCK_STATUS if agreed.block_status => flag::REQ_ONE | flag::FUA,
             _ => return Some(WireError::Invalid),
         };
-        if self.flags & !allowed != 0 {
+        if self.flags.get() & !allowed != 0 {
             return Some(WireError::Invalid);
         }
-        if self.kind == command::FLUSH {
+        if self.kind.get() == command::FLUSH {
             return None;
         }
         let block = u64::from(BLOCK_BYTES);
-        let aligned = self.offset.is_multiple_of(block) && self.length.is_multiple_of(BLOCK_BYTES);
-        if self.length == 0 || !aligned {
+        let aligned = self.offset.get().is_multiple_of(block)
+            && self.length.get().is_multiple_of(BLOCK_BYTES);
+        if self.length.get() == 0 || !aligned {
             return Some(WireError::Invalid);
         }
-        if self.kind == command::READ && self.length > MOST_BYTES {
+        if self.kind.get() == command::READ && self.length.get() > MOST_BYTES {
             return Some(WireError::Overflow);
         }
-        let writes = matches!(self.kind, command::WRITE | command::WRITE_ZEROES);
-        match self.offset.checked_add(u64::from(self.length)) {
+        let writes = matches!(self.kind.get(), command::WRITE | command::WRITE_ZEROES);
+        match self.offset.get().checked_add(u64::from(self.length.get())) {
             Some(end) if end <= export.bytes => None,
             _ if writes => Some(WireError::NoSpace),
             _ => Some(WireError::Invalid),

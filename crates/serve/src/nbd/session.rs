@@ -6,11 +6,8 @@ use super::handshake::{Agreed, Export, Handshake, Step};
 use super::input::Input;
 use super::meta::CONTEXT_ID;
 use super::request::{self, Kind, Request, Taken};
+use super::wire::{put_chunk, put_simple};
 use super::{Ended, MOST_BYTES, WireError};
-
-const SIMPLE_REPLY: u32 = 0x6744_6698;
-const STRUCTURED_REPLY: u32 = 0x668e_33ef;
-const DONE: u16 = 1;
 
 mod chunk {
     pub(super) const NONE: u16 = 0;
@@ -158,9 +155,6 @@ impl Session {
     }
 
     /// The next request, if one is there and there is room for it.
-    ///
-    /// # Errors
-    /// The connection is over; what is under way need not be answered.
     pub fn next_request(&mut self) -> Result<Option<Request>, Ended> {
         while self.has_room() {
             let agreed = match &mut self.phase {
@@ -203,7 +197,11 @@ impl Session {
     /// Answers a request that needs no data.
     pub fn reply_done(&mut self, request: &Request) {
         self.over(request);
-        self.put_done(request.cookie);
+        if self.is_structured() {
+            put_chunk(&mut self.out, request.cookie, chunk::NONE, 0);
+        } else {
+            put_simple(&mut self.out, request.cookie, 0);
+        }
     }
 
     /// Answers a request that failed; of a read it tells the first byte that did, where known.
@@ -212,7 +210,7 @@ impl Session {
         let range = request.offset..request.offset + u64::from(request.length);
         match first_bad.filter(|byte| range.contains(byte)) {
             Some(byte) if self.is_structured() && request.kind == Kind::Read => {
-                self.put_chunk(request.cookie, chunk::ERROR_OFFSET, 14);
+                put_chunk(&mut self.out, request.cookie, chunk::ERROR_OFFSET, 14);
                 self.out.extend((error as u32).to_be_bytes());
                 self.out.extend([0, 0]);
                 self.out.extend(byte.to_be_bytes());
@@ -225,10 +223,10 @@ impl Session {
     pub fn reply_read(&mut self, request: &Request) -> &mut [u8] {
         self.over(request);
         if self.is_structured() {
-            self.put_chunk(request.cookie, chunk::OFFSET_DATA, 8 + request.length);
+            put_chunk(&mut self.out, request.cookie, chunk::OFFSET_DATA, 8 + request.length);
             self.out.extend(request.offset.to_be_bytes());
         } else {
-            self.put_simple(request.cookie, 0);
+            put_simple(&mut self.out, request.cookie, 0);
         }
         let start = self.out.len();
         self.out.resize(start + request.length as usize, 0);
@@ -239,7 +237,7 @@ impl Session {
     pub fn reply_extents(&mut self, request: &Request, extents: &[Extent]) {
         self.over(request);
         let count = u32::try_from(extents.len()).expect("few extents are asked for");
-        self.put_chunk(request.cookie, chunk::BLOCK_STATUS, 4 + 8 * count);
+        put_chunk(&mut self.out, request.cookie, chunk::BLOCK_STATUS, 4 + 8 * count);
         self.out.extend(CONTEXT_ID.to_be_bytes());
         for extent in extents {
             let bytes = extent.sectors.bytes().get();
@@ -250,6 +248,7 @@ impl Session {
     }
 
     fn over(&mut self, request: &Request) {
+        debug_assert!(self.requests > 0, "a request is answered once");
         self.requests -= 1;
         self.bytes -= weight(request);
     }
@@ -258,37 +257,14 @@ impl Session {
         matches!(self.phase, Phase::Transmission(Agreed { structured: true, .. }))
     }
 
-    fn put_done(&mut self, cookie: u64) {
-        if self.is_structured() {
-            self.put_chunk(cookie, chunk::NONE, 0);
-        } else {
-            self.put_simple(cookie, 0);
-        }
-    }
-
     fn put_error(&mut self, cookie: u64, error: WireError) {
         if self.is_structured() {
-            self.put_chunk(cookie, chunk::ERROR, 6);
+            put_chunk(&mut self.out, cookie, chunk::ERROR, 6);
             self.out.extend((error as u32).to_be_bytes());
             self.out.extend([0, 0]);
         } else {
-            self.put_simple(cookie, error as u32);
+            put_simple(&mut self.out, cookie, error as u32);
         }
-    }
-
-    fn put_simple(&mut self, cookie: u64, error: u32) {
-        self.out.extend(SIMPLE_REPLY.to_be_bytes());
-        self.out.extend(error.to_be_bytes());
-        self.out.extend(cookie.to_be_bytes());
-    }
-
-    /// The head of a chunk that is also the last.
-    fn put_chunk(&mut self, cookie: u64, kind: u16, length: u32) {
-        self.out.extend(STRUCTURED_REPLY.to_be_bytes());
-        self.out.extend(DONE.to_be_bytes());
-        self.out.extend(kind.to_be_bytes());
-        self.out.extend(cookie.to_be_bytes());
-        self.out.extend(length.to_be_bytes());
     }
 }
 

@@ -1,61 +1,80 @@
 //! One connection on a socket.
 
-use std::io::{self, Read, Write};
+use std::io;
+use std::os::fd::OwnedFd;
 
 use drivelab_core::{Span, Time};
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+use rustix::net::SendFlags;
 
-use super::endpoint::Stream;
-use crate::control::{self, HttpRequest};
+use crate::control::{self, HttpRequest, Via};
 use crate::nbd::Session;
 
 /// How long a client may take to come to its first request: it holds a place meanwhile.
 pub(super) const PATIENCE: Span = Span::from_secs(10);
 
 /// Read from one client at a time before the others get their turn.
-const TURN: usize = 256 << 10;
+pub(super) const TURN: usize = 256 << 10;
 
 /// The most of a control request that is kept: the longest head and body, and some to spare.
 const LONGEST_HTTP: usize = 80 << 10;
 
-/// What a connection speaks.
 #[derive(Debug)]
 pub(super) enum Protocol {
     Nbd(Box<Session>),
-    Http { input: Vec<u8>, output: Vec<u8>, sent: usize, answered: bool },
+    Http { via: Via, input: Vec<u8>, output: Vec<u8>, sent: usize, answered: bool },
 }
 
-/// A connection and what is buffered for it.
+impl Protocol {
+    pub(super) fn nbd(session: Session) -> Self {
+        Self::Nbd(Box::new(session))
+    }
+
+    pub(super) fn http(via: Via) -> Self {
+        Self::Http { via, input: Vec::new(), output: Vec::new(), sent: 0, answered: false }
+    }
+}
+
+/// Tells a client from others that had its slot before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ClientId {
+    pub(super) slot: usize,
+    pub(super) generation: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct Client {
-    pub(super) stream: Stream,
-    /// Tells it from others that had its place before.
-    pub(super) generation: u64,
+    pub(super) stream: OwnedFd,
+    pub(super) id: ClientId,
     pub(super) protocol: Protocol,
-    pub(super) opened: Time,
+    opened: Time,
     /// When the answers that are in the output were due.
     pub(super) due: Vec<Time>,
     /// Bytes went either way since this was last looked at, and when they last did.
     pub(super) moved: bool,
     pub(super) progress: Time,
-    /// What the loop waits for on it: input, output.
-    pub(super) interest: (bool, bool),
+    pub(super) interest: EventFlags,
 }
 
 impl Client {
-    pub(super) fn nbd(stream: Stream, generation: u64, now: Time, session: Session) -> Self {
-        Self::new(stream, generation, now, Protocol::Nbd(Box::new(session)))
+    pub(super) fn new(stream: OwnedFd, id: ClientId, now: Time, protocol: Protocol) -> Self {
+        let (due, interest) = (Vec::new(), EventFlags::empty());
+        Self { stream, id, protocol, opened: now, due, moved: false, progress: now, interest }
     }
 
-    pub(super) fn http(stream: Stream, generation: u64, now: Time) -> Self {
-        let (input, output) = (Vec::new(), Vec::new());
-        let protocol = Protocol::Http { input, output, sent: 0, answered: false };
-        Self::new(stream, generation, now, protocol)
+    pub(super) fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.protocol {
+            Protocol::Nbd(session) => Some(session),
+            Protocol::Http { .. } => None,
+        }
     }
 
-    fn new(stream: Stream, generation: u64, now: Time, protocol: Protocol) -> Self {
-        let (due, interest, moved) = (Vec::new(), (false, false), false);
-        let (opened, progress) = (now, now);
-        Self { stream, generation, protocol, opened, due, moved, progress, interest }
+    pub(super) fn held(&self) -> usize {
+        match &self.protocol {
+            Protocol::Nbd(session) => session.held(),
+            Protocol::Http { input, output, .. } => input.len() + output.len(),
+        }
     }
 
     /// Whether it has been here for long without having asked for anything.
@@ -67,7 +86,6 @@ impl Client {
         idle && now >= self.opened + PATIENCE
     }
 
-    /// How many more bytes it takes from the client now.
     fn appetite(&self) -> usize {
         match &self.protocol {
             Protocol::Nbd(session) => session.appetite(),
@@ -83,11 +101,11 @@ impl Client {
         if wanted == 0 {
             return Ok(true);
         }
-        let count = match self.stream.read(&mut buffer[..wanted]) {
+        let count = match rustix::io::read(&self.stream, &mut buffer[..wanted]) {
             Ok(0) => return Ok(false),
             Ok(count) => count,
-            Err(error) if is_passing(&error) => return Ok(true),
-            Err(error) => return Err(error),
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(true),
+            Err(error) => return Err(error.into()),
         };
         self.moved = true;
         match &mut self.protocol {
@@ -97,21 +115,21 @@ impl Client {
         Ok(true)
     }
 
-    /// Sends what the client takes.
+    fn output(&self) -> &[u8] {
+        match &self.protocol {
+            Protocol::Nbd(session) => session.output(),
+            Protocol::Http { output, sent, .. } => &output[*sent..],
+        }
+    }
+
     pub(super) fn send(&mut self) -> io::Result<()> {
-        loop {
-            let pending = match &self.protocol {
-                Protocol::Nbd(session) => session.output(),
-                Protocol::Http { output, sent, .. } => &output[*sent..],
-            };
-            if pending.is_empty() {
-                return Ok(());
-            }
-            let count = match self.stream.write(pending) {
+        while !self.output().is_empty() {
+            let sent = rustix::net::send(&self.stream, self.output(), SendFlags::NOSIGNAL);
+            let count = match sent {
                 Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if is_passing(&error) => return Ok(()),
-                Err(error) => return Err(error),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error.into()),
             };
             self.moved = true;
             match &mut self.protocol {
@@ -119,26 +137,26 @@ impl Client {
                 Protocol::Http { sent, .. } => *sent += count,
             }
         }
+        Ok(())
     }
 
-    /// What the loop is to wait for: input, output.
-    pub(super) fn wants(&self) -> (bool, bool) {
-        let sends = match &self.protocol {
-            Protocol::Nbd(session) => !session.output().is_empty(),
-            Protocol::Http { output, sent, .. } => output.len() > *sent,
-        };
-        (self.appetite() > 0, sends)
+    pub(super) fn wants(&self) -> EventFlags {
+        let mut flags = EventFlags::empty();
+        flags.set(EventFlags::IN, self.appetite() > 0);
+        flags.set(EventFlags::OUT, !self.output().is_empty());
+        flags
     }
 
     /// The control request, once it is whole; a bad one is answered here.
-    pub(super) fn http_request(&mut self) -> Option<HttpRequest> {
-        let Protocol::Http { input, answered: answered @ false, .. } = &mut self.protocol else {
+    pub(super) fn http_request(&mut self) -> Option<(Via, HttpRequest)> {
+        let Protocol::Http { via, input, answered: answered @ false, .. } = &mut self.protocol
+        else {
             return None;
         };
         match control::parse(input) {
             Ok(request) => {
                 *answered = request.is_some();
-                request
+                request.map(|request| (*via, request))
             }
             Err(error) => {
                 let status = if error == control::Bad::TooLarge { 413 } else { 400 };
@@ -148,7 +166,6 @@ impl Client {
         }
     }
 
-    /// Puts the answer to a control request into the output.
     pub(super) fn answer(&mut self, response: &control::Response) {
         if let Protocol::Http { output, answered, .. } = &mut self.protocol {
             *answered = true;
@@ -163,8 +180,4 @@ impl Client {
             Protocol::Http { output, sent, .. } => !output.is_empty() && *sent == output.len(),
         }
     }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

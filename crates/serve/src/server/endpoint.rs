@@ -1,13 +1,17 @@
 //! Where a server listens: a unix socket, or a port that only this machine reaches.
 
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use drivelab_core::Refusal;
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::net::{SocketFlags, accept_with, sockopt};
 
 /// `unix:PATH` or `HOST:PORT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +28,7 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path {
-                "" => Err("`unix:` wants a path, for example `unix:/tmp/drive.sock`".to_owned()),
+                "" => Err("`unix:` needs a path, for example `unix:/tmp/drive.sock`".to_owned()),
                 path => Ok(Self::Unix(path.into())),
             };
         }
@@ -50,63 +54,70 @@ impl fmt::Display for Endpoint {
 
 /// A bound socket; a unix one is removed with it.
 #[derive(Debug)]
-pub(super) enum Listener {
-    Unix(UnixListener, PathBuf),
-    Tcp(TcpListener),
+pub(super) struct Listener {
+    socket: OwnedFd,
+    endpoint: Endpoint,
 }
 
 impl Listener {
-    pub(super) fn bind(endpoint: &Endpoint) -> io::Result<Self> {
-        let listener = match endpoint {
-            Endpoint::Tcp(address) => Self::Tcp(TcpListener::bind(address)?),
-            Endpoint::Unix(path) => {
-                let found = path.metadata();
-                let is_socket = found.as_ref().is_ok_and(|meta| meta.file_type().is_socket());
-                if found.is_ok() && !is_socket {
-                    let what = "what lies there is not a socket";
-                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
-                }
-                // A socket that nobody answers on was left behind.
-                if is_socket && UnixStream::connect(path).is_err() {
-                    std::fs::remove_file(path)?;
-                }
-                Self::Unix(UnixListener::bind(path)?, path.clone())
-            }
+    pub(super) fn bind(endpoint: &Endpoint) -> Result<Self, Refusal> {
+        let bound = match endpoint {
+            Endpoint::Tcp(address) => bind_tcp(*address),
+            Endpoint::Unix(path) => bind_unix(path),
         };
-        match &listener {
-            Self::Unix(listener, _) => listener.set_nonblocking(true)?,
-            Self::Tcp(listener) => listener.set_nonblocking(true)?,
-        }
-        Ok(listener)
+        let bound = bound.and_then(|bound| Ok(ioctl_fionbio(&bound.socket, true).map(|()| bound)?));
+        bound.map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::AddrInUse => {
+                    "another server listens there: end it, or name another endpoint"
+                }
+                io::ErrorKind::AlreadyExists => {
+                    "remove it if it is not needed, or name another path"
+                }
+                _ => "the folder of the socket must exist and be writable",
+            };
+            Refusal::machine(format!("cannot listen at {endpoint}")).because(error).hint(hint)
+        })
     }
 
     /// Where it listens: the port that was given out where 0 was asked for.
-    pub(super) fn endpoint(&self) -> io::Result<Endpoint> {
-        match self {
-            Self::Unix(_, path) => Ok(Endpoint::Unix(path.clone())),
-            Self::Tcp(listener) => listener.local_addr().map(Endpoint::Tcp),
-        }
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
-    pub(super) fn accept(&self) -> io::Result<Stream> {
-        let stream = match self {
-            Self::Unix(listener, _) => Stream::Unix(listener.accept()?.0),
-            Self::Tcp(listener) => Stream::Tcp(listener.accept()?.0),
-        };
-        match &stream {
-            Stream::Unix(stream) => stream.set_nonblocking(true)?,
-            Stream::Tcp(stream) => {
-                stream.set_nonblocking(true)?;
-                stream.set_nodelay(true)?;
-            }
+    pub(super) fn accept(&self) -> Result<OwnedFd, Errno> {
+        let stream = accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        if matches!(self.endpoint, Endpoint::Tcp(_)) {
+            sockopt::set_tcp_nodelay(&stream, true)?;
         }
         Ok(stream)
     }
 }
 
+fn bind_tcp(address: SocketAddr) -> io::Result<Listener> {
+    let listener = TcpListener::bind(address)?;
+    let endpoint = Endpoint::Tcp(listener.local_addr()?);
+    Ok(Listener { socket: listener.into(), endpoint })
+}
+
+fn bind_unix(path: &Path) -> io::Result<Listener> {
+    let found = path.metadata();
+    let is_socket = found.as_ref().is_ok_and(|meta| meta.file_type().is_socket());
+    if found.is_ok() && !is_socket {
+        let what = "it is not a socket";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+    }
+    // A socket that nobody answers on was left behind.
+    if is_socket && UnixStream::connect(path).is_err() {
+        std::fs::remove_file(path)?;
+    }
+    let socket = UnixListener::bind(path)?.into();
+    Ok(Listener { socket, endpoint: Endpoint::Unix(path.to_owned()) })
+}
+
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
+        if let Endpoint::Unix(path) = &self.endpoint {
             // Whoever removed it already has done what we want.
             let _ = std::fs::remove_file(path);
         }
@@ -115,48 +126,7 @@ impl Drop for Listener {
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(listener, _) => listener.as_fd(),
-            Self::Tcp(listener) => listener.as_fd(),
-        }
-    }
-}
-
-/// A connection.
-#[derive(Debug)]
-pub(super) enum Stream {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(stream) => stream.as_fd(),
-            Self::Tcp(stream) => stream.as_fd(),
-        }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(bytes),
-            Self::Tcp(stream) => stream.read(bytes),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.socket.as_fd()
     }
 }
 

@@ -3,41 +3,8 @@
 use std::fmt;
 use std::io;
 
-use drivelab_core::Span;
-
 use super::{Backend, Server};
-use crate::fault::Incident;
-
-/// Something that is worth a line while a server runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
-    /// A fault was added, struck or was removed.
-    Fault(Incident),
-    /// The server was asked to end, and the drive's file is open.
-    StillOpen {
-        /// By whom.
-        by: Vec<String>,
-        /// What to type so that it is not.
-        release: String,
-        /// How long the server goes on.
-        grace: Span,
-    },
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fault(incident) => incident.fmt(f),
-            Self::StillOpen { by, release, grace } => write!(
-                f,
-                "the drive is still open by {}; to let go of it: {release}\nthe kernel now writes back \
-                 what it keeps; the server ends when the drive is closed, at the latest in {grace} \
-                 (--grace); Ctrl-C again ends it at once",
-                by.join(", ")
-            ),
-        }
-    }
-}
+use crate::fuse::Mounted;
 
 /// A file that was taken away from those who had it open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,20 +17,40 @@ pub struct TakenAway {
     pub written_back: bool,
 }
 
+impl fmt::Display for TakenAway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.written_back {
+            "the kernel had already written back its dirty pages"
+        } else {
+            "dirty pages of the kernel may be lost"
+        };
+        let (from, release) = (self.from.join(", "), &self.release);
+        write!(
+            f,
+            "the drive went away while {from} had it open; {what}. Before Ctrl-C, run: {release} (or \
+         allow more time with --grace)"
+        )
+    }
+}
+
 impl<B: Backend> Server<B> {
     /// Goes on for a while as long as somebody has the drive's file open, and has the kernel write
     /// back what it keeps for them; says from whom it is then taken away.
     pub(super) fn say_farewell(
         &mut self,
-        report: &mut dyn FnMut(Notice),
+        report: &mut dyn FnMut(&str),
     ) -> io::Result<Option<TakenAway>> {
-        let Some(mounted) = self.fuse.as_ref().filter(|mounted| mounted.is_open()) else {
+        let Some(mounted) = self.fronts.fuse.as_ref().filter(|mounted| mounted.is_open()) else {
             return Ok(None);
         };
         let holders = mounted.holders();
         let grace = self.settings.grace;
-        let by = holders.names();
-        report(Notice::StillOpen { by, release: holders.release(), grace });
+        let (by, release) = (holders.names().join(", "), holders.release());
+        report(&format!(
+            "{by} still has the drive open; to release it: {release}\nthe kernel now writes back \
+             dirty pages; the server ends when the drive is closed, at the latest in {grace} \
+             (--grace); press Ctrl-C again to end it now"
+        ));
         let mut write_back = holders.write_back();
         let until = self.clock.now() + grace;
         let mut events = Vec::with_capacity(64);
@@ -72,11 +59,11 @@ impl<B: Backend> Server<B> {
             self.turn(&mut events)?;
             self.report_incidents(report);
             written_back = written_back || write_back.is_done();
-            if !self.fuse.as_ref().is_some_and(crate::fuse::Mounted::is_open) {
+            if !self.fronts.fuse.as_ref().is_some_and(Mounted::is_open) {
                 return Ok(None);
             }
         }
-        let holders = self.fuse.as_ref().map(crate::fuse::Mounted::holders).unwrap_or_default();
+        let holders = self.fronts.fuse.as_ref().map(Mounted::holders).unwrap_or_default();
         let (from, release) = (holders.names(), holders.release());
         Ok(Some(TakenAway { from, release, written_back }))
     }

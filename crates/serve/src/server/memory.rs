@@ -6,21 +6,18 @@
 
 use drivelab_core::Time;
 
-use super::client::{Client, PATIENCE, Protocol};
+use super::client::{Client, PATIENCE};
 use super::{Backend, Server};
 use crate::nbd::Session;
 
 /// What a connection may hold without a loan: 64 requests of 4 KiB.
 pub(super) const OWN_BYTES: usize = 256 << 10;
 
-/// What is lent, and to whom it could not be.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// All that may be lent.
     sum: usize,
     /// Data of requests under way whose clients have gone.
     orphans: usize,
-    /// Some client waits for a loan.
     unfunded: bool,
     /// Something may have been given back since it was last shared out.
     returned: bool,
@@ -36,28 +33,17 @@ impl Memory {
         self.orphans > self.sum
     }
 
-    /// A request of a client that has gone is done.
     pub(super) fn forget(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.orphans, "what is forgotten was left behind");
         self.orphans -= bytes;
         self.returned = true;
-    }
-}
-
-fn session(client: &mut Client) -> Option<&mut Session> {
-    match &mut client.protocol {
-        Protocol::Nbd(session) => Some(session),
-        Protocol::Http { .. } => None,
     }
 }
 
 impl<B: Backend> Server<B> {
     /// Bytes that clients hold, those included that have gone.
     pub(super) fn clients_bytes(&self) -> usize {
-        let held = |client: &Client| match &client.protocol {
-            Protocol::Nbd(session) => session.held(),
-            Protocol::Http { input, output, .. } => input.len() + output.len(),
-        };
-        self.clients.iter().flatten().map(held).sum::<usize>() + self.memory.orphans
+        self.clients.iter().flatten().map(Client::held).sum::<usize>() + self.memory.orphans
     }
 
     /// What can be lent now, after everybody gave back what they do not need.
@@ -66,14 +52,14 @@ impl<B: Backend> Server<B> {
             session.surplus();
             session.lent()
         };
-        let lent: usize = self.clients.iter_mut().flatten().filter_map(session).map(lent).sum();
+        let sessions = self.clients.iter_mut().flatten().filter_map(Client::session);
+        let lent: usize = sessions.map(lent).sum();
         self.memory.sum.saturating_sub(lent + self.memory.orphans)
     }
 
     /// Lends a client what its next request needs; says whether it can go on.
-    pub(super) fn fund(&mut self, place: usize) -> bool {
-        let short = |client: &mut Client| session(client).map_or(0, |session| session.shortage());
-        let short = self.clients[place].as_mut().map_or(0, short);
+    pub(super) fn fund(&mut self, slot: usize) -> bool {
+        let short = self.session(slot).map_or(0, |session| session.shortage());
         if short == 0 {
             return false;
         }
@@ -81,16 +67,20 @@ impl<B: Backend> Server<B> {
             self.memory.unfunded = true;
             return false;
         }
-        if let Some(session) = self.clients[place].as_mut().and_then(session) {
+        if let Some(session) = self.session(slot) {
             session.lend(short);
         }
         true
     }
 
     /// Notes that a client which had a loan has taken or sent something.
-    pub(super) fn note_return(&mut self, place: usize) {
-        let client = self.clients[place].as_mut().and_then(session);
-        self.memory.returned |= client.is_some_and(|session| session.lent() > 0);
+    pub(super) fn note_return(&mut self, slot: usize) {
+        let has_loan = self.session(slot).is_some_and(|session| session.lent() > 0);
+        self.memory.returned |= has_loan;
+    }
+
+    fn session(&mut self, slot: usize) -> Option<&mut Session> {
+        self.clients.get_mut(slot)?.as_mut()?.session()
     }
 
     /// Lends to those who wait what was given back meanwhile; gives one who can go on.
@@ -100,14 +90,15 @@ impl<B: Backend> Server<B> {
         }
         self.memory.unfunded = false;
         let mut free = self.free_memory();
-        let clients = self.clients.iter_mut().enumerate();
-        let sessions =
-            clients.filter_map(|(place, client)| Some((place, session(client.as_mut()?)?)));
+        let sessions = self.clients.iter_mut().flatten().filter_map(|client| {
+            let slot = client.id.slot;
+            Some((slot, client.session()?))
+        });
         let mut waiting: Vec<_> = sessions.filter(|(_, session)| session.shortage() > 0).collect();
         // The smallest first: as many as there is memory for go on, and who asks for little does
         // not queue behind those who ask for as much as they can.
         waiting.sort_by_key(|(_, session)| session.shortage());
-        for (place, session) in waiting {
+        for (slot, session) in waiting {
             let short = session.shortage();
             if short > free {
                 self.memory.unfunded = true;
@@ -115,21 +106,19 @@ impl<B: Backend> Server<B> {
             }
             free -= short;
             session.lend(short);
-            self.touched.push(place);
+            self.touched.push(slot);
         }
         self.touched.pop()
     }
 
     /// Ends a connection; what it asked for is still done.
-    pub(super) fn hang_up(&mut self, place: usize) {
-        let client = self.clients.get_mut(place).and_then(Option::take);
-        if let Some(session) = client.as_ref().and_then(|client| match &client.protocol {
-            Protocol::Nbd(session) => Some(session),
-            Protocol::Http { .. } => None,
-        }) {
-            self.memory.orphans += session.in_flight_bytes();
+    pub(super) fn hang_up(&mut self, slot: usize) {
+        if let Some(session) = self.session(slot) {
+            let bytes = session.in_flight_bytes();
+            self.memory.orphans += bytes;
             self.memory.returned = true;
         }
+        self.clients[slot] = None;
     }
 
     /// Hangs up on clients that hold a place and ask for nothing; and, while others wait for
@@ -138,19 +127,17 @@ impl<B: Backend> Server<B> {
     pub(super) fn turn_out_idlers(&mut self, now: Time) {
         let waiting = self.cut.as_ref().map(|cutting| cutting.client);
         let unfunded = self.memory.unfunded;
-        for place in 0..self.clients.len() {
-            let Some(client) = self.clients[place].as_mut().filter(|_| Some(place) != waiting)
-            else {
-                continue;
-            };
+        for slot in 0..self.clients.len() {
+            let client = self.clients[slot].as_mut();
+            let Some(client) = client.filter(|client| Some(client.id) != waiting) else { continue };
             if std::mem::take(&mut client.moved) {
                 client.progress = now;
             }
             let is_idle = now >= client.progress + PATIENCE;
-            let overdue = client.is_overdue(now);
             let hoards = |session: &mut Session| session.lent() > 0 && session.in_flight() == 0;
-            if overdue || (unfunded && is_idle && session(client).is_some_and(hoards)) {
-                self.hang_up(place);
+            let blocks = unfunded && is_idle && client.session().is_some_and(hoards);
+            if blocks || client.is_overdue(now) {
+                self.hang_up(slot);
             }
         }
     }

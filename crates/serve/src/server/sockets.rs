@@ -4,65 +4,68 @@ use std::io;
 
 use drivelab_core::{Span, Time};
 use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
 
-use super::client::{Client, Protocol};
-use super::endpoint::Stream;
+use super::client::{Client, ClientId, Protocol};
+use super::endpoint::{Endpoint, Listener};
 use super::memory::OWN_BYTES;
-use super::{
-    Backend, CONTROL_LISTENER, Cutting, FIRST_CLIENT, MOST_CLIENTS, Modelled, NBD_LISTENER, Server,
-};
+use super::{Backend, CLIENTS_MAX, CONTROL_LISTENER, Cutting, FIRST_CLIENT, NBD_LISTENER, Server};
 use crate::control::{self, Action, HttpRequest, Response, Via};
-use crate::drive::PowerCut;
+use crate::drive::{PowerCut, ServedDrive};
 use crate::nbd::{Limits, Session};
+
+const FAULTS_MAX: usize = 1_000;
 
 /// How long the listeners are left alone when nobody can be let in.
 const REST: Span = Span::from_ms(100);
 
-/// Whether descriptors or memory of the system ran out: the next try would fare no better.
-fn is_out_of_means(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let means = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    Errno::from_io_error(error).is_some_and(|errno| means.contains(&errno))
-}
+/// Descriptors or memory of the system ran out: the next try would fare no better.
+const OUT_OF_MEANS: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
 
 impl<B: Backend> Server<B> {
-    /// Takes the clients that wait at a listener.
-    pub(super) fn accept(&mut self, nbd: bool) {
+    /// The sockets that clients connect to, and what an event of each is about.
+    pub(super) fn listeners(&self) -> impl Iterator<Item = (u64, &Listener)> {
+        let both = [(NBD_LISTENER, &self.nbd), (CONTROL_LISTENER, &self.control)];
+        both.into_iter().filter_map(|(data, listener)| Some((data, listener.as_ref()?)))
+    }
+
+    pub(super) fn accept(&mut self, listener: u64) {
         loop {
-            let listener = if nbd { &self.nbd } else { &self.control };
-            let Some(listener) = listener.as_ref() else { return };
+            let waited_on = self.listeners().find(|(data, _)| *data == listener);
+            let Some((_, socket)) = waited_on else { return };
             if self.memory.is_haunted() {
                 return self.rest();
             }
-            let stream = match listener.accept() {
+            let stream = match socket.accept() {
                 Ok(stream) => stream,
-                Err(error) if is_out_of_means(&error) => return self.rest(),
+                Err(error) if OUT_OF_MEANS.contains(&error) => return self.rest(),
                 // What went wrong with one that came and went is no matter of ours.
                 Err(_) => return,
             };
             let free = self.clients.iter().position(Option::is_none);
-            let place = free.unwrap_or(self.clients.len());
-            if place >= MOST_CLIENTS {
+            let slot = free.unwrap_or(self.clients.len());
+            if slot >= CLIENTS_MAX {
+                continue;
+            }
+            let protocol = match socket.endpoint() {
+                _ if listener == NBD_LISTENER => {
+                    let limits = Limits { own: OWN_BYTES, ..Limits::default() };
+                    Protocol::nbd(Session::new(self.settings.export.clone(), limits))
+                }
+                Endpoint::Unix(_) => Protocol::http(Via::SocketFile),
+                Endpoint::Tcp(_) => Protocol::http(Via::Port),
+            };
+            let data = EventData::new_u64(FIRST_CLIENT + slot as u64);
+            if epoll::add(&self.poll, &stream, data, EventFlags::empty()).is_err() {
                 continue;
             }
             self.generation += 1;
-            let (generation, now) = (self.generation, self.clock.now());
-            let client = if nbd {
-                let limits = Limits { own: OWN_BYTES, ..Limits::default() };
-                let session = Session::new(self.settings.export.clone(), limits);
-                Client::nbd(stream, generation, now, session)
-            } else {
-                Client::http(stream, generation, now)
-            };
-            let data = EventData::new_u64(FIRST_CLIENT + place as u64);
-            if epoll::add(&self.poll, &client.stream, data, EventFlags::empty()).is_err() {
-                continue;
-            }
-            if place == self.clients.len() {
+            let id = ClientId { slot, generation: self.generation };
+            if slot == self.clients.len() {
                 self.clients.push(None);
             }
-            self.clients[place] = Some(client);
-            self.touched.push(place);
+            self.clients[slot] = Some(Client::new(stream, id, self.clock.now(), protocol));
+            self.touched.push(slot);
         }
     }
 
@@ -73,7 +76,6 @@ impl<B: Backend> Server<B> {
         self.rests_until = Some(self.clock.now() + REST);
     }
 
-    /// Turns to the listeners again when the rest is over.
     pub(super) fn listen_again(&mut self, now: Time) {
         if self.rests_until.is_some_and(|until| until <= now) {
             self.rests_until = None;
@@ -82,65 +84,56 @@ impl<B: Backend> Server<B> {
     }
 
     fn listen(&self, flags: EventFlags) {
-        for (listener, data) in [(&self.nbd, NBD_LISTENER), (&self.control, CONTROL_LISTENER)] {
-            if let Some(listener) = listener {
-                let data = EventData::new_u64(data);
-                epoll::modify(&self.poll, listener, data, flags).expect("it is in the poll");
-            }
+        for (data, listener) in self.listeners() {
+            let data = EventData::new_u64(data);
+            epoll::modify(&self.poll, listener, data, flags).expect("it is in the poll");
         }
     }
 
-    /// Hears what a client sent, and does what it asks for.
-    pub(super) fn serve_client(&mut self, place: usize, flags: EventFlags) -> io::Result<()> {
-        self.touched.push(place);
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) else {
-            self.buffer = buffer;
+    pub(super) fn serve_client(&mut self, slot: usize, flags: EventFlags) -> io::Result<()> {
+        self.touched.push(slot);
+        let Some(client) = self.clients.get_mut(slot).and_then(Option::as_mut) else {
             return Ok(());
         };
         let stays = if flags.contains(EventFlags::IN) {
-            client.receive(&mut buffer).unwrap_or(false)
+            client.receive(&mut self.buffer).unwrap_or(false)
         } else {
             !flags.intersects(EventFlags::ERR | EventFlags::HUP)
         };
-        self.buffer = buffer;
-        if !stays {
-            self.hang_up(place);
-            return Ok(());
-        }
-        self.hear(place)
-    }
-
-    /// Takes the requests that a client has sent in whole.
-    pub(super) fn hear(&mut self, place: usize) -> io::Result<()> {
-        let Some(client) = self.clients[place].as_mut() else { return Ok(()) };
-        let generation = client.generation;
-        if matches!(client.protocol, Protocol::Nbd(_)) {
-            self.hear_nbd(place, generation)
-        } else if let Some(request) = client.http_request() {
-            self.control(place, generation, &request);
-            Ok(())
+        if stays {
+            self.hear(slot)
         } else {
+            self.hang_up(slot);
             Ok(())
         }
     }
 
-    fn hear_nbd(&mut self, place: usize, generation: u64) -> io::Result<()> {
+    pub(super) fn hear(&mut self, slot: usize) -> io::Result<()> {
+        let Some(client) = self.clients[slot].as_mut() else { return Ok(()) };
+        let id = client.id;
+        if client.session().is_some() {
+            return self.hear_nbd(id);
+        }
+        if let Some((via, request)) = client.http_request() {
+            self.control(id, via, &request);
+        }
+        Ok(())
+    }
+
+    fn hear_nbd(&mut self, id: ClientId) -> io::Result<()> {
         let now = self.clock.now();
         self.advance(now)?;
-        loop {
-            let Some(client) = self.client(place, generation) else { return Ok(()) };
-            let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
+        while let Some(session) = self.client(id).and_then(|client| client.session()) {
             match session.next_request() {
-                Ok(Some(request)) => self.ask_nbd(now, place, generation, request)?,
-                Ok(None) if self.fund(place) => {}
+                Ok(Some(request)) => self.ask_nbd(now, id, request)?,
+                Ok(None) if self.fund(id.slot) => {}
                 Ok(None) => break,
                 Err(_) => {
                     // What it is still to hear, such as the answer to a good-bye, goes out first.
-                    if let Some(client) = self.client(place, generation) {
+                    if let Some(client) = self.client(id) {
                         let _ = client.send();
                     }
-                    self.hang_up(place);
+                    self.hang_up(id.slot);
                     return Ok(());
                 }
             }
@@ -149,87 +142,71 @@ impl<B: Backend> Server<B> {
         self.advance(now)
     }
 
-    /// Answers a control request.
-    fn control(&mut self, place: usize, generation: u64, request: &HttpRequest) {
+    fn control(&mut self, client: ClientId, via: Via, request: &HttpRequest) {
         let now = self.clock.now();
-        let via = match self.client(place, generation).map(|client| &client.stream) {
-            Some(Stream::Unix(_)) => Via::SocketFile,
-            Some(Stream::Tcp(_)) | None => Via::Port,
-        };
         let response = match control::route(now, via, request) {
             Err(response) => response,
             Ok(Action::Stats) => Response::ok(&self.stats()),
             Ok(Action::ResetStats) => Response::ok(&self.reset_stats(now)),
             Ok(Action::PowerCut(_)) if self.cut.is_some() => {
-                Response::error(409, "a power cut has been asked for already")
+                Response::error(409, "a power cut is already pending")
             }
-            Ok(action) => match self.drive.modelled() {
+            Ok(action) => match self.drive.modelled().map(|drive| carry_out(drive, now, action)) {
                 None => Response::error(409, "a real file has no plug to pull and no faults"),
-                Some(drive) => match carry_out(drive, now, action) {
-                    Ok(response) => response,
-                    Err(cut) => {
-                        // It is answered when it has been cut.
-                        self.cut = Some(Cutting { cut, client: place, generation });
-                        return;
-                    }
-                },
+                Some(Ok(response)) => response,
+                Some(Err(cut)) => {
+                    // It is answered when it has been cut.
+                    self.cut = Some(Cutting { cut, client });
+                    return;
+                }
             },
         };
-        if let Some(client) = self.client(place, generation) {
+        if let Some(client) = self.client(client) {
             client.answer(&response);
         }
     }
 
     /// Sends what is to be sent, and waits for what each client may do next.
     pub(super) fn settle_touched(&mut self) -> io::Result<()> {
-        while let Some(place) = self.touched.pop().or_else(|| self.fund_next()) {
-            let Some(client) = self.clients[place].as_mut() else { continue };
+        while let Some(slot) = self.touched.pop().or_else(|| self.fund_next()) {
+            let Some(client) = self.clients[slot].as_mut() else { continue };
             if client.send().is_err() || client.is_finished() {
-                self.hang_up(place);
+                self.hang_up(slot);
                 continue;
             }
-            if !client.due.is_empty() {
-                let now = self.clock.now();
-                for due in client.due.drain(..) {
-                    self.lateness.record(now.since(due));
-                }
-                self.spin.answered(now);
-            }
-            self.note_return(place);
+            self.timing.left(self.clock.now(), &mut client.due);
+            self.note_return(slot);
             // Room that was made may let requests through that came earlier.
-            self.hear(place)?;
-            self.watch(place)?;
+            self.hear(slot)?;
+            self.watch(slot)?;
         }
         Ok(())
     }
 
-    fn watch(&mut self, place: usize) -> io::Result<()> {
-        let Some(client) = self.clients[place].as_mut() else { return Ok(()) };
+    fn watch(&mut self, slot: usize) -> io::Result<()> {
+        let Some(client) = self.clients[slot].as_mut() else { return Ok(()) };
         let wants = client.wants();
         if wants != client.interest {
             client.interest = wants;
-            let mut flags = EventFlags::empty();
-            flags.set(EventFlags::IN, wants.0);
-            flags.set(EventFlags::OUT, wants.1);
-            let data = EventData::new_u64(FIRST_CLIENT + place as u64);
-            epoll::modify(&self.poll, &client.stream, data, flags)?;
+            let data = EventData::new_u64(FIRST_CLIENT + slot as u64);
+            epoll::modify(&self.poll, &client.stream, data, wants)?;
         }
         Ok(())
     }
 }
 
 /// Does to the drive what was asked for at once; a power cut comes back.
-fn carry_out(drive: &mut dyn Modelled, now: Time, action: Action) -> Result<Response, PowerCut> {
+fn carry_out(drive: &mut ServedDrive, now: Time, action: Action) -> Result<Response, PowerCut> {
     let id = |id: u64| Response::ok(&serde_json::json!({ "id": id }));
     Ok(match action {
         Action::PowerCut(cut) => return Err(cut),
         Action::ListFaults => Response::ok(&serde_json::json!({ "faults": drive.list_faults() })),
-        Action::AddFault(fault) => match drive.add_fault(now, fault) {
-            Some(number) => id(number),
-            None => Response::error(409, "there are too many faults: remove some first"),
-        },
+        Action::AddFault(_) if drive.faults().count() >= FAULTS_MAX => {
+            Response::error(409, "too many faults: remove some first")
+        }
+        Action::AddFault(fault) => id(drive.add_fault(now, fault)),
         Action::RemoveFault(number) if drive.remove_fault(now, number) => id(number),
-        Action::RemoveFault(_) => Response::error(404, "there is no fault of that number"),
+        Action::RemoveFault(_) => Response::error(404, "there is no fault with that number"),
         Action::Stats | Action::ResetStats => unreachable!("the caller answers it"),
     })
 }

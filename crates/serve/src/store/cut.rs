@@ -17,7 +17,6 @@ pub struct Survival {
     pub torn_writes: u64,
 }
 
-/// What became of the sectors of one write.
 #[derive(Debug, Clone, Copy, Default)]
 struct Fate {
     completed: bool,

@@ -42,7 +42,6 @@ pub struct Store {
     medium: Box<dyn Medium>,
     /// The sectors with values later than the durable one.
     volatile: HashMap<u64, Versions, Mixer>,
-    /// Trims that were submitted and have not completed.
     trims: Vec<Trim>,
     sequence: u64,
     /// Sectors that are atomic in a power cut.
@@ -85,7 +84,6 @@ impl Store {
         Ok(write)
     }
 
-    /// Makes the oldest completed value of `sector` durable.
     fn relieve(&mut self, sector: u64) -> io::Result<()> {
         let versions = &self.volatile[&sector];
         match versions.oldest_completed() {
@@ -177,7 +175,6 @@ impl Store {
         Some(write)
     }
 
-    /// Writes sectors of one write to the medium.
     fn put(&mut self, run: Option<(Rc<Write>, u64, u64)>) -> io::Result<()> {
         let Some((write, start, end)) = run else { return Ok(()) };
         for trim in self.trims.iter_mut().filter(|trim| trim.sequence < write.sequence) {

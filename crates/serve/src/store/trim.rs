@@ -13,7 +13,6 @@ const TRIM_PIECE: Sectors = Sectors::new(2048);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrimId(u64);
 
-/// A trim on its way.
 #[derive(Debug, Clone)]
 pub(super) struct Trim {
     lba: Lba,

@@ -80,7 +80,9 @@ impl Versions {
     }
 
     pub(super) fn push(&mut self, write: Rc<Write>) {
+        let sequence = write.sequence;
         if let Some(before) = self.newest.replace(write) {
+            debug_assert!(before.sequence < sequence, "values come in the order of submission");
             self.older.push(before);
         }
     }

@@ -5,77 +5,14 @@
 //! forth, and data is read from and written to `/dev/ublkcN`. Why by hand and not by a library, is
 //! in docs/internals/ublk.md.
 
-mod disk;
+mod request;
 #[expect(unsafe_code, reason = "commands on a ring, and memory shared with the driver")]
 mod ring;
+mod session;
+mod unavailable;
 mod wire;
 
-use std::io;
+pub(crate) use session::Disk;
+pub(crate) use unavailable::refused;
 
-use drivelab_core::Sectors;
-use thiserror::Error;
-
-pub(crate) use disk::Disk;
-
-/// What the kernel is told of the drive, besides its size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attributes {
-    /// What it writes as a whole: a power of two.
-    pub physical_sector: Sectors,
-    /// Whether it is a spinning disk.
-    pub rotational: bool,
-    /// Whether what it acknowledges can be lost until it is flushed.
-    pub volatile_cache: bool,
-}
-
-/// Why the drive does not become a block device.
-#[derive(Debug, Error)]
-pub enum Unavailable {
-    /// The module is not loaded, or the kernel was built without it.
-    #[error("the kernel's ublk driver is not loaded: there is no {CONTROL}")]
-    NoDriver,
-    /// The driver lets only root in.
-    #[error("only root may make a block device: {CONTROL} is not open to this user")]
-    NotRoot,
-    /// It cannot copy data as we do.
-    #[error("the kernel's ublk driver is older than Linux 6.5, which this needs")]
-    TooOld,
-    /// The ring that the driver is talked to by.
-    #[error("this host gives no io_uring, which the ublk driver is talked to by")]
-    NoRing(#[source] io::Error),
-    /// The driver answers a command with an error.
-    #[error("the kernel's ublk driver did not {what}")]
-    Refused {
-        /// What it was to do.
-        what: &'static str,
-        /// What it says.
-        source: io::Error,
-    },
-    /// The server could not go on.
-    #[error("cannot serve the drive")]
-    Serving(#[from] io::Error),
-}
-
-/// Where devices are made.
 const CONTROL: &str = "/dev/ublk-control";
-
-impl Unavailable {
-    /// What to type next.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NoDriver => {
-                "load it: modprobe ublk_drv (Linux 6.5 or newer with CONFIG_BLK_DEV_UBLK, such as \
-                 Debian's 6.12 and Fedora's); without it: --nbd, or --fuse with a loop device on it"
-            }
-            Self::NotRoot => "run it with sudo; without root: --nbd or --fuse",
-            Self::TooOld => "use --nbd, or --fuse with a loop device on it",
-            Self::NoRing(_) => {
-                "see sysctl kernel.io_uring_disabled, and what a container forbids; or use --nbd \
-                 or --fuse"
-            }
-            Self::Refused { .. } | Self::Serving(_) => {
-                "dmesg may say more; or use --nbd, or --fuse with a loop device on it"
-            }
-        }
-    }
-}

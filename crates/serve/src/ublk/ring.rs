@@ -13,7 +13,7 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::wire::{self, DESCRIPTOR_BYTES};
+use super::wire::{self, Descriptor};
 
 /// Whose answer it is: that of [`Ring::exchange`].
 const EXCHANGE: u64 = u64::MAX;
@@ -37,13 +37,7 @@ impl Ring {
     }
 
     /// Queues a command about a device; what comes of it has the number `token`.
-    pub(super) fn control(
-        &mut self,
-        file: BorrowedFd<'_>,
-        (op, device, data): (u32, u32, u64),
-        token: u64,
-    ) {
-        let bytes = wire::control(device, (0, 0), data);
+    pub(super) fn control(&mut self, file: BorrowedFd<'_>, op: u32, bytes: [u8; 80], token: u64) {
         self.push(&opcode::UringCmd80::new(Fd(file.as_raw_fd()), op).cmd(bytes).build(), token);
     }
 
@@ -67,12 +61,13 @@ impl Ring {
     pub(super) fn exchange(
         &mut self,
         file: BorrowedFd<'_>,
-        (op, device): (u32, u32),
+        op: u32,
+        device: u32,
         buffer: &mut [u8],
     ) -> io::Result<()> {
         let length = u16::try_from(buffer.len()).expect("a small structure");
         let mut shared = buffer.to_vec().into_boxed_slice();
-        let bytes = wire::control(device, (shared.as_mut_ptr().addr() as u64, length), 0);
+        let bytes = wire::control_with_buffer(device, shared.as_mut_ptr().addr() as u64, length, 0);
         let entry = opcode::UringCmd80::new(Fd(file.as_raw_fd()), op)
             .cmd(bytes)
             .build()
@@ -100,7 +95,6 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands over what is queued.
     pub(super) fn submit(&mut self) -> io::Result<()> {
         if self.uring.submission().is_empty() {
             return Ok(());
@@ -132,7 +126,9 @@ fn passing(result: io::Result<()>) -> io::Result<()> {
     use rustix::io::Errno;
     let passes = [Errno::TIME, Errno::INTR, Errno::BUSY, Errno::AGAIN];
     match result {
-        Err(error) if passes.iter().any(|it| error.raw_os_error() == Some(it.raw_os_error())) => {
+        Err(error)
+            if passes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error())) =>
+        {
             Ok(())
         }
         result => result,
@@ -142,7 +138,7 @@ fn passing(result: io::Result<()>) -> io::Result<()> {
 /// What the driver says about the request of each tag: memory that it writes and we read.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    base: *mut u8,
+    base: *mut Descriptor,
     length: usize,
     tags: u16,
 }
@@ -151,7 +147,7 @@ impl Descriptors {
     /// Those of the only queue of `device`, which has so many tags.
     pub(super) fn new(device: BorrowedFd<'_>, tags: u16) -> io::Result<Self> {
         let page = rustix::param::page_size();
-        let length = (usize::from(tags) * DESCRIPTOR_BYTES).next_multiple_of(page);
+        let length = (usize::from(tags) * size_of::<Descriptor>()).next_multiple_of(page);
         // SAFETY: the kernel chooses where the mapping goes, so that it replaces nothing that this
         // process has.
         let base = unsafe {
@@ -162,12 +158,13 @@ impl Descriptors {
     }
 
     /// What is said about a tag, of which the driver has just told us that it has a request.
-    pub(super) fn get(&self, tag: u16) -> [u8; DESCRIPTOR_BYTES] {
+    pub(super) fn get(&self, tag: u16) -> Descriptor {
         assert!(tag < self.tags, "the driver uses the tags that it was given");
-        let at = self.base.wrapping_add(usize::from(tag) * DESCRIPTOR_BYTES);
-        // SAFETY: the tag lies within the mapping, as was just checked; the driver writes a tag's
-        // descriptor before it tells us and not again until we hand the tag back.
-        unsafe { ptr::read_volatile(at.cast()) }
+        let at = self.base.wrapping_add(usize::from(tag));
+        // SAFETY: the tag lies within the mapping, as was just checked, which begins at a page, so
+        // that every descriptor is aligned, and any bytes are one (`FromBytes`); the driver writes
+        // a tag's descriptor before it tells us and not again until we hand the tag back.
+        unsafe { ptr::read_volatile(at) }
     }
 }
 

@@ -2,9 +2,9 @@
 //! copy needs. Numbers are in the host's byte order.
 
 use drivelab_core::Bytes;
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-use super::Attributes;
-use crate::server::Task;
+use crate::drive::Attributes;
 
 /// Commands that the driver takes, numbered as `_IOR` and `_IOWR` of `asm-generic/ioctl.h` do.
 pub(super) mod command {
@@ -30,10 +30,10 @@ pub(super) mod command {
 pub(super) const DEPTH: u16 = 256;
 
 /// The most that one request carries: as over FUSE.
-const MOST_BYTES: u32 = 1 << 20;
+pub(super) const BYTES_MAX: u32 = 1 << 20;
 
 /// The most that one discard or one request for zeros covers: the kernel counts bytes in 32 bits.
-const MOST_SECTORS: u32 = u32::MAX >> 9;
+const SECTORS_MAX: u32 = u32::MAX >> 9;
 
 /// `UBLK_F_CMD_IOCTL_ENCODE`, which kernels without the old numbers ask for.
 const IOCTL_ENCODE: u64 = 1 << 6;
@@ -44,47 +44,50 @@ const USER_COPY: u64 = 1 << 7;
 pub(super) const RESULT_OK: i32 = 0;
 pub(super) const RESULT_ABORT: i32 = -19;
 
-/// `EIO`, `EINVAL` and `EOPNOTSUPP`, as the kernel numbers them.
-pub(super) const EIO: i32 = 5;
-const EINVAL: i32 = 22;
-const EOPNOTSUPP: i32 = 95;
-
 /// What tells our devices from those of other programs: the word that the driver keeps for its
 /// servers begins with `dlab`.
 const MARK: u64 = 0x646c_6162 << 32;
 
 /// `struct ublksrv_io_desc`.
-pub(super) const DESCRIPTOR_BYTES: usize = 24;
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
+pub(super) struct Descriptor {
+    pub(super) flags: u32,
+    pub(super) sectors: u32,
+    pub(super) first_sector: u64,
+    pub(super) address: u64,
+}
 
 /// `struct ublksrv_ctrl_dev_info`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
 pub(super) struct Info {
-    pub(super) number: u32,
+    queues: u16,
+    depth: u16,
     state: u16,
+    padding: u16,
+    bytes_max: u32,
+    pub(super) number: u32,
+    process: u32,
+    more_padding: u32,
     flags: u64,
     server: u64,
+    reserved: [u64; 3],
 }
 
 impl Info {
-    pub(super) const BYTES: usize = 64;
-
     /// What a new device is asked for with, by the process of this number.
-    pub(super) fn ask(process: u32) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        put(&mut bytes, 0, &1_u16.to_ne_bytes());
-        put(&mut bytes, 2, &DEPTH.to_ne_bytes());
-        put(&mut bytes, 8, &MOST_BYTES.to_ne_bytes());
-        // Any number that is free.
-        put(&mut bytes, 12, &u32::MAX.to_ne_bytes());
-        put(&mut bytes, 24, &(IOCTL_ENCODE | USER_COPY).to_ne_bytes());
-        put(&mut bytes, 32, &(MARK | u64::from(process)).to_ne_bytes());
-        bytes
-    }
-
-    pub(super) fn read(bytes: &[u8; Self::BYTES]) -> Self {
-        let state = u16::from_ne_bytes([bytes[4], bytes[5]]);
-        let (number, flags, server) = (u32_at(bytes, 12), u64_at(bytes, 24), u64_at(bytes, 32));
-        Self { number, state, flags, server }
+    pub(super) fn ask(process: u32) -> Self {
+        Self {
+            queues: 1,
+            depth: DEPTH,
+            bytes_max: BYTES_MAX,
+            // Any that is free.
+            number: u32::MAX,
+            flags: IOCTL_ENCODE | USER_COPY,
+            server: MARK | u64::from(process),
+            ..Self::new_zeroed()
+        }
     }
 
     /// Whether the driver agreed to all that was asked for.
@@ -99,24 +102,45 @@ impl Info {
     }
 }
 
-/// `struct ublksrv_ctrl_cmd`, in the room that an entry of the ring has for it.
-pub(super) fn control(device: u32, (address, length): (u64, u16), data: u64) -> [u8; 80] {
-    let mut bytes = [0; 80];
-    put(&mut bytes, 0, &device.to_ne_bytes());
+/// `struct ublksrv_ctrl_cmd`.
+#[derive(IntoBytes, Immutable)]
+#[repr(C)]
+struct Control {
+    device: u32,
+    queue: u16,
+    length: u16,
+    address: u64,
+    data: u64,
+    unused: u64,
+}
+
+/// A command about a device that names no memory, in the room that an entry of the ring has.
+pub(super) fn control(device: u32, data: u64) -> [u8; 80] {
+    control_with_buffer(device, 0, 0, data)
+}
+
+/// A command about a device that has the driver read and write `length` bytes at `address`.
+pub(super) fn control_with_buffer(device: u32, address: u64, length: u16, data: u64) -> [u8; 80] {
     // No queue of its own.
-    put(&mut bytes, 4, &u16::MAX.to_ne_bytes());
-    put(&mut bytes, 6, &length.to_ne_bytes());
-    put(&mut bytes, 8, &address.to_ne_bytes());
-    put(&mut bytes, 16, &data.to_ne_bytes());
+    let command = Control { device, queue: u16::MAX, length, address, data, unused: 0 };
+    let mut bytes = [0; 80];
+    bytes[..size_of::<Control>()].copy_from_slice(command.as_bytes());
     bytes
 }
 
-/// `struct ublksrv_io_cmd`: hands `tag` to the driver, with the result of its last request.
+/// `struct ublksrv_io_cmd`.
+#[derive(IntoBytes, Immutable)]
+#[repr(C)]
+struct Io {
+    queue: u16,
+    tag: u16,
+    result: i32,
+    address: u64,
+}
+
+/// Hands `tag` to the driver, with the result of its last request.
 pub(super) fn io(tag: u16, result: i32) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    put(&mut bytes, 2, &tag.to_ne_bytes());
-    put(&mut bytes, 4, &result.to_ne_bytes());
-    bytes
+    zerocopy::transmute!(Io { queue: 0, tag, result, address: 0 })
 }
 
 /// Where in `/dev/ublkcN` the data of a tag's request begins: 32 MiB for each above 2 GiB.
@@ -125,93 +149,53 @@ pub(super) fn data_offset(tag: u16) -> u64 {
 }
 
 /// `struct ublk_params`, as far as the limits for discards.
-pub(super) fn parameters(size: Bytes, attributes: Attributes) -> [u8; 60] {
+#[derive(FromZeros, IntoBytes, Immutable)]
+#[repr(C)]
+struct Parameters {
+    bytes: u32,
+    kinds: u32,
+    bits: u32,
+    /// Logical and physical sector, optimal and least size of a request, as powers of two.
+    shifts: [u8; 4],
+    request_sectors_max: u32,
+    chunk_sectors: u32,
+    sectors: u64,
+    virtual_boundary: u64,
+    discard_alignment: u32,
+    discard_granularity: u32,
+    discard_sectors_max: u32,
+    zero_sectors_max: u32,
+    discard_stretches_max: u16,
+    unused: [u16; 3],
+}
+
+/// The bytes of [`Parameters`] that the kernel reads.
+const PARAMETER_BYTES: u32 = 60;
+
+/// What the kernel is told of the drive.
+pub(super) fn parameters(size: Bytes, attributes: Attributes) -> Vec<u8> {
     const BASIC_AND_DISCARD: u32 = 1 | 1 << 1;
     const ROTATIONAL: u32 = 1 << 1;
     const VOLATILE_CACHE: u32 = 1 << 2;
     const FUA: u32 = 1 << 3;
-    let mut bits = 0;
-    if attributes.rotational {
-        bits |= ROTATIONAL;
-    }
-    if attributes.volatile_cache {
-        bits |= VOLATILE_CACHE | FUA;
-    }
+    let rotational = if attributes.rotational { ROTATIONAL } else { 0 };
+    let cached = if attributes.volatile_cache { VOLATILE_CACHE | FUA } else { 0 };
     let physical = u32::try_from(attributes.physical_sector.bytes().get()).expect("a few KiB");
     let shift = u8::try_from(physical.trailing_zeros()).expect("below 32");
-    let mut bytes = [0; 60];
-    put(&mut bytes, 0, &60_u32.to_ne_bytes());
-    put(&mut bytes, 4, &BASIC_AND_DISCARD.to_ne_bytes());
-    put(&mut bytes, 8, &bits.to_ne_bytes());
-    // Logical and physical sector, optimal and least size of a request, as powers of two.
-    put(&mut bytes, 12, &[9, shift, shift, shift]);
-    put(&mut bytes, 16, &(MOST_BYTES >> 9).to_ne_bytes());
-    put(&mut bytes, 24, &(size.get() / 512).to_ne_bytes());
-    put(&mut bytes, 44, &physical.to_ne_bytes());
-    put(&mut bytes, 48, &MOST_SECTORS.to_ne_bytes());
-    put(&mut bytes, 52, &MOST_SECTORS.to_ne_bytes());
-    // Stretches in one discard.
-    put(&mut bytes, 56, &1_u16.to_ne_bytes());
-    bytes
-}
-
-/// What the kernel wants of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// What to do.
-    pub(crate) task: Task,
-    /// First byte.
-    pub(crate) offset: u64,
-    /// How many; 0 for a flush.
-    pub(crate) length: u64,
-    /// Force unit access.
-    pub(crate) fua: bool,
-}
-
-impl Wanted {
-    /// Reads a descriptor of a drive of `size`.
-    ///
-    /// # Errors
-    /// The number of the error to answer with.
-    pub(super) fn read(bytes: &[u8; DESCRIPTOR_BYTES], size: Bytes) -> Result<Self, i32> {
-        const FUA: u32 = 1 << 13;
-        const NOUNMAP: u32 = 1 << 15;
-        let flags = u32_at(bytes, 0);
-        let task = match flags & 0xff {
-            0 => Task::Read,
-            1 => Task::Write,
-            2 => Task::Flush,
-            5 if flags & NOUNMAP != 0 => Task::Zero,
-            3 | 5 => Task::Free,
-            _ => return Err(EOPNOTSUPP),
-        };
-        let fua = flags & FUA != 0;
-        if task == Task::Flush {
-            return Ok(Self { task, offset: 0, length: 0, fua });
-        }
-        let length = u64::from(u32_at(bytes, 4)) * 512;
-        let offset = u64_at(bytes, 8).checked_mul(512).ok_or(EINVAL)?;
-        let end = offset.checked_add(length).ok_or(EINVAL)?;
-        let carries = matches!(task, Task::Read | Task::Write);
-        if length == 0 || end > size.get() || carries && length > u64::from(MOST_BYTES) {
-            return Err(EINVAL);
-        }
-        Ok(Self { task, offset, length, fua })
-    }
-}
-
-fn put(bytes: &mut [u8], place: usize, number: &[u8]) {
-    bytes[place..place + number.len()].copy_from_slice(number);
-}
-
-fn u32_at(bytes: &[u8], place: usize) -> u32 {
-    let number = bytes[place..place + 4].try_into().expect("four bytes");
-    u32::from_ne_bytes(number)
-}
-
-fn u64_at(bytes: &[u8], place: usize) -> u64 {
-    let number = bytes[place..place + 8].try_into().expect("eight bytes");
-    u64::from_ne_bytes(number)
+    let parameters = Parameters {
+        bytes: PARAMETER_BYTES,
+        kinds: BASIC_AND_DISCARD,
+        bits: rotational | cached,
+        shifts: [9, shift, shift, shift],
+        request_sectors_max: BYTES_MAX >> 9,
+        sectors: size.get() / 512,
+        discard_granularity: physical,
+        discard_sectors_max: SECTORS_MAX,
+        zero_sectors_max: SECTORS_MAX,
+        discard_stretches_max: 1,
+        ..Parameters::new_zeroed()
+    };
+    parameters.as_bytes()[..PARAMETER_BYTES as usize].to_vec()
 }
 
 #[cfg(test)]
@@ -220,16 +204,8 @@ mod tests {
 
     use super::*;
 
-    fn descriptor(flags: u32, sectors: u32, first: u64) -> [u8; DESCRIPTOR_BYTES] {
-        let mut bytes = [0; DESCRIPTOR_BYTES];
-        put(&mut bytes, 0, &flags.to_ne_bytes());
-        put(&mut bytes, 4, &sectors.to_ne_bytes());
-        put(&mut bytes, 8, &first.to_ne_bytes());
-        bytes
-    }
-
-    fn read(flags: u32, sectors: u32, first: u64) -> Result<Wanted, i32> {
-        Wanted::read(&descriptor(flags, sectors, first), Bytes::mib(8))
+    fn u32_at(bytes: &[u8], at: usize) -> u32 {
+        u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap())
     }
 
     #[test]
@@ -244,43 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_read_with_their_flags() {
-        let check = |flags: u32, task: Task, fua: bool| {
-            let expected = Wanted { task, offset: 4096, length: 1024, fua };
-            assert_eq!(read(flags, 2, 8), Ok(expected), "{flags:#x}");
-        };
-        check(0, Task::Read, false);
-        check(1, Task::Write, false);
-        check(1 | 1 << 13, Task::Write, true);
-        check(3, Task::Free, false);
-        check(5, Task::Free, false);
-        check(5 | 1 << 15, Task::Zero, false);
-        // Where a flush claims to be does not matter.
-        let flush = Wanted { task: Task::Flush, offset: 0, length: 0, fua: false };
-        assert_eq!(read(2, 7, u64::MAX), Ok(flush));
-        assert_eq!(read(13, 2, 8), Err(EOPNOTSUPP));
-    }
-
-    #[test]
-    fn what_lies_outside_the_drive_is_refused() {
-        assert_eq!(read(0, 1, 16_383).map(|wanted| wanted.length), Ok(512));
-        assert_eq!(read(0, 2, 16_383), Err(EINVAL));
-        assert_eq!(read(1, 1, u64::MAX), Err(EINVAL));
-        assert_eq!(read(1, 1, u64::MAX / 512), Err(EINVAL));
-        assert_eq!(read(1, 0, 0), Err(EINVAL));
-        // More than was announced would be memory for the asking; a discard takes none.
-        assert_eq!(read(0, 2049, 0), Err(EINVAL));
-        assert_eq!(read(3, 2049, 0).map(|wanted| wanted.length), Ok(2049 * 512));
-    }
-
-    #[test]
     fn the_kernel_is_told_what_the_drive_is() {
         let mut attributes =
             Attributes { physical_sector: Sectors::new(8), rotational: true, volatile_cache: true };
         let bytes = parameters(Bytes::gib(1), attributes);
         assert_eq!(u32_at(&bytes, 8), 0b1110);
         assert_eq!(bytes[12..16], [9, 12, 12, 12]);
-        assert_eq!(u64_at(&bytes, 24), 1 << 21);
+        assert_eq!(u32_at(&bytes, 24), 1 << 21);
         assert_eq!(u32_at(&bytes, 44), 4096);
         attributes.physical_sector = Sectors::new(1);
         attributes.rotational = false;
@@ -292,35 +238,27 @@ mod tests {
 
     #[test]
     fn only_dead_devices_of_ours_are_known_again() {
-        let mut bytes = Info::ask(4711);
-        let info = Info::read(&bytes);
+        let info = Info::ask(4711);
         assert_eq!(info.dead_server(), Some(4711));
         assert!(info.copies());
-        // Alive.
-        put(&mut bytes, 4, &1_u16.to_ne_bytes());
-        assert_eq!(Info::read(&bytes).dead_server(), None);
+        let alive = Info { state: 1, ..info };
+        assert_eq!(alive.dead_server(), None);
         // Another program's, which keeps numbers of its own there.
-        put(&mut bytes, 4, &0_u16.to_ne_bytes());
-        put(&mut bytes, 32, &0xffff_ffff_0000_0001_u64.to_ne_bytes());
-        assert_eq!(Info::read(&bytes).dead_server(), None);
+        assert_eq!(Info { server: 0xffff_ffff_0000_0001, ..info }.dead_server(), None);
         // A driver from before data could be copied by the server.
-        put(&mut bytes, 24, &IOCTL_ENCODE.to_ne_bytes());
-        assert!(!Info::read(&bytes).copies());
+        assert!(!Info { flags: IOCTL_ENCODE, ..info }.copies());
     }
 
-    proptest::proptest! {
-        #[test]
-        fn whatever_is_accepted_lies_within_the_drive(
-            bytes: [u8; DESCRIPTOR_BYTES],
-            op in 0_u8..8,
-        ) {
-            let mut bytes = bytes;
-            // The lowest byte of the flags, in any order of bytes.
-            let flags = u32_at(&bytes, 0) & !0xff | u32::from(op);
-            put(&mut bytes, 0, &flags.to_ne_bytes());
-            if let Ok(wanted) = Wanted::read(&bytes, Bytes::gib(64)) {
-                proptest::prop_assert!(wanted.offset + wanted.length <= 64 << 30);
-            }
-        }
+    #[test]
+    fn fields_lie_where_the_driver_reads_them() {
+        let info = Info::ask(7);
+        let bytes = info.as_bytes();
+        assert_eq!(bytes.len(), 64);
+        assert_eq!([8, 12, 32].map(|at| u32_at(bytes, at)), [BYTES_MAX, u32::MAX, 7]);
+        assert_eq!(u32_at(bytes, 24), 1 << 6 | 1 << 7);
+        let bytes = control_with_buffer(3, 5, 64, 9);
+        assert_eq!([0, 4, 8, 16].map(|at| u32_at(&bytes, at)), [3, 64 << 16 | 0xffff, 5, 9]);
+        assert_eq!([0, 4].map(|at| u32_at(&io(7, -5), at)), [7 << 16, (-5_i32).cast_unsigned()]);
+        assert_eq!(size_of::<Descriptor>(), 24);
     }
 }

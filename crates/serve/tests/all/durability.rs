@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use drivelab_core::verification::{Judgement, Pace};
+use drivelab_core::verification::{Judgement, PromiseRate};
 use drivelab_core::{Bytes, Sectors, Span, Time};
 use drivelab_model::Drive;
 use drivelab_model::options::DriveSpec;
@@ -21,7 +21,7 @@ fn drive(options: &str) -> Drive {
     drivelab_model::build(&Profile::embedded(name).unwrap(), &spec.options, 1).unwrap()
 }
 
-fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (Pace, Judgement) {
+fn outcome(options: &str, fault: Option<&str>, seed: u64) -> (PromiseRate, Judgement) {
     use drivelab_core::Device as _;
     let device = drive(options);
     let medium = Box::new(Memory::new(device.capacity(), Bytes::mib(512)));

@@ -10,7 +10,7 @@ use drivelab_serve::store::{KeepAll, Store};
 const CAPACITY: Sectors = Sectors::new(4096);
 
 struct Bench {
-    drive: ServedDrive<Null>,
+    drive: ServedDrive,
     now: Time,
 }
 

@@ -67,8 +67,8 @@ pub enum CompareError {
     NoBlocks,
     /// More blocks than [`BLOCKS_MAX`].
     #[error(
-        "there are {0} blocks, more than {BLOCKS_MAX}: a block is one run of each arm, not one \
-         request or one second; give one value per run"
+        "{0} blocks are more than {BLOCKS_MAX}: a block is one run of each arm, not one request or \
+         one second; give one value per run"
     )]
     TooManyBlocks(usize),
     /// A value has no logarithm.

@@ -45,8 +45,8 @@ fn few_blocks(facts: &Facts) -> Option<Warning> {
     let percent = 100.0 * facts.criteria.alpha;
     when(n < least as usize, WarningId::FewBlocks, || {
         format!(
-            "{n} of at least {least} blocks: chance alone gives as clear a result more than \
-                 {percent} % of the time; run each arm {least} times or more"
+            "n = {n}, but at least {least} blocks are needed: chance alone gives as clear a result \
+                 more than {percent} % of the time; run each arm {least} times or more"
         )
     })
 }
@@ -55,8 +55,8 @@ fn duplicates(facts: &Facts) -> Option<Warning> {
     let (kept, copies) = (facts.pairs.len(), facts.copies);
     when(copies > 0, WarningId::DuplicateBlocks, || {
         format!(
-            "{copies} of {} blocks repeat both values of another block exactly and were left \
-                 out; copies carry no information: check how the file was made",
+            "{copies} of {} blocks repeat both values of another block exactly and were \
+                 ignored; copies carry no information: check how the file was made",
             kept + copies
         )
     })
@@ -67,8 +67,8 @@ fn no_variation(facts: &Facts) -> Option<Warning> {
     let expected = facts.criteria.provenance == Provenance::Simulated;
     when(n > 1 && !expected && !facts.sample.has_variation(), WarningId::NoVariation, || {
         format!(
-            "all {n} blocks gave the same ratio, so the interval has no width: right for a \
-                 simulation with fixed seed; on hardware check that the runs are separate ones"
+            "all {n} blocks gave the same ratio, so the interval has no width: normal for a \
+                 simulation with a fixed seed; on hardware, check that the runs are separate"
         )
     })
 }
@@ -77,8 +77,8 @@ fn ties(facts: &Facts) -> Option<Warning> {
     let (n, distinct) = (facts.pairs.len(), facts.sample.distinct());
     when(facts.sample.has_variation() && 2 * distinct <= n, WarningId::TiedValues, || {
         format!(
-            "only {distinct} different ratios in {n} blocks: the metric is counted in coarse \
-                 steps; run longer or use a finer unit"
+            "only {distinct} different ratios in {n} blocks: the metric has coarse steps; run \
+                 longer or use a finer unit"
         )
     })
 }
@@ -111,8 +111,8 @@ fn shape(facts: &Facts) -> Option<Warning> {
     (Kendall::new(&sizes, &ratios).p(1.0) < SHAPE_LEVEL).then(|| {
         Warning::new(
             WarningId::ShapeDiffers,
-            "the arms differ in spread, not only in level: one ratio does not describe them; \
-             look at the quantiles side by side",
+            "the arms differ in spread, not only in level, so one ratio does not describe the \
+             difference; compare their quantiles",
         )
     })
 }
@@ -131,8 +131,8 @@ fn order_effect(facts: &Facts) -> Option<Warning> {
         OrderEffect::Decisive => Some(Warning::new(
             WarningId::CarryOver,
             format!(
-                "{found}, so the verdict is withheld: reset the drive between runs (caches, fill \
-                 level) or pause longer, and start anew"
+                "{found}, so its verdict is withheld: reset the drive between runs (caches, fill \
+                 level) or pause longer, and start again"
             ),
         )),
     }
@@ -150,8 +150,8 @@ fn order_balance(facts: &Facts) -> Option<Warning> {
         return Some(Warning::new(
             WarningId::OrderConfounded,
             format!(
-                "the same arm ran first in all {more} blocks: whatever depends on order (drift, \
-                 warm-up) looks like a difference between the arms; alternate the order"
+                "the same arm ran first in all {more} blocks: effects of the order (drift, \
+                 warm-up) look like a difference between the arms; alternate the order"
             ),
         ));
     }

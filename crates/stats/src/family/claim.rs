@@ -55,11 +55,11 @@ fn why(adjusted: &Adjusted, criteria: &Criteria, interval: Interval, among: usiz
             if adjusted.p_adjusted > criteria.alpha =>
         {
             let p = adjusted.p_adjusted;
-            format!("among {among} comparisons chance shows one like it with p = {p:.3}")
+            format!("among {among} comparisons, chance gives one as extreme with p = {p:.3}")
         }
         _ => format!(
-            "intervals that hold for all {among} comparisons at once are wider, here x{lo:.3} to \
-             x{hi:.3}"
+            "the interval that holds for all {among} comparisons simultaneously is wider, x{lo:.3} \
+             to x{hi:.3}"
         ),
     }
 }

@@ -62,9 +62,7 @@ impl SteadyReason {
                 "more than half of the run is warm-up: precondition the drive or run longer"
             }
             Self::Trend => "the values still rise or fall: precondition the drive or run longer",
-            Self::Drift => {
-                "the run is still on its way to its final level: precondition or run longer"
-            }
+            Self::Drift => "the run has not reached its final level: precondition or run longer",
             Self::Noise => {
                 "the values vary too much to exclude drift: run longer (four times for half the \
                  noise)"

@@ -58,7 +58,7 @@ fn a_stricter_level_takes_more_blocks() {
     let clear: Vec<Pair> = (0..8).map(|i| Pair::new(100.0, 150.0 + f64::from(i * i % 5))).collect();
     let seven = compare(&clear[..7], &strict).unwrap();
     assert_eq!((seven.verdict, seven.runs_needed), (Verdict::Inconclusive, Some(8)));
-    assert!(seven.warnings[0].advice.starts_with("7 of at least 8 blocks"), "{seven:?}");
+    assert!(seven.warnings[0].advice.starts_with("n = 7, but at least 8 blocks"), "{seven:?}");
     assert_eq!(compare(&clear, &strict).unwrap().verdict, Verdict::Faster);
 }
 
@@ -276,7 +276,7 @@ fn warnings_are_strings_in_json() {
     let json = serde_json::to_value(&result).unwrap();
     assert_eq!(json["verdict"], "inconclusive");
     let text = json["warnings"][0].as_str().unwrap();
-    assert!(text.starts_with("few-blocks: 1 of at least 6 blocks"), "{text}");
+    assert!(text.starts_with("few-blocks: n = 1, but at least 6 blocks"), "{text}");
     assert_eq!(serde_json::from_value::<Comparison>(json.clone()).unwrap(), result);
     for id in WarningId::ALL {
         let text = format!("\"{}: advice: more\"", id.as_str());

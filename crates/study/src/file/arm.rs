@@ -98,7 +98,7 @@ pub(super) fn arms(
     for mut section in top.sections("arm")? {
         let name: String = section.require("name")?;
         if arms.iter().any(|arm| arm.name == name) {
-            return Err(section.error(format!("two arms are called `{name}`")));
+            return Err(section.error(format!("two arms are named `{name}`")));
         }
         let arm = arm(&mut section, name, vocabulary)?;
         section.finish()?;
@@ -106,7 +106,7 @@ pub(super) fn arms(
     }
     if arms.len() < 2 {
         return Err(top.error(format!(
-            "a study compares at least two arms, this one has {}: add `[[arm]]` tables",
+            "a study needs at least two arms, this one has {}: add `[[arm]]` tables",
             arms.len()
         )));
     }
@@ -144,7 +144,7 @@ fn arm(
 
 fn target(text: &str) -> Result<String, String> {
     if text.is_empty() {
-        return Err("a path is needed".into());
+        return Err("the path is empty".into());
     }
     if text.starts_with("drive:") {
         return Err(format!(

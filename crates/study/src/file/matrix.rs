@@ -1,52 +1,31 @@
 //! `[matrix]`: cells that every arm goes through, instead of workloads.
 
 use drivelab_core::config::{ConfigError, Section};
-use drivelab_core::matrix::{Cursor, Group, Matrix, Named};
+use drivelab_core::matrix::{Cursor, Matrix, Named};
 
 use super::vocabulary::Settings;
 
-/// A matrix of cells that every arm goes through.
-#[derive(Debug, Clone)]
-pub struct MatrixFile {
-    /// What is varied.
-    pub matrix: Matrix,
-    /// Where sequential threads go on; figures show the first.
-    pub cursors: Vec<Cursor>,
-}
-
-impl MatrixFile {
-    /// The names of the groups of cells that `primary` may name.
-    pub(super) fn groups(&self) -> Vec<String> {
-        Group::all(&self.matrix).iter().map(Group::name).collect()
+/// Takes `[matrix]`, or `None` where the study has no matrix; `named` lacks targets and cursors.
+pub(super) fn matrix(
+    top: &mut Section,
+    named: Named,
+    base: &Settings,
+) -> Result<Option<Matrix>, ConfigError> {
+    let Some(mut section) = top.section("matrix")? else { return Ok(None) };
+    let cursors = section.list("cursor")?.unwrap_or_else(|| vec![Cursor::Own]);
+    if cursors.is_empty() || cursors.len() > 2 || (cursors.len() == 2 && cursors[0] == cursors[1]) {
+        return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
     }
-
-    /// Takes `[matrix]`, or `None` where the study has no matrix.
-    pub(super) fn read(
-        top: &mut Section,
-        title: &str,
-        (blocks, seed): (u32, u64),
-        base: &Settings,
-    ) -> Result<Option<Self>, ConfigError> {
-        let Some(mut section) = top.section("matrix")? else { return Ok(None) };
-        let cursors = section.list("cursor")?.unwrap_or_else(|| vec![Cursor::Own]);
-        if cursors.is_empty()
-            || (cursors.len() == 2 && cursors[0] == cursors[1])
-            || cursors.len() > 2
-        {
-            return Err(section.error("`cursor` is one of `own` and `shared`, or both"));
-        }
-        let drives = base.iter().find(|(key, _)| *key == "drives");
-        let drives: u32 = drives.and_then(|(_, drives)| drives.parse().ok()).unwrap_or(1);
-        let targets = (1..=drives).map(|number| format!("drive {number}")).collect();
-        let named = Named { title: title.to_owned(), targets, blocks, seed };
-        let matrix = Matrix::read(&mut section, named)?;
-        if matrix.targets.len() < 2 || !matrix.together {
-            return Err(section.error(
-                "a matrix in a study compares drives alone with all at once: `drives` in `[base]` \
-                 must be 2 or more, and `together` stay on",
-            ));
-        }
-        section.finish()?;
-        Ok(Some(Self { matrix, cursors }))
+    let drives = base.iter().find(|(key, _)| *key == "drives");
+    let drives: u32 = drives.and_then(|(_, drives)| drives.parse().ok()).unwrap_or(1);
+    let targets = (1..=drives).map(|number| format!("drive {number}")).collect();
+    let matrix = Matrix::read(&mut section, Named { targets, cursors, ..named })?;
+    if !matrix.has_all() {
+        return Err(section.error(
+            "a matrix in a study compares drives alone with all at once: `drives` in `[base]` \
+             must be 2 or more, and `together` stay on",
+        ));
     }
+    section.finish()?;
+    Ok(Some(matrix))
 }

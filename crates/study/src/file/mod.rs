@@ -10,22 +10,24 @@ mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
-pub use matrix::MatrixFile;
 pub use question::{Contrast, Finding, Interaction};
 pub use vocabulary::{Settings, Vocabulary};
 pub use workload::{Curve, NamedWorkload};
 
 use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
+use drivelab_core::matrix::{Cell, Matrix, Named};
 use drivelab_core::units::Ratio;
+use drivelab_core::workload::{Workload, WorkloadError};
 
 use crate::metric;
-use crate::stage::StageName;
+use crate::stage::{StageName, Task};
 use question::Names;
 use stage::{Override, Stages};
+use workload::LISTED_MAX;
 
 /// A study as its file says it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct StudyFile {
     /// The question.
     pub title: String,
@@ -37,7 +39,7 @@ pub struct StudyFile {
     pub margin: Ratio,
     /// How often each arm is measured.
     pub blocks: u32,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Where it runs.
     pub stage: StageName,
@@ -66,7 +68,9 @@ pub struct StudyFile {
     /// What the arms are meant to differ in, where the file names it; else it is what they set.
     pub factors: Vec<String>,
     /// The matrix that arms go through instead of workloads.
-    pub matrix: Option<MatrixFile>,
+    pub matrix: Option<Matrix>,
+    /// The cells of that matrix, as [`Task::Cell`] counts them.
+    pub cells: Vec<Cell>,
     overrides: Vec<Override>,
 }
 
@@ -77,7 +81,7 @@ pub struct Choices<'a> {
     pub stage: Option<StageName>,
     /// How often each arm is measured.
     pub blocks: Option<u32>,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: Option<u64>,
     /// The only workloads; all where empty.
     pub only: &'a [String],
@@ -87,8 +91,6 @@ pub struct Choices<'a> {
 const BLOCKS_MAX: u32 = 10_000;
 /// More arms than anybody compares: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
-/// Most workloads, depths of a curve, contrasts and findings.
-const LISTED_MAX: usize = 1000;
 /// Most runs: of a second each they take twelve days.
 const RUNS_MAX: usize = 1_000_000;
 
@@ -99,6 +101,10 @@ impl StudyFile {
     /// What is wrong with it, where, and what to write instead.
     pub fn parse(name: &str, text: &str, vocabulary: &dyn Vocabulary) -> Result<Self, ConfigError> {
         let mut top = Section::parse(name, text)?;
+        if top.list::<String>("targets")?.is_some() {
+            let wrong = format!("this is a matrix of real targets: drivelab run --matrix {name}");
+            return Err(top.error(wrong));
+        }
         top.at_most("arm", ARMS_MAX)?;
         for list in ["workload", "contrast", "interaction", "finding", "notes"] {
             top.at_most(list, LISTED_MAX)?;
@@ -112,7 +118,9 @@ impl StudyFile {
         let title: String = top.require("title")?;
         let (blocks, seed) = (top.take("blocks")?.unwrap_or(10), top.take("seed")?.unwrap_or(1));
         let Stages { default, overrides } = stage::stages(&mut top)?;
-        let matrix = MatrixFile::read(&mut top, &title, (blocks, seed), &base)?;
+        let (targets, cursors) = (Vec::new(), Vec::new());
+        let named = Named { title: title.clone(), targets, blocks, seed, cursors };
+        let matrix = matrix::matrix(&mut top, named, &base)?;
         let mut study = Self {
             title,
             primary: top.require("primary")?,
@@ -133,12 +141,33 @@ impl StudyFile {
             curve: workload::curve(&mut top)?,
             factors: question::factors(&mut top)?,
             arms,
+            cells: matrix.as_ref().map(Matrix::cells).unwrap_or_default(),
             matrix,
             overrides,
         };
         study.check(&mut top)?;
         top.finish()?;
         Ok(study)
+    }
+
+    /// The study of a matrix file: real targets and a single arm, so that there is no verdict.
+    pub fn of_matrix(matrix: Matrix) -> Self {
+        Self {
+            title: matrix.title.clone(),
+            blocks: matrix.blocks,
+            seed: matrix.seed,
+            stage: StageName::Hardware,
+            is_stage_named: true,
+            arms: vec![Arm::default()],
+            cells: matrix.cells(),
+            matrix: Some(matrix),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is [that of a matrix file](Self::of_matrix).
+    pub fn is_matrix_alone(&self) -> bool {
+        self.arms.len() == 1
     }
 
     /// Makes it what it is at its stage, and puts what the command line says in place of what the
@@ -149,7 +178,7 @@ impl StudyFile {
     pub fn choose(&mut self, choices: Choices<'_>) -> Result<(), Refusal> {
         self.stage = choices.stage.unwrap_or(self.stage);
         if let Some(own) = self.overrides.iter().find(|own| own.stage == self.stage).cloned() {
-            own.apply(self).expect("every stage was tried when the file was read");
+            self.apply(&own).expect("every stage was tried when the file was read");
         }
         self.seed = choices.seed.unwrap_or(self.seed);
         self.blocks = choices.blocks.unwrap_or(self.blocks);
@@ -160,7 +189,7 @@ impl StudyFile {
             self.curve = None;
         }
         if let Some(matrix) = &mut self.matrix {
-            (matrix.matrix.blocks, matrix.matrix.seed) = (self.blocks, self.seed);
+            (matrix.blocks, matrix.seed) = (self.blocks, self.seed);
         }
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Refusal::request(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
@@ -173,12 +202,13 @@ impl StudyFile {
 
     /// Leaves every workload out that is not named.
     fn keep_only(&mut self, names: &[String]) -> Result<(), String> {
-        let known: Vec<&str> = self.workloads.iter().map(|known| known.name.as_str()).collect();
-        if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        let known = self.names();
+        if let Some(name) = names.iter().find(|name| !known.contains(name)) {
             let known = known.join("`, `");
             return Err(format!("there is no workload `{name}`; there are `{known}`"));
         }
-        let primary = self.primary.rsplit_once('.').map_or("", |(workload, _)| workload);
+        let all: Vec<String> = known.iter().map(ToString::to_string).collect();
+        let primary = metric::split(&self.primary, &all).map_or("", |(workload, _)| workload);
         if !names.iter().any(|name| name == primary) {
             return Err(format!(
                 "`{primary}` must be among the workloads: the verdict rests on `{}`",
@@ -187,21 +217,47 @@ impl StudyFile {
         }
         let is_of_left_out = |finding: &Finding| {
             let of = finding.figure.split_once(" of ").map_or("", |(of, _)| of);
-            let workload = of.rsplit_once('.').map_or("", |(workload, _)| workload);
+            let workload = metric::split(of, &all).map_or("", |(workload, _)| workload);
             !names.iter().any(|name| name == workload)
         };
         self.findings.retain(|finding| !is_of_left_out(finding));
         self.workloads.retain(|workload| names.contains(&workload.name));
+        if let Some(matrix) = &mut self.matrix {
+            matrix.only = matrix.groups();
+            matrix.only.retain(|group| names.contains(&group.name()));
+            self.cells = matrix.cells();
+        }
         Ok(())
+    }
+
+    /// What figures are of: the workloads, or the groups of the matrix's cells.
+    fn names(&self) -> Vec<String> {
+        let groups = self.matrix.iter().flat_map(Matrix::groups);
+        let workloads = self.workloads.iter().map(|known| known.name.clone());
+        workloads.chain(groups.map(|group| group.name())).collect()
+    }
+
+    /// What a run does; in each thread, where there are several.
+    pub fn workload(&self, task: Task) -> Workload {
+        match task {
+            Task::Workload(place) => self.workloads[place].workload.clone(),
+            Task::Curve(place) => {
+                self.curve.as_ref().expect("its points are runs").depths[place].1.clone()
+            }
+            Task::Cell(place) => {
+                let matrix = self.matrix.as_ref().expect("its cells are runs");
+                self.cells[place].workload(matrix).expect("every cell was tried")
+            }
+        }
     }
 
     /// What is wrong with the number of its runs.
     fn too_many(&self) -> Option<String> {
-        if let Some(matrix) = &self.matrix {
-            return matrix.matrix.too_large();
+        if let Some(wrong) = self.matrix.as_ref().and_then(Matrix::too_large) {
+            return Some(wrong);
         }
         let depths = self.curve.as_ref().map_or(0, |curve| curve.depths.len());
-        let each = self.arms.len() * (self.workloads.len() + depths);
+        let each = self.arms.len() * (self.workloads.len() + depths + self.cells.len());
         let runs = each.saturating_mul(self.blocks as usize);
         let message =
             || format!("arms, workloads and `blocks` make {runs} runs; at most {RUNS_MAX}");
@@ -221,19 +277,15 @@ impl StudyFile {
                 "`margin` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
         }
-        let (workloads, metrics): (Vec<String>, _) = if let Some(matrix) = &self.matrix {
-            (matrix.groups(), metric::OF_CELLS)
-        } else {
-            let names = self.workloads.iter().map(|known| known.name.clone());
-            (names.collect(), metric::NAMES)
-        };
+        let workloads = self.names();
+        let metrics = if self.matrix.is_some() { metric::OF_CELLS } else { metric::NAMES };
         let names = Names { arms: &self.arms, workloads: &workloads, metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
         self.findings = question::findings(top, &names)?;
         for own in &self.overrides {
             let mut tried = self.clone();
             let name = own.stage;
-            let applied = own.apply(&mut tried);
+            let applied = tried.apply(own);
             applied.map_err(|wrong| top.error(format!("[stage.{name}]: {wrong}")))?;
             if !(1..=BLOCKS_MAX).contains(&tried.blocks) {
                 let wrong = format!("[stage.{name}]: `blocks` must be from 1 to {BLOCKS_MAX}");
@@ -241,6 +293,26 @@ impl StudyFile {
             }
         }
         Ok(())
+    }
+
+    /// Changes it into what it is at a stage.
+    fn apply(&mut self, own: &Override) -> Result<(), String> {
+        if let Some(names) = &own.workloads {
+            self.keep_only(names)?;
+        }
+        self.blocks = own.blocks.unwrap_or(self.blocks);
+        self.curve = self.curve.take().filter(|_| own.curve);
+        if let Some(matrix) = &mut self.matrix {
+            matrix.runtime = own.times.runtime.unwrap_or(matrix.runtime);
+            matrix.ramp_time = own.times.ramp_time.unwrap_or(matrix.ramp_time);
+        }
+        let retimed: Result<(), WorkloadError> = (|| {
+            for workload in &mut self.workloads {
+                workload.retime(own.times)?;
+            }
+            self.curve.as_mut().map_or(Ok(()), |curve| curve.retime(own.times))
+        })();
+        retimed.map_err(|wrong| wrong.to_string())
     }
 }
 

@@ -6,6 +6,7 @@ use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::factor;
 
 use super::arm::{Arm, arm_named};
+use crate::metric;
 
 /// Two arms between which one cause differs, by place.
 #[derive(Debug, Clone)]
@@ -55,7 +56,7 @@ pub(super) fn factors(top: &mut Section) -> Result<Vec<String>, ConfigError> {
 pub(super) fn asks_gain(top: &mut Section) -> Result<bool, ConfigError> {
     let read = |text: &str| match text {
         "gain" => Ok(true),
-        _ => Err(format!("`{text}` is not something a title can ask for; `gain` is")),
+        _ => Err(format!("`{text}` is unknown here: write `asks = \"gain\"` or omit it")),
     };
     Ok(top.take_with("asks", read)?.unwrap_or(false))
 }
@@ -91,9 +92,9 @@ pub(super) fn interactions(
 fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
     let different: BTreeSet<&String> = factors.iter().collect();
     if different.len() < 2 || different.len() != factors.len() {
-        return Err("an interaction is between two factors or more: `factors = [\"mode\", \
-                    \"caching\"]`"
-            .into());
+        return Err(
+            "an interaction needs at least two factors: `factors = [\"mode\", \"caching\"]`".into(),
+        );
     }
     let mut combinations = 1_usize;
     for factor in factors {
@@ -116,8 +117,8 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
     let present: BTreeSet<Vec<String>> = arms.iter().map(of_arm).collect();
     if present.len() < combinations {
         return Err(format!(
-            "the levels of `{}` have {combinations} combinations, and the arms are {} of them: \
-             add the missing arms",
+            "the levels of `{}` have {combinations} combinations, but the arms cover {}: add the \
+             missing arms",
             factors.join("`, `"),
             present.len()
         ));
@@ -137,7 +138,7 @@ pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Findi
     for mut section in top.sections("finding")? {
         let name: String = section.require("name")?;
         if findings.iter().any(|known| known.name == name) {
-            return Err(section.error(format!("two findings are called `{name}`")));
+            return Err(section.error(format!("two findings are named `{name}`")));
         }
         let figure: String = section.require("figure")?;
         names.check_figure(&figure).map_err(|wrong| section.error(wrong))?;
@@ -158,9 +159,7 @@ pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Findi
 fn check_bounds(finding: &Finding) -> Result<(), String> {
     match (finding.at_least, finding.at_most) {
         (None, None) => Err("a finding needs a bound: `at_least`, `at_most` or both".into()),
-        (Some(least), Some(most)) if least > most => {
-            Err("`at_least` is above `at_most`: nothing lies between".into())
-        }
+        (Some(least), Some(most)) if least > most => Err("`at_least` is above `at_most`".into()),
         _ => Ok(()),
     }
 }
@@ -199,13 +198,13 @@ impl Names<'_> {
 
     /// Checks `WORKLOAD.METRIC`, the value of `key`.
     pub(super) fn check_metric(&self, key: &str, text: &str) -> Result<(), String> {
-        let (workload, metric) = text.rsplit_once('.').unwrap_or((text, ""));
-        if !self.workloads.iter().any(|known| known == workload) {
+        let Some((_, metric)) = metric::split(text, self.workloads) else {
+            let (workload, _) = text.rsplit_once('.').unwrap_or((text, ""));
             return Err(format!(
                 "`{key}` names the workload `{workload}`; there are `{}`",
                 self.workloads.join("`, `")
             ));
-        }
+        };
         if !self.metrics.contains(&metric) {
             return Err(format!(
                 "`{key}` names the metric `{metric}`; there are `{}`",

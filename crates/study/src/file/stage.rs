@@ -1,9 +1,7 @@
 //! `[stage.NAME]`: what is otherwise at one stage.
 
 use drivelab_core::config::{Choice as _, ConfigError, Section};
-use drivelab_core::workload::WorkloadError;
 
-use super::StudyFile;
 use super::workload::Times;
 use crate::stage::StageName;
 
@@ -12,9 +10,9 @@ use crate::stage::StageName;
 pub(super) struct Override {
     pub(super) stage: StageName,
     pub(super) blocks: Option<u32>,
-    times: Times,
-    workloads: Option<Vec<String>>,
-    curve: bool,
+    pub(super) times: Times,
+    pub(super) workloads: Option<Vec<String>>,
+    pub(super) curve: bool,
 }
 
 /// Where a study runs by default, and what is otherwise where.
@@ -47,22 +45,4 @@ pub(super) fn stages(top: &mut Section) -> Result<Stages, ConfigError> {
     }
     section.finish()?;
     Ok(Stages { default, overrides })
-}
-
-impl Override {
-    /// Changes the study into what it is at this stage.
-    pub(super) fn apply(&self, study: &mut StudyFile) -> Result<(), String> {
-        if let Some(names) = &self.workloads {
-            study.keep_only(names)?;
-        }
-        study.blocks = self.blocks.unwrap_or(study.blocks);
-        study.curve = study.curve.take().filter(|_| self.curve);
-        let retimed: Result<(), WorkloadError> = (|| {
-            for workload in &mut study.workloads {
-                workload.retime(self.times)?;
-            }
-            study.curve.as_mut().map_or(Ok(()), |curve| curve.retime(self.times))
-        })();
-        retimed.map_err(|wrong| wrong.to_string())
-    }
 }

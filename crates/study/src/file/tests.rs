@@ -178,8 +178,8 @@ fn an_interaction_needs_every_combination_of_its_levels() {
     check(("[\"mode\", \"caching\"]", "[\"mode\", \"mode\"]"), &["two factors"]);
     check(("[\"mode\", \"caching\"]", "[\"mode\", \"cache\"]"), &["no level of `cache`"]);
     let one_level = ("caching = \"off\"", "caching = \"on\"");
-    check(one_level, &["4 combinations, and the arms are 3"]);
-    check(("asks = \"gain\"", "asks = \"loss\""), &["`asks`", "`gain`"]);
+    check(one_level, &["4 combinations, but the arms cover 3"]);
+    check(("asks = \"gain\"", "asks = \"loss\""), &["`asks`", "\"gain\""]);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn findings_name_what_exists_and_have_bounds() {
     parse(&finding("read.iops_per_usd of ide", "at_least = 1")).unwrap();
     let check = |figure, bounds, part| refused(&finding(figure, bounds), &[part]);
     check("read.iops of ahci", "", "needs a bound");
-    check("read.iops of ahci", "at_least = 2\nat_most = 1", "nothing lies between");
+    check("read.iops of ahci", "at_least = 2\nat_most = 1", "is above `at_most`");
     check("read.iops of ahci", "at_least = nan", "number");
     check("read.iops", "at_least = 2", "write `WORKLOAD.METRIC of ARM`");
     check("reed.iops of ahci", "at_least = 2", "the workload `reed`");

@@ -4,9 +4,11 @@ use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::units::Span;
 use drivelab_core::workload::{Workload, WorkloadError, WorkloadOptions};
 
-use super::LISTED_MAX;
 use super::vocabulary::{Settings, Vocabulary, settings};
 use crate::metric;
+
+/// Most workloads, depths of a curve, contrasts and findings.
+pub(super) const LISTED_MAX: usize = 1000;
 
 /// One workload.
 #[derive(Debug, Clone)]
@@ -84,7 +86,7 @@ pub(super) fn workloads(
     for (number, mut section) in top.sections("workload")?.into_iter().enumerate() {
         let name: String = section.require("name")?;
         if workloads.iter().any(|known| known.name == name) {
-            return Err(section.error(format!("two workloads are called `{name}`")));
+            return Err(section.error(format!("two workloads are named `{name}`")));
         }
         let summary: Option<String> = section.take("summary")?;
         let settings = settings(&mut section, vocabulary)?;
@@ -95,10 +97,10 @@ pub(super) fn workloads(
         workloads.push(NamedWorkload { name, summary, workload, settings, number, options });
     }
     if matrix && !workloads.is_empty() {
-        return Err(top.error("a study has `[matrix]` or `[[workload]]` tables, not both"));
+        return Err(top.error("a study has either `[matrix]` or `[[workload]]` tables"));
     }
     if workloads.is_empty() && !matrix {
-        return Err(top.error("a study needs work to do: add a `[[workload]]` table"));
+        return Err(top.error("the study has no workload: add a `[[workload]]` table"));
     }
     Ok(workloads)
 }

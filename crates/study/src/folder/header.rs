@@ -21,7 +21,7 @@ pub struct Header {
     pub target: String,
     /// Where it is measured.
     pub stage: String,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// In which order.
     pub plan: Plan,
@@ -31,7 +31,7 @@ pub struct Header {
 }
 
 /// What was typed, for `--resume` to remember.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The study's file or name.
     pub study: String,

@@ -63,23 +63,26 @@ impl Out {
         Ok(Self { folder: folder.to_owned(), journal, owner, done: BTreeMap::new() })
     }
 
-    /// Keeps a finished run: it is on the disk when this returns.
-    pub fn keep(&mut self, place: usize, run: StoredRun, watch: &dyn Watch) -> Result<(), Refusal> {
-        let line = serde_json::to_string(&run).expect("plain data is always JSON");
-        self.journal.append(&self.owner.seal(&line), watch)?;
-        self.done.insert(place, run);
+    /// Keeps finished runs, each with its place in the agenda: they are on the disk when this
+    /// returns.
+    pub fn keep(
+        &mut self,
+        runs: Vec<(usize, StoredRun)>,
+        watch: &dyn Watch,
+    ) -> Result<(), Refusal> {
+        let line = |(_, run): &(usize, StoredRun)| {
+            self.owner.seal(&serde_json::to_string(run).expect("plain data is always JSON"))
+        };
+        let lines: Vec<String> = runs.iter().map(line).collect();
+        self.journal.append(&lines.join("\n"), watch)?;
+        self.done.extend(runs);
         Ok(())
     }
 
-    /// Every finished run, in the order of the agenda.
+    /// Every finished run, in the order of the agenda, and the folder for the results.
     pub fn into_runs(self) -> (Folder, Vec<StoredRun>) {
         let folder = Folder { path: self.folder, _journal: self.journal };
         (folder, self.done.into_values().collect())
-    }
-
-    /// The folder of a study that keeps no single runs.
-    pub fn into_folder(self) -> Folder {
-        self.into_runs().0
     }
 }
 
@@ -118,17 +121,19 @@ pub struct Begun {
 }
 
 impl Begun {
+    /// Whether a study was begun in `folder`.
+    pub fn is_in(folder: &Path) -> Result<bool, Refusal> {
+        let has_runs = || folder.join("runs.jsonl").metadata().is_ok_and(|about| about.len() > 0);
+        Ok(!matches!(Header::read(folder)?, PlanFile::Missing) || has_runs())
+    }
+
     /// Opens a folder; nothing in it changes before the first run is kept.
     pub fn open(folder: &Path) -> Result<Self, Refusal> {
         let path = folder.join("runs.jsonl");
-        let begun = match Header::read(folder)? {
-            PlanFile::Missing => path.metadata().is_ok_and(|about| about.len() > 0),
-            PlanFile::Whole(_) | PlanFile::Damaged => true,
-        };
-        if !begun {
+        if !Self::is_in(folder)? {
             let message = format!("no study was begun in `{}`", folder.display());
             return Err(Refusal::request(message)
-                .hint("there is nothing to resume here: leave --resume out to begin"));
+                .hint("there is nothing to resume: omit --resume to start"));
         }
         let mut journal = Journal::open(&path)?;
         let lines = journal.lines()?;
@@ -161,22 +166,22 @@ impl Begun {
                 let message = format!("`{folder}/plan.json` is damaged");
                 return Err(Refusal::request(message)
                     .hint(
-                        "nothing was changed; type the command that began the study, with all \
-                           its options and --resume",
+                        "nothing was changed; repeat the command that started the study, with all \
+                         its options and --resume",
                     )
-                    .hint("or begin anew in another folder with --out DIR"));
+                    .hint("or start again in another folder: --out DIR"));
             }
         };
         let owner = header.owner(text);
         if self.study.as_deref() != Some(text) && !is_mine(&owner) {
-            return refuse(&self.folder, "another study file");
+            return refuse(&self.folder, "another study or matrix file");
         }
         for (name, damaged) in [
             ("plan.json", self.header.is_none()),
             ("study.toml", self.study.as_deref() != Some(text)),
         ] {
             if damaged {
-                watch.warn(&format!("`{folder}/{name}` is damaged; it is written again"));
+                watch.warn(&format!("`{folder}/{name}` is damaged and is written again"));
             }
         }
         if self.header.is_none() {
@@ -198,7 +203,7 @@ impl Begun {
         let mut runs = whole.filter_map(|line| serde_json::from_slice(&line.text).ok());
         runs.find_map(|run: StoredRun| match run.task {
             Task::Workload(place) if study.workloads.get(place)?.workload.size.is_none() => {
-                run.record.config.workload.size
+                run.record.config.workload.as_ref()?.size
             }
             _ => None,
         })
@@ -279,9 +284,9 @@ impl Going {
                 // A line that is there twice counts once.
                 done.entry(place).or_insert(run);
             } else {
-                let how = if line.ended { "is damaged" } else { "was cut short" };
+                let how = if line.ended { "is damaged" } else { "is truncated" };
                 watch.warn(&format!(
-                    "{path}:{} {how} and left out: its run is made again",
+                    "{path}:{} {how} and ignored: its run is repeated",
                     line.number
                 ));
             }
@@ -291,26 +296,33 @@ impl Going {
 }
 
 fn refuse<T>(folder: &Path, what: &str) -> Result<T, Refusal> {
-    let failure = Refusal::request(format!("`{}` was begun with {what}", folder.display()));
-    Err(failure.hint("runs of the two cannot be compared; choose another folder with --out"))
+    let failure = Refusal::request(format!("`{}` was started with {what}", folder.display()));
+    Err(failure.hint("their runs cannot be compared; choose another folder: --out DIR"))
 }
 
 fn refuse_matrix(folder: &Path) -> Result<(), Refusal> {
     if !folder.join("cells.jsonl").exists() {
         return Ok(());
     }
-    let message = format!("`{}` holds the cells of a matrix", folder.display());
-    Err(Refusal::request(message).hint("choose another folder with --out DIR"))
+    let message = format!(
+        "`{}` contains cells of a matrix that an earlier version of drivelab measured; this version \
+         cannot continue them",
+        folder.display()
+    );
+    Err(Refusal::request(message).hint("they are left unchanged; choose another folder: --out DIR"))
 }
 
 fn refuse_finished(folder: &Path) -> Result<(), Refusal> {
     if !place::is_finished(folder) {
         return Ok(());
     }
-    let message = format!("`{}` holds a finished study, which is not replaced", folder.display());
+    let message = format!(
+        "`{}` contains a finished study, which drivelab does not overwrite",
+        folder.display()
+    );
     Err(Refusal::request(message)
-        .hint("choose another folder with --out DIR")
-        .hint("or add --resume to see its result again"))
+        .hint("choose another folder: --out DIR")
+        .hint("or add --resume to show its result again"))
 }
 
 /// Refuses to throw away runs on real hardware.
@@ -325,8 +337,8 @@ fn refuse_unfinished(folder: &Path, journal: &mut Journal) -> Result<(), Refusal
         PlanFile::Missing => format!("with {runs} finished runs, and its plan.json is gone"),
         PlanFile::Damaged => format!("with {runs} finished runs, and its plan.json is damaged"),
     };
-    let message = format!("`{}` holds an unfinished study {what}", folder.display());
+    let message = format!("`{}` contains an unfinished study {what}", folder.display());
     Err(Refusal::request(message)
-        .hint("add --resume to go on with it")
-        .hint("or choose another folder with --out DIR"))
+        .hint("add --resume to continue it")
+        .hint("or choose another folder: --out DIR"))
 }

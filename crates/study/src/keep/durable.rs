@@ -13,8 +13,11 @@ use crate::watch::Watch;
 pub fn make_folder(folder: &Path) -> Result<(), Refusal> {
     if folder.to_str().is_some_and(|name| name.starts_with("drive:")) {
         let name = folder.display();
-        let message = format!("`{name}` names a modelled drive, and a folder is to be written");
-        return Err(Refusal::request(message).hint(format!("a folder of that name is `./{name}`")));
+        let message = format!("`{name}` names a modelled drive, not a folder");
+        return Err(Refusal::request(message).hint(format!(
+            "for a folder of that name write \
+                                                           `./{name}`"
+        )));
     }
     let named = |part: &&Path| !part.as_os_str().is_empty();
     let missing = folder.ancestors().filter(named).take_while(|part| !part.exists());

@@ -105,9 +105,9 @@ impl Journal {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let folder = path.parent().unwrap_or(path).display();
-                let message = format!("another drivelab is at work in `{folder}`");
+                let message = format!("another drivelab process is using `{folder}`");
                 return Err(Refusal::request(message)
-                    .hint("wait for it, or choose another folder with --out DIR"));
+                    .hint("wait for it, or choose another folder: --out DIR"));
             }
             Err(TryLockError::Error(error)) => return Err(error).at_path("lock", path),
         }
@@ -137,7 +137,8 @@ impl Journal {
         Ok(lines)
     }
 
-    /// Adds a line; it is on the disk when this returns.
+    /// Adds a line, or several with a break between each two; all are on the disk when this
+    /// returns.
     pub fn append(&mut self, line: &str, watch: &dyn Watch) -> Result<(), Refusal> {
         let _whole = watch.shield();
         let mut write = || {

@@ -72,7 +72,7 @@ def resume(bench: Bench, tally: Tally, case: int, subject: Subject, folder: Path
 def foreign(found: dict[str, bytes], reference: dict[str, bytes]) -> set[tuple[str, bytes]]:
     """Lines of journal and plan that an undisturbed run does not have."""
     lines = set()
-    for name in {"runs.jsonl", "cells.jsonl", "plan.json"} & set(found):
+    for name in {"runs.jsonl", "plan.json"} & set(found):
         known = set(reference[name].splitlines(keepends=True))
         lines |= {(name, line) for line in found[name].splitlines(keepends=True)} - \
             {(name, line) for line in known}
@@ -90,7 +90,7 @@ class Flips(Attack):
 
     def prepare(self, bench: Bench, tally: Tally) -> None:
         simulate, hardware, matrix = subjects(bench)
-        self.ways = [(simulate, "runs.jsonl"), (matrix, "cells.jsonl"), (hardware, "runs.jsonl"),
+        self.ways = [(simulate, "runs.jsonl"), (matrix, "runs.jsonl"), (hardware, "runs.jsonl"),
                      (None, "verify-state"), (simulate, "plan.json"), (None, "ledger"),
                      (hardware, "plan.json")]
         self.written = Written(bench)
@@ -185,15 +185,15 @@ class Damage(Attack):
         for file in ("result.json", "report.html"):
             (out / file).unlink(missing_ok=True)
         lines = reference[subject.journal].splitlines(keepends=True)
-        what = self._hurt(lines, subject.heads, draw)
+        what = self._hurt(lines, draw)
         (out / subject.journal).write_bytes(b"".join(lines))
         intact = untouched(reference[subject.journal], b"".join(lines))
         resume(bench, tally, case, subject, folder, intact, what)
         shutil.rmtree(folder)
 
     @staticmethod
-    def _hurt(lines: list[bytes], heads: int, draw: random.Random) -> str:
-        number = draw.randrange(heads, len(lines))
+    def _hurt(lines: list[bytes], draw: random.Random) -> str:
+        number = draw.randrange(len(lines))
         way = draw.choice(["doubled", "doubled at the end", "blank", "cut", "foreign", "zeros"])
         if way == "doubled":
             lines.insert(number, lines[number])

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::Bytes;
 use drivelab_core::record::RunRecord;
-use drivelab_model::fit::{self, Fit, Measurements};
+use drivelab_model::fit::{self, Measurements};
+use drivelab_report::drive::{DRIVE_SCHEMA, Fitted};
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -15,7 +16,7 @@ use crate::ui::Ui;
 /// What `drive fit` is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example of MEASUREMENTS (any subset of the figures; a `source` is kept in the profile):
+Example of MEASUREMENTS (any subset of the figures; the profile keeps the `source`):
   [drive]
   capacity_bytes = 2_000_398_934_016
   rpm = 7200
@@ -28,24 +29,24 @@ Example of MEASUREMENTS (any subset of the figures; a `source` is kept in the pr
   [sequential]
   read_mb_per_s = 143
 
-Or records of runs, which do not say what the drive is:
+Or run records, which do not describe the drive:
   drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
   drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
   drivelab drive fit random.json stream.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
 pub(crate) struct FitArgs {
-    /// What was measured at depth 1: one TOML file, or records of runs (.json).
+    /// Measurements at depth 1: one TOML file, or run records (.json).
     #[arg(required = true)]
     measurements: Vec<PathBuf>,
     /// The profile file to write.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// The model, as its maker calls it; else the name of the file.
+    /// Model name [default: the name of the file].
     #[arg(long)]
     model: Option<String>,
-    /// Revolutions per minute, with records of runs.
+    /// Revolutions per minute (with run records).
     #[arg(long)]
     rpm: Option<f64>,
-    /// Addressable bytes, with records of runs.
+    /// Addressable bytes (with run records).
     #[arg(long)]
     capacity: Option<Bytes>,
     /// Seed of the search.
@@ -62,8 +63,23 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
         .map_err(Failure::bad_words)?;
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
-    let text = if ui.json { json(arguments, &fit) } else { text(arguments, &fit) };
-    ui.result(&text)
+    let fitted = |figure: &fit::FittedFigure| {
+        let fit::FittedFigure { name, measured, fitted } = *figure;
+        Fitted { name, measured, fitted }
+    };
+    let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
+    if ui.json {
+        return ui.result(&crate::commands::json_text(&serde_json::json!({
+            "schema": DRIVE_SCHEMA,
+            "profile": arguments.out,
+            "figures": figures,
+            "rms_log_error": fit.rms_log_error,
+            "gain_at_32": fit.gain,
+            "not_identified": fit.not_identified,
+        })));
+    }
+    let path = arguments.out.display().to_string();
+    ui.result(&drivelab_report::drive::fitted(&figures, &fit.not_identified, &path, ui.look()))
 }
 
 fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
@@ -72,19 +88,19 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
     if files.iter().any(|path| is_run(&path)) {
         if let Some(other) = files.iter().find(|path| !is_run(path)) {
             return Err(Failure::bad_words(format!(
-                "`{}` is no record of a run (.json), the others are",
+                "`{}` is not a run record (.json), but the other files are",
                 other.display()
             )));
         }
         return of_runs(arguments);
     }
     let [path] = &files[..] else {
-        return Err(Failure::bad_words("several files of figures: give one")
-            .hint("put all figures of a drive into one TOML file"));
+        return Err(Failure::bad_words("more than one file of measurements")
+            .hint("put all measurements of a drive into one TOML file"));
     };
     if arguments.rpm.is_some() || arguments.capacity.is_some() {
-        return Err(Failure::bad_words("--rpm and --capacity belong to records of runs")
-            .hint("the TOML file says both itself, in `[drive]`"));
+        return Err(Failure::bad_words("--rpm and --capacity apply to run records only")
+            .hint("set both in the TOML file, under `[drive]`"));
     }
     let text = input::text(path, input::MEASUREMENTS)?;
     Ok(Measurements::read(&path.display().to_string(), &text)?)
@@ -92,7 +108,7 @@ fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
 
 fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
     let (Some(rpm), Some(capacity)) = (arguments.rpm, arguments.capacity) else {
-        return Err(Failure::bad_words("a record of a run does not say what the drive is")
+        return Err(Failure::bad_words("a run record does not describe the drive")
             .hint("add --rpm 7200 --capacity BYTES"));
     };
     let mut measurements =
@@ -100,7 +116,7 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
     for path in &arguments.measurements {
         let text = input::text(path, input::RESULTS)?;
         let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
-            Failure::bad_words(format!("`{}` is no record of a run: {error}", path.display()))
+            Failure::bad_words(format!("`{}` is not a run record: {error}", path.display()))
                 .hint("`drivelab run ... --json >FILE` writes one")
         })?;
         measurements.add_run(&name(path), &run).map_err(Failure::bad_words)?;
@@ -123,41 +139,4 @@ fn command(arguments: &FitArgs) -> String {
     words.extend(arguments.capacity.map(|bytes| format!("--capacity {}", bytes.get())));
     words.push(format!("--seed {} --out {}", arguments.seed, arguments.out.display()));
     words.join(" ")
-}
-
-fn json(arguments: &FitArgs, fit: &Fit) -> String {
-    let figures: Vec<_> = fit
-        .figures
-        .iter()
-        .map(|figure| {
-            serde_json::json!({
-                "name": figure.name, "measured": figure.measured, "fitted": figure.fitted,
-            })
-        })
-        .collect();
-    crate::commands::json_text(&serde_json::json!({
-        "schema": "drivelab.drive/1",
-        "profile": arguments.out,
-        "figures": figures,
-        "rms_log_error": fit.rms_log_error,
-        "gain_at_32": fit.gain,
-        "not_identified": fit.not_identified,
-    }))
-}
-
-fn text(arguments: &FitArgs, fit: &Fit) -> String {
-    let mut text = format!("{:12}{:>10}{:>10}{:>9}\n", "", "measured", "fitted", "off");
-    for figure in &fit.figures {
-        let off = 100.0 * (figure.fitted / figure.measured - 1.0);
-        text.push_str(&format!(
-            "{:12}{:>10.2}{:>10.2}{off:>8.1}%\n",
-            figure.name, figure.measured, figure.fitted
-        ));
-    }
-    text.push_str("\nwhat these measurements cannot show, and what stands in for it:\n");
-    for line in &fit.not_identified {
-        text.push_str(&format!("  {line}\n"));
-    }
-    text.push_str(&format!("\nwritten: {}\n", arguments.out.display()));
-    text
 }

@@ -6,15 +6,16 @@ mod predict;
 use clap::{Args, Subcommand};
 use drivelab_model::options::Options;
 use drivelab_model::profile;
-use serde::Serialize;
+use drivelab_report::drive::{self, DRIVE_SCHEMA, Listed};
 
-use crate::failure::Outcome;
+use crate::commands::completion::{self, Offer};
+use crate::failure::{Failure, Outcome};
 use crate::target;
 use crate::ui::Ui;
 use fit::FitArgs;
 use predict::PredictArgs;
 
-/// The drives that are modelled: list them, or show one and where its numbers come from.
+/// List, show, fit or predict modelled drives.
 #[derive(Debug, Args)]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
@@ -23,25 +24,18 @@ pub(crate) struct DriveArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List the drives that come with drivelab.
+    /// List the drives included in drivelab.
     List,
-    /// Show a drive: how it is attached and set, and its profile with the source of each number.
+    /// Show how a drive is attached and set, and its profile with the source of each number.
     Show {
-        /// A name from the list or a profile file, with options: NAME,controller=ide,tags=31
+        /// A name from the list, or a profile file, with options: NAME,controller=ide,tags=31
+        #[arg(value_parser = Offer(completion::drives), hide_possible_values = true)]
         drive: String,
     },
-    /// Predict IOPS and latency against depth, with the spread among drives.
+    /// Predict IOPS and latency against queue depth, with the spread among drives.
     Predict(Box<PredictArgs>),
     /// Fit a profile to measurements at depth 1.
     Fit(FitArgs),
-}
-
-/// A row of `drive list`.
-#[derive(Serialize)]
-struct Row {
-    name: &'static str,
-    model: String,
-    capacity_bytes: u64,
 }
 
 /// Lists or shows drives.
@@ -55,34 +49,22 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
 }
 
 fn list(ui: Ui) -> Outcome {
-    let mut rows = Vec::new();
-    for name in profile::names() {
-        let spec = target::drive_spec(name)?;
-        let profile = target::profile(&spec)?;
-        rows.push(Row {
-            name,
-            capacity_bytes: profile.capacity().bytes().get(),
-            model: profile.model,
-        });
-    }
+    let listed = |name| {
+        let profile = target::profile(&target::drive_spec(name)?)?;
+        let capacity_bytes = profile.capacity().bytes().get();
+        Ok(Listed { name, capacity_bytes, model: profile.model })
+    };
+    let drives =
+        profile::names().into_iter().map(listed).collect::<Result<Vec<Listed>, Failure>>()?;
     if ui.json {
-        let drives = serde_json::json!({ "schema": "drivelab.drive/1", "drives": rows });
+        let drives = serde_json::json!({ "schema": DRIVE_SCHEMA, "drives": drives });
         return ui.result(&crate::commands::json_text(&drives));
     }
-    let mut text = String::new();
-    for row in rows {
-        let gb = row.capacity_bytes / 1_000_000_000;
-        text.push_str(&format!("{:28}{gb:>6} GB  {}\n", row.name, row.model));
-    }
-    text.push_str(&format!(
-        "\noptions: {}\n",
-        Options::KEYS.map(|key| format!("{key}=")).join(" ")
-    ));
-    ui.result(&text)
+    ui.result(&drive::list(&drives, &Options::KEYS, ui.look()))
 }
 
-fn show(drive: &str, ui: Ui) -> Outcome {
-    let spec = target::drive_spec(drive)?;
+fn show(name: &str, ui: Ui) -> Outcome {
+    let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
     let built = target::build(&profile, &spec.options, 0)?;
     let settings = target::settings(built.about());
@@ -91,7 +73,7 @@ fn show(drive: &str, ui: Ui) -> Outcome {
         let settings: serde_json::Map<String, serde_json::Value> =
             settings.into_iter().map(|(name, value)| (name, value.into())).collect();
         let shown = serde_json::json!({
-            "schema": "drivelab.drive/1",
+            "schema": DRIVE_SCHEMA,
             "drive": spec.to_string(),
             "model": profile.model,
             "sources": profile.sources,
@@ -102,11 +84,6 @@ fn show(drive: &str, ui: Ui) -> Outcome {
         });
         return ui.result(&crate::commands::json_text(&shown));
     }
-    let mut text = format!("{} ({spec})\n\n", profile.model);
-    let width = settings.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
-    for (name, value) in settings {
-        text.push_str(&format!("  {name:width$}{value}\n"));
-    }
-    text.push_str(&format!("\n{text_of_profile}"));
-    ui.result(&text)
+    let title = format!("{} ({spec})", profile.model);
+    ui.result(&drive::shown(&title, &settings, &text_of_profile, ui.look()))
 }

@@ -11,6 +11,7 @@ use drivelab_core::units::{Bytes, Span};
 use drivelab_report::durability::{self as words, Findings};
 use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, PlaceError, RealFile};
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
@@ -18,11 +19,11 @@ use crate::output;
 use crate::target::{self, Target};
 use crate::ui::Ui;
 
-/// Write numbered pages, sync each, pull the plug, and see whether what was promised is there.
+/// Test whether a drive keeps acknowledged writes through a power cut.
 ///
-/// On a file: run it, cut the power while it writes, come back and run it with --verify. A modelled
-/// drive (drive:NAME) is cut and verified in one go, in virtual time. See
-/// docs/guides/pull-the-plug.md.
+/// On a file, it writes numbered pages and syncs each: cut the power while it writes, then verify
+/// with --verify. A modelled drive (drive:NAME) is cut and verified in one run, in virtual time.
+/// See docs/guides/pull-the-plug.md.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,53 +33,54 @@ Examples:
   drivelab durability /mnt/pages --verify --ledger promises")]
 pub(crate) struct DurabilityArgs {
     /// A file on the drive under test, a block device, or drive:NAME[,key=value...].
-    #[arg(required_unless_present = "listen")]
+    #[arg(required_unless_present = "listen", value_parser = Offer(completion::targets),
+        hide_possible_values = true)]
     target: Option<String>,
 
-    /// Look at the pages of an earlier run again.
+    /// Verify the pages of an earlier run.
     #[arg(long)]
     verify: bool,
 
-    /// Where the promises are kept: never on the drive under test.
+    /// Ledger of acknowledged pages; must not be on the drive under test.
     #[arg(long, value_name = "FILE", default_value = "durability.ledger")]
     ledger: PathBuf,
 
-    /// Keep the promises on another machine, which runs `durability --listen`.
+    /// Keep the ledger on another machine, which runs `durability --listen`.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "verify")]
     server: Option<String>,
 
-    /// Keep the promises of another machine, in --ledger.
+    /// Keep the ledger of another machine, in the file of --ledger.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["target", "verify", "server"])]
     listen: Option<String>,
 
-    /// How much of the target is used, from its beginning: 64M, or all of a smaller drive. A file
-    /// that is larger keeps the rest.
+    /// Size of the region at the start of the target [default: 64M, or all of a smaller drive]. The
+    /// rest of a larger file is left unchanged.
     #[arg(long)]
     size: Option<Bytes>,
 
-    /// How long to write, unless the power goes first.
+    /// How long to write, unless the power is cut first.
     #[arg(long, default_value = "60s")]
     runtime: Span,
 
-    /// The drive's revolutions a minute: more syncs than they allow are a lie. A modelled disk
-    /// knows its own.
+    /// Revolutions per minute of the drive: more syncs than revolutions show a cache. Not needed
+    /// for a modelled disk.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rpm: Option<u64>,
 
-    /// A fault of the modelled drive, as POST /faults takes it.
+    /// A fault of the modelled drive, in the JSON of POST /faults.
     #[arg(long, value_name = "JSON")]
     fault: Vec<String>,
 
-    /// Write the file even if it holds data that drivelab did not put there: what lies behind
-    /// --size stays.
+    /// Write the file even if it contains data that drivelab did not write. Data past --size is
+    /// kept.
     #[arg(long)]
     overwrite: bool,
 
-    /// Write this block device, the target: repeat its name.
+    /// Allow writing to the target, a block device: repeat its name.
     #[arg(long, value_name = "DEVICE")]
     allow_destructive: Vec<PathBuf>,
 
-    /// Governs the pages, the moment of a modelled cut and what survives it.
+    /// Seed of the pages, the time of a modelled cut and what survives it.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -132,11 +134,11 @@ pub(crate) fn run(arguments: &DurabilityArgs, ui: Ui) -> Outcome {
     match (target, arguments.verify) {
         (Target::Path(path), true) => verify(path, ledger.clone(), arguments.rpm, ui),
         (Target::Drive(_), true) => Err(Failure::bad_words(
-            "a modelled drive is written, cut and verified in one go: leave --verify out",
+            "a modelled drive is written, cut and verified in one run: omit --verify",
         )),
         (_, false) if config.size.get() == 0 => {
             let page = Bytes::new(PAGE_BYTES as u64);
-            let text = format!("--size has no room for a page of {page}\n");
+            let text = format!("--size is smaller than a page of {page}\n");
             show(Findings { rpm: config.rpm, ..Findings::default() }, &text, ui)
         }
         (Target::Drive(spec), false) => modelled::run(spec, config, ui),
@@ -152,26 +154,25 @@ fn listen(address: &str, ledger: &Path, ui: Ui) -> Outcome {
     // The port that was given out, where 0 was asked for.
     let address = listener.local_addr().map_or_else(|_| address.into(), |at| at.to_string());
     ui.note(&format!(
-        "waiting at {address} for a machine whose plug may be pulled; Ctrl-C once it has been"
+        "waiting at {address} for the machine under test; press Ctrl-C after its power was cut"
     ));
     let notes = durability::keep_for_others(&listener, ledger, interrupt::flag());
     let notes = notes.at_path("keep", ledger)?;
-    ui.result(&format!("{notes} notes are in {}", ledger.display()))?;
+    ui.result(&format!("wrote {notes} ledger entries to {}", ledger.display()))?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
 }
 
 fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
     let look = move || -> Result<_, Failure> {
         let ledger = Ledger::read(&ledger).at_path("read", &ledger).map_err(|failure| {
-            failure
-                .hint("name the ledger that was kept while the pages were written: --ledger FILE")
+            failure.hint("name the ledger that the writing run kept: --ledger FILE")
         })?;
         let mut place = RealFile::new(std::fs::File::open(&path).at_path("read", &path)?);
         let pages = durability::verify(&mut place, &ledger, interrupt::flag());
         Ok((ledger.pace(), pages.map_err(looking)?))
     };
     let Some(done) = unless_stuck(look)? else {
-        ui.warn("interrupted while the ledger or the target did not answer: nothing is known");
+        ui.warn("interrupted while waiting for the ledger or the target: no result");
         return Ok(Exit::Interrupted);
     };
     let (pace, pages) = done?;
@@ -204,7 +205,7 @@ fn unless_stuck<T: Send + 'static>(
 fn looking(error: PlaceError) -> Failure {
     match error {
         PlaceError::Stopped => {
-            let words = "interrupted before every page had been looked at: nothing is known";
+            let words = "interrupted before all pages were checked: no result";
             Failure { exit: Exit::Interrupted, ..Failure::bad_words(words) }
         }
         error => Failure::cannot_here(error),

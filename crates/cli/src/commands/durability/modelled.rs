@@ -18,7 +18,7 @@ use crate::ui::Ui;
 pub(super) fn run(spec: DriveSpec, config: Config, ui: Ui) -> Outcome {
     let rpm = config.rpm;
     let Some(done) = unless_stuck(move || cut(&spec, &config))? else {
-        ui.warn("interrupted before the pages had been looked at: nothing is known");
+        ui.warn("interrupted before the pages were checked: no result");
         return Ok(Exit::Interrupted);
     };
     let (Cut { pace, ended, power_goes, pages }, rpm_of_model) = done?;
@@ -37,7 +37,7 @@ fn end(ended: Ended, power_goes: Time, took: Span) -> Result<(String, Option<Exi
         }
         Ended::Stopped => {
             let why = format!(
-                "it was interrupted at {took}: the power was cut there, not at {power_goes}"
+                "interrupted at {took}, where the power was cut instead of at {power_goes}"
             );
             (why, Some(Exit::Interrupted))
         }

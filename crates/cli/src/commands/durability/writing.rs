@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use drivelab_core::Time;
-use drivelab_core::verification::Pace;
+use drivelab_core::verification::PromiseRate;
 use drivelab_engine::{Control, Room};
 use drivelab_report::durability::{self as words, Findings, LedgerPlace};
 use drivelab_serve::durability::{
@@ -36,7 +36,7 @@ pub(super) fn run(path: &Path, config: &Config, ui: Ui) -> Outcome {
         let given_up = |failure| Failure { exit: Exit::Interrupted, ..failure };
         done.map_err(|failure| if interrupt::requested() { given_up(failure) } else { failure })?
     } else {
-        ui.warn(&format!("{} did not answer when it was to stop", path.display()));
+        ui.warn(&format!("{} did not respond to the request to stop", path.display()));
         (progress.pace(), Ended::Stopped)
     };
     let went_away = Some(matches!(ended, Ended::Place(_)));
@@ -63,17 +63,18 @@ fn conclude(findings: Findings, ended: Ended, text: &str, ui: Ui) -> Outcome {
         }
         Ended::Place(error) => {
             let full = is_full(&error);
-            ui.warn(&format!("it ended before its time: {:#}", anyhow::Error::new(error)));
-            full.then(|| anyhow::anyhow!("there is no room for the pages"))
+            ui.warn(&format!("it ended early: {:#}", anyhow::Error::new(error)));
+            full.then(|| anyhow::anyhow!("no space left for the pages"))
         }
-        Ended::Notes(error) => {
-            Some(anyhow::Error::new(error).context("the promises could not be kept"))
-        }
+        Ended::Notes(error) => Some(anyhow::Error::new(error).context("cannot write the ledger")),
     };
     let exit = show(findings, text, ui)?;
     match error {
         None => Ok(exit),
-        Some(error) => Err(Failure::cannot_here(error).hint("make room, or choose another place")),
+        Some(error) => Err(Failure::cannot_here(error).hint(
+            "free some space, or choose another \
+                                                             place",
+        )),
     }
 }
 
@@ -83,7 +84,11 @@ fn is_full(error: &PlaceError) -> bool {
     matches!(error, PlaceError::Io { source, .. } if full.contains(&source.kind()))
 }
 
-fn write(path: &Path, config: &Config, progress: &Progress) -> Result<(Pace, Ended), Failure> {
+fn write(
+    path: &Path,
+    config: &Config,
+    progress: &Progress,
+) -> Result<(PromiseRate, Ended), Failure> {
     let room = Room {
         path,
         size: config.size,
@@ -99,7 +104,10 @@ fn write(path: &Path, config: &Config, progress: &Progress) -> Result<(Pace, End
     refuse_target(path, &config.keeper)?;
     let pages = size.get() / PAGE_BYTES as u64;
     if pages == 0 {
-        return Err(Failure::bad_words(format!("not a single page fits {}", path.display())));
+        return Err(Failure::bad_words(format!(
+            "{} is too small for a single page",
+            path.display()
+        )));
     }
     let run = durability::new_run(config.seed);
     let mut notes = progress.count(config.keeper.begin(&Ledger::new(run, pages))?);
@@ -115,6 +123,6 @@ fn refuse_target(path: &Path, keeper: &Keeper) -> Result<(), Failure> {
     if of(path).is_none() || of(path) != of(ledger) {
         return Ok(());
     }
-    let what = format!("the promises about {} cannot be kept in it", path.display());
-    Err(Failure::bad_words(what).hint("name a file on another disk with --ledger"))
+    let what = format!("the ledger of {} cannot be on the target itself", path.display());
+    Err(Failure::bad_words(what).hint("name a file on another disk: --ledger FILE"))
 }

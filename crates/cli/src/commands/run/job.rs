@@ -7,10 +7,10 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivelab_core::IoEngine;
 use drivelab_core::record::{Mark, RUN_SCHEMA, RunRecord, Tally};
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
+use drivelab_core::{IoEngine, Polling};
 use drivelab_engine::{Progress as Step, RunPlan, seed_of};
 use drivelab_formats::fio::job::{self, FileJob};
 use serde_json::json;
@@ -18,7 +18,8 @@ use serde_json::json;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::input;
 use crate::interrupt;
-use crate::measure::{self, LINUX};
+use crate::measure::{self, LINUX, Together};
+use crate::target::{self, ModelledDrives};
 use crate::ui::{Progress, Ui};
 
 /// What the command line adds to the file.
@@ -42,14 +43,16 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         }
     }
     lay_out_for_all(&jobs, arguments)?;
+    let mut drives = ModelledDrives::default();
     let mut records: Vec<RunRecord> = Vec::new();
     let mut total = Tally::default();
     while records.len() < jobs.len() && !interrupt::requested() {
         let rest = &jobs[records.len()..];
-        let group: Vec<&FileJob> = rest.iter().take_while(|it| it.group == rest[0].group).collect();
+        let group: Vec<&FileJob> =
+            rest.iter().take_while(|job| job.group == rest[0].group).collect();
         // Not earlier: a file may be what the group before makes.
         let sections: Result<Vec<_>, Failure> =
-            group.iter().map(|job| plans(job, arguments)).collect();
+            group.iter().map(|job| plans(job, arguments, &mut drives)).collect();
         let sections = sections?;
         let lengths: Vec<usize> = sections.iter().map(Vec::len).collect();
         let plans: Vec<RunPlan> = sections.into_iter().flatten().collect();
@@ -59,7 +62,11 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         let longest = plans.iter().map(time).max().unwrap_or_default();
         let progress = Progress::time(Duration::from_nanos(longest.ns()), &group[0].name);
         let show = |step: &Step| progress.step(step);
-        let mut done = measure::sections(&plans, &lengths, &show)?;
+        let made = match drives.run(&plans, &show)? {
+            Some(made) => made,
+            None => measure::on_this_machine(&plans, &show)?,
+        };
+        let mut done = Together::new(&plans, made, &lengths);
         for (record, job) in done.records.iter_mut().zip(group) {
             record.label = Some(job.name.clone());
         }
@@ -73,7 +80,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         ui.result(&texts.collect::<Vec<_>>().join("\n"))?;
     }
     if interrupt::requested() {
-        ui.warn("interrupted: the figures are those of the time until then");
+        ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);
     }
     let failed = records.iter().any(super::nothing_worked);
@@ -102,7 +109,8 @@ fn lay_out_for_all(jobs: &[FileJob], arguments: &JobArgs) -> Result<(), Failure>
         let behind = step.saturating_mul(u64::from(job.numjobs.saturating_sub(1)));
         let offset = options.offset.unwrap_or_default().get().saturating_add(behind);
         let end = offset.saturating_add(size.get());
-        for target in targets(job, arguments) {
+        let files = targets(job, arguments).iter();
+        for target in files.filter(|target| !target.starts_with(target::PREFIX)) {
             let (_, largest) = ends.entry(target).or_insert((end, end));
             *largest = end.max(*largest);
         }
@@ -122,12 +130,22 @@ fn targets<'a>(job: &'a FileJob, arguments: &'a JobArgs) -> &'a [String] {
 }
 
 /// One for each file that the job's copies have, or one for all.
-fn plans(job: &FileJob, arguments: &JobArgs) -> Result<Vec<RunPlan>, Failure> {
+fn plans(
+    job: &FileJob,
+    arguments: &JobArgs,
+    drives: &mut ModelledDrives,
+) -> Result<Vec<RunPlan>, Failure> {
     let targets = targets(job, arguments);
     let numjobs = if targets.len() == 1 { job.numjobs } else { 1 };
     let ioengine: IoEngine = job.ioengine.parse().map_err(Failure::bad_words)?;
     let of = |(copy, target): (u32, &String)| {
-        let length = if ioengine == IoEngine::Null { None } else { length(Path::new(target)) };
+        let drive = drives.find(target, job.seed)?;
+        let is_modelled = drive.is_some();
+        let (path, length) = match drive {
+            Some((name, capacity)) => (name, Some(capacity)),
+            None if ioengine == IoEngine::Null => (target.into(), None),
+            None => (target.into(), length(Path::new(target))),
+        };
         let options = job.workload(length).map_err(|error| {
             let hint = error.hint();
             let failure = Failure::bad_words(format!("[{}] {target}: {error}", job.name));
@@ -142,11 +160,11 @@ fn plans(job: &FileJob, arguments: &JobArgs) -> Result<Vec<RunPlan>, Failure> {
             conduct: job.conduct,
             seed: seed_of(job.seed, copy),
             ioengine: Some(ioengine),
-            polling: job.polling,
-            direct: job.direct,
+            polling: if is_modelled { Polling::default() } else { job.polling },
+            direct: job.direct || is_modelled,
             allow_overwrite: arguments.overwrite,
             allow_destructive: arguments.allow_destructive.clone(),
-            ..RunPlan::new(target.into(), workload)
+            ..RunPlan::new(path, workload)
         })
     };
     (0..).zip(targets).map(of).collect()

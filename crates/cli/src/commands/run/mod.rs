@@ -1,8 +1,6 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
-mod kept;
-mod matrix;
 mod verify;
 pub(super) mod workload;
 
@@ -15,9 +13,10 @@ use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
-use self::matrix::MatrixArgs;
 use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
+use crate::commands::completion::{self, Offer};
+use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;
@@ -48,9 +47,9 @@ fn of_single_runs() -> impl Iterator<Item = &'static str> {
 
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (read only unless --allow-destructive repeats its name), or a
-/// drive in virtual time: `drive:NAME[,key=value...]`. A file that does not exist is laid out when
-/// --size is given.
+/// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), or a
+/// modelled drive in virtual time: `drive:NAME[,key=value...]`. With --size, a missing file is laid
+/// out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -58,53 +57,55 @@ Examples:
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
-    /// What is measured; with --job instead of the files that the job file names.
-    #[arg(required_unless_present_any = ["job", "matrix"])]
+    /// The target; with --job it replaces the files named in the job file.
+    #[arg(required_unless_present_any = ["job", "matrix"],
+        value_parser = Offer(completion::targets), hide_possible_values = true)]
     target: Option<String>,
-    /// A job file as fio reads it, or fio's command line in a file; `-` for what comes in.
+    /// A fio job file, or a file with a fio command line; `-` for standard input.
     #[arg(long, value_name = "FILE.fio", conflicts_with_all = of_single_runs())]
     job: Option<PathBuf>,
-    /// A matrix of short runs over targets, read shares, orders, threads and block sizes (TOML).
+    /// A matrix (TOML) of short runs over targets, read shares, orders, threads and block sizes.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
         conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
-    /// Where a matrix keeps its cells and its report.
+    /// The results folder of a matrix.
     #[arg(long, value_name = "DIR", requires = "matrix")]
     out: Option<PathBuf>,
-    /// How a matrix shows progress: a bar on a terminal, a line for each finished cell, nothing.
+    /// How a matrix shows progress.
     #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
     progress: Show,
     #[command(flatten)]
     workload: WorkloadArgs,
-    /// How I/O is done: `io_uring` or `psync`; the best there is where absent.
-    #[arg(long)]
+    /// I/O engine: `io_uring` or `psync` [default: the best one available].
+    #[arg(long, value_parser = completion::choice::<IoEngine>(), hide_possible_values = true)]
     ioengine: Option<IoEngine>,
     #[command(flatten)]
     polling: PollingArgs,
-    /// Read the clock for each request (`io`) or for each batch that goes to the kernel (`batch`).
-    #[arg(long, default_value_t)]
+    /// Read the clock for each request (`io`) or for each batch submitted to the kernel (`batch`).
+    #[arg(long, default_value_t, value_parser = completion::choice::<Stamp>(),
+        hide_possible_values = true)]
     stamp: Stamp,
-    /// Past the page cache (1) or through it (0).
+    /// Bypass the page cache with `O_DIRECT` (1), or use it (0).
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
     direct: bool,
-    /// Begin without what the page cache holds of the target (1), or keep it (0); with --direct=0.
+    /// With --direct=0: drop the target from the page cache first (1), or keep it (0).
     #[arg(long, value_name = "0|1", default_value = "1", action = ArgAction::Set,
         value_parser = parse_switch)]
     invalidate: bool,
-    /// Jobs that run together, each in a thread of its own.
+    /// Number of concurrent jobs, each in its own thread.
     #[arg(long, value_name = "N", default_value_t = 1)]
     numjobs: u32,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Your name for the run.
+    /// A name for the run.
     #[arg(long)]
     label: Option<String>,
-    /// A writing workload may destroy what the file holds.
+    /// Allow a writing workload to destroy the contents of the file.
     #[arg(long)]
     overwrite: bool,
-    /// A writing workload may destroy what this block device holds: repeat its name.
+    /// Allow a writing workload to destroy the contents of this block device: repeat its name.
     #[arg(long, value_name = "/dev/X")]
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
@@ -114,10 +115,10 @@ pub(crate) struct RunArgs {
 /// What a ring looks for instead of being told.
 #[derive(Debug, Clone, Copy, Args)]
 struct PollingArgs {
-    /// Look for completions instead of waiting for interrupts; the device needs queues for it.
+    /// Poll for completions instead of waiting for interrupts (needs poll queues in the device).
     #[arg(long)]
     hipri: bool,
-    /// A kernel thread looks for requests; it takes a processor of its own.
+    /// Let a kernel thread poll for submissions (takes one CPU).
     #[arg(long, alias = "sqthread_poll")]
     sqthread_poll: bool,
 }
@@ -142,8 +143,8 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     }
     if let Some(file) = arguments.matrix {
         let (out, progress) = (arguments.out, arguments.progress);
-        let matrix = MatrixArgs { file, out, overwrite, allow_destructive, progress };
-        return matrix::run(&matrix, ui);
+        let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
+        return matrix::run(matrix, ui);
     }
     let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {
@@ -158,12 +159,12 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     let mut unverified = false;
     let mut record = match target::parse(&target)? {
         Target::Drive(spec) => {
-            if arguments.numjobs != 1 {
-                return Err(Failure::bad_words("a modelled drive is asked by one job")
-                    .hint("raise --iodepth instead of --numjobs"));
-            }
-            let profile = target::profile(&spec)?;
-            target::simulate(&spec, &profile, &workload, arguments.seed, &show)?
+            let plan = RunPlan {
+                numjobs: arguments.numjobs,
+                seed: arguments.seed,
+                ..RunPlan::new(target.into(), workload)
+            };
+            target::simulate(&spec, &target::profile(&spec)?, &plan, &show)?
         }
         Target::Path(path) => {
             let plan = RunPlan {
@@ -204,11 +205,9 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         ui.result(&drivelab_report::run::text(record, ui.look()))?;
     }
     if interrupt::requested() {
-        ui.warn("interrupted: the figures are those of the time until then");
+        ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
-            ui.warn(
-                "nothing was read back; `--verify-only` does that with the account that is kept",
-            );
+            ui.warn("nothing was read back; `--verify-only` does so from the state file");
         }
         return Ok(Exit::Interrupted);
     }
@@ -220,7 +219,7 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
 
 /// Whether every request failed: whatever was to be measured was not.
 fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.ios == 0 && record.total.errors > 0
+    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]

@@ -16,16 +16,16 @@ use crate::ui::Ui;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verification")]
 pub(crate) struct VerifyArgs {
-    /// Label what is written, and check it afterwards.
+    /// Label written blocks, and verify them after the run.
     #[arg(long, conflicts_with = "verify_only")]
     verify: bool,
-    /// Check what an earlier `--verify` run wrote, even one that was killed.
+    /// Verify the blocks of an earlier --verify run, even of one that was killed.
     #[arg(long, alias = "verify_only")]
     verify_only: bool,
-    /// Where the account of what must be there is kept.
+    /// The verify state file, which records what was written.
     #[arg(long, value_name = "FILE")]
     verify_state: Option<PathBuf>,
-    /// The power was cut: only what was flushed is promised.
+    /// With --verify-only: the power was cut, so only flushed writes must be intact.
     #[arg(long, requires = "verify_only")]
     power_was_cut: bool,
 }
@@ -41,17 +41,14 @@ impl VerifyArgs {
         let (message, hint) = if !self.verify {
             return Ok(());
         } else if modelled {
-            let message = "a modelled drive in virtual time holds no data that could be verified";
-            (message.to_owned(), "`drivelab serve` it, and verify what is served")
+            let message = "a modelled drive in virtual time stores no data to verify";
+            (message.to_owned(), "serve it with `drivelab serve`, and verify the served drive")
         } else if workload.rw.sends() {
             return Ok(());
         } else {
-            let message = format!(
-                "`--verify` checks what is written, and `--rw {}` writes no \
-                                   data",
-                workload.rw
-            );
-            (message, "give a writing workload (`--rw randwrite`), or leave `--verify` out")
+            let message =
+                format!("`--verify` checks written data, but `--rw {}` writes none", workload.rw);
+            (message, "use a writing workload (`--rw randwrite`), or omit `--verify`")
         };
         Err(Failure::bad_words(message).hint(hint))
     }
@@ -72,24 +69,27 @@ impl VerifyArgs {
         let promise = if self.power_was_cut { Promise::Flushed } else { Promise::Acknowledged };
         verify(target, &self.place(target), promise, &*LINUX).map_err(|error| match error {
             StateError::Foreign { .. } | StateError::OtherTarget { .. } => {
-                Failure::bad_request(error).hint("name the right one with `--verify-state`")
+                Failure::bad_request(error).hint("name the right file with `--verify-state`")
             }
             StateError::BeingWritten { .. } => {
-                Failure::bad_request(error).hint("wait until that ends")
+                Failure::bad_request(error).hint("wait until that run ends")
+            }
+            StateError::OtherVersion { .. } => {
+                Failure::bad_request(error).hint("write with `--verify` once more")
             }
             StateError::Damaged { .. } => {
-                let hint = "take a copy of it that is whole, or write with `--verify` once more";
+                let hint = "use an intact copy, or write again with `--verify`";
                 Failure::bad_request(error).hint(hint)
             }
             StateError::Target { ref source, .. }
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {
-                Failure::bad_request(error).hint("name what was written, as it is called now")
+                Failure::bad_request(error).hint("give the present name of the target")
             }
             StateError::System { ref source, .. }
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {
-                Failure::bad_request(error).hint("write it with `--verify` first")
+                Failure::bad_request(error).hint("write the target with `--verify` first")
             }
             _ => Failure::cannot_here(error),
         })

@@ -3,7 +3,9 @@
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
-use drivelab_core::workload::{OPTIONS, WorkloadOption, WorkloadOptions};
+use drivelab_core::workload::{OPTIONS, Rw, WorkloadOption, WorkloadOptions};
+
+use crate::commands::completion::{self, Offer};
 
 /// What is asked of the drive.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +23,12 @@ fn argument(option: &'static WorkloadOption) -> Arg {
         .aliases(option.aliases)
         .help(option.help.trim().trim_end_matches('.'))
         .help_heading("Workload (fio's names)")
-        .value_parser(NonEmptyStringValueParser::new().try_map(check));
+        .hide_possible_values(true);
+    argument = if option.name == "rw" {
+        argument.value_parser(Offer(completion::choices::<Rw>).try_map(check))
+    } else {
+        argument.value_parser(NonEmptyStringValueParser::new().try_map(check))
+    };
     if option.name.contains('_') {
         argument = argument.alias(option.name);
     }

@@ -8,17 +8,14 @@ use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device, Sectors, Time};
 use drivelab_serve::backing::Backing;
-use drivelab_serve::drive::{Null, ServedDrive};
+use drivelab_serve::drive::{Attributes, Null, ServedDrive};
 use drivelab_serve::fault::Fault;
 use drivelab_serve::medium::{Image, Memory};
 use drivelab_serve::nbd::Export;
-use drivelab_serve::server::{
-    self, Backend, Endpoint, LatenessBound, ServeError, Server, Settings, Spin, TakenAway,
-};
+use drivelab_serve::server::{self, Backend, Endpoint, LatenessBound, Server, Settings, Spin};
 use drivelab_serve::store::Store;
-#[cfg(feature = "ublk")]
-use drivelab_serve::ublk;
 
+use crate::commands::completion::{self, Offer};
 use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
@@ -27,10 +24,10 @@ use crate::output;
 use crate::target;
 use crate::ui::Ui;
 
-/// Serve a modelled drive to any program on this machine, and pull the plug on it.
+/// Serve a modelled drive to any program, with faults and power cuts on demand.
 ///
-/// The drive takes as long as the model says, holds its data in memory or in an image file, and
-/// loses in a power cut what a real one would: see docs/guides/pull-the-plug.md.
+/// The drive completes requests when the model does, keeps its data in memory or in an image file,
+/// and loses in a power cut what a real drive would. See docs/guides/pull-the-plug.md.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,11 +38,12 @@ Examples:
   curl --unix-socket /tmp/control -d '{\"when\": {\"writes\": 100}}' http://localhost/power-cut
   drivelab serve --backing ./big-file --dispatch split --nbd unix:/tmp/file.sock")]
 pub(crate) struct ServeArgs {
-    /// A modelled drive: NAME[,key=value...] or a profile file; `null` takes no time at all.
-    #[arg(required_unless_present = "backing")]
+    /// A modelled drive: NAME[,key=value...] or a profile file; `null` completes at once.
+    #[arg(required_unless_present = "backing", value_parser = Offer(completion::drives),
+        hide_possible_values = true)]
     drive: Option<String>,
 
-    /// No model: serve this real file or block device, with a dispatch policy in front.
+    /// Serve this real file or block device instead of a model, behind a tag dispatch policy.
     #[arg(
         long,
         value_name = "FILE|DEVICE",
@@ -53,59 +51,60 @@ pub(crate) struct ServeArgs {
     )]
     backing: Option<PathBuf>,
 
-    /// Let clients write this block device, the one of --backing: repeat its name.
+    /// Allow clients to write to the block device of --backing: repeat its name.
     #[arg(long, value_name = "DEVICE", requires = "backing", conflicts_with = "drive")]
     allow_destructive: Vec<PathBuf>,
 
-    /// How requests for the real file get their tags: single, shared or split; a modelled drive has
-    /// a key for it, `dispatch=`.
-    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive")]
+    /// Tag dispatch for --backing: single, shared or split (a modelled drive has the key
+    /// `dispatch=`).
+    #[arg(long, default_value = "shared", requires = "backing", conflicts_with = "drive",
+        value_parser = completion::choice::<Dispatch>(), hide_possible_values = true)]
     dispatch: Dispatch,
 
-    /// How many requests are at the real file at once.
+    /// Maximum number of concurrent requests to --backing.
     #[arg(long, default_value_t = 31, requires = "backing", conflicts_with = "drive")]
     tags: usize,
 
-    /// Serve NBD here: unix:PATH or a port of this machine, 127.0.0.1:10809.
+    /// Serve NBD at unix:PATH or at a local port, 127.0.0.1:10809.
     #[arg(long, value_name = "ENDPOINT")]
     nbd: Option<Endpoint>,
 
-    /// Become a block device, /dev/ublkbN, through the kernel's ublk driver: with root, and in a
-    /// drivelab that was built with `--features ublk`.
+    /// Create a block device, /dev/ublkbN (needs root, and a drivelab built with `--features
+    /// ublk`).
     #[arg(long)]
     ublk: bool,
 
-    /// Become this file (made if there is none), through FUSE.
+    /// Serve the drive as this file through FUSE (created if missing).
     #[arg(long, value_name = "PATH")]
     fuse: Option<PathBuf>,
 
-    /// Keep the data in this sparse file, which survives; without it, in memory.
+    /// Keep the data in this sparse file [default: in memory].
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
 
-    /// Take HTTP requests here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
+    /// Accept HTTP here: GET /stats, POST /power-cut, POST /faults, DELETE /faults/ID.
     #[arg(long, value_name = "ENDPOINT")]
     control: Option<Endpoint>,
 
-    /// A fault that is in force from the start, as POST /faults takes it.
+    /// A fault active from the start, in the JSON of POST /faults.
     #[arg(long, value_name = "JSON")]
     fault: Vec<String>,
 
-    /// Governs what is random in the drive and its faults.
+    /// Seed of the drive and its faults.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Wake up this long before a deadline and spin: less lateness for more CPU; `auto` learns it.
+    /// Wake up this long before a deadline and spin, which trades CPU for lateness; `auto` adapts.
     #[arg(long, value_name = "auto|SPAN", default_value_t = Spin::Auto)]
     spin: Spin,
 
-    /// How late an answer may be before it counts against the run [default: a twentieth of the
-    /// drive's typical random read, at least 150us, 500us without real-time scheduling].
+    /// Lateness above which a completion counts as late [default: a twentieth of the drive's
+    /// typical random read, at least 150us, 500us without real-time scheduling].
     #[arg(long, value_name = "DURATION")]
     lateness_bound: Option<Span>,
 
-    /// After SIGINT or SIGTERM, serve on for at most this long while the file of --fuse is still
-    /// open, so that the kernel can write back and the user unmount.
+    /// After SIGINT or SIGTERM, keep serving for at most this long while the file of --fuse is
+    /// open, so that it can be unmounted.
     #[arg(long, value_name = "DURATION", default_value_t = server::GRACE)]
     grace: Span,
 
@@ -113,7 +112,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, hide = true)]
     end_with_parent: bool,
 
-    /// The size of the `null` drive [default: 1G].
+    /// Size of the `null` drive [default: 1G].
     #[arg(long)]
     size: Option<Bytes>,
 }
@@ -121,15 +120,8 @@ pub(crate) struct ServeArgs {
 /// The drive that takes no time.
 const NULL: &str = "null";
 
-/// Without deadlines there is nothing to spin before.
-const NEVER: Spin = Spin::Fixed(Span::ZERO);
-
-/// What even a loop that never sleeps takes for a request: a round trip over a unix socket took
-/// 13 us (`cargo bench -p drivelab --bench emulation`).
-const AWAKE: Span = Span::from_us(15);
-
 /// One thread each: more tags than any drive has.
-const MOST_TAGS: usize = 256;
+const TAGS_MAX: usize = 256;
 
 /// Serves until interrupted, or until the power is cut.
 pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
@@ -138,84 +130,68 @@ pub(crate) fn run(arguments: &ServeArgs, ui: Ui) -> Outcome {
             .map_err(std::io::Error::from)?;
     }
     if arguments.ublk && cfg!(not(feature = "ublk")) {
-        let failure = Failure::cannot_here(anyhow::anyhow!("this build of drivelab has no ublk"));
+        let failure = Failure::cannot_here(anyhow::anyhow!("this drivelab was built without ublk"));
         return Err(failure.hint(
-            "build one that has: cargo build --release --features ublk; without it: --nbd, or \
-             --fuse with a loop device on it",
+            "build it with `cargo build --release --features ublk`, or use --nbd, or --fuse with a \
+             loop device",
         ));
     }
     if arguments.nbd.is_none() && arguments.fuse.is_none() && !arguments.ublk {
-        let failure = Failure::bad_words("nobody could reach the drive");
-        return Err(failure.hint("say where: --nbd unix:/tmp/drive.sock, or --fuse ./drive"));
+        let failure = Failure::bad_words("no export given");
+        return Err(failure.hint("add `--nbd unix:/tmp/drive.sock`, `--fuse ./drive` or `--ublk`"));
     }
-    match (&arguments.drive, &arguments.backing) {
-        (_, Some(path)) => serve(backing(path, arguments, ui)?, Nature::OTHER, arguments, ui),
-        (name, None) => {
-            let name = name.as_deref().expect("clap asks for it without --backing");
-            let (device, nature) = device(name, arguments)?;
-            serve(with_data(device, nature, arguments)?, nature, arguments, ui)
-        }
+    if let Some(path) = &arguments.backing {
+        let name = path.display().to_string();
+        return serve(backing(path, arguments, ui)?, &name, &Nature::OTHER, arguments, ui);
     }
+    let name = arguments.drive.as_deref().expect("clap asks for it without --backing");
+    let (device, nature) = device(name, arguments)?;
+    let drive = with_data(device, &nature, arguments)?;
+    serve(drive, &format!("{name}, seed {}", arguments.seed), &nature, arguments, ui)
 }
 
 /// A real file or device with a dispatch policy in front.
 fn backing(path: &Path, arguments: &ServeArgs, ui: Ui) -> Result<Backing, Failure> {
     let file = measure::open_for_writing(path, &arguments.allow_destructive)?;
-    let tags = arguments.tags.clamp(1, MOST_TAGS);
+    let tags = arguments.tags.clamp(1, TAGS_MAX);
     let backing = Backing::new(file, arguments.dispatch, tags).at_path("serve", path)?;
     if !backing.is_direct() {
-        ui.warn("this file system knows no direct I/O: the page cache is in between");
+        ui.warn("this file system does not support direct I/O: requests go through the page cache");
     }
     Ok(backing)
 }
 
-/// What a client is told of a drive besides its size, and what the loop has to know.
-#[derive(Debug, Clone, Copy)]
+/// What the server has to know of a drive.
 struct Nature {
-    /// It answers in the time of a model, and no sooner; this is what a random read takes.
-    modelled: Option<Span>,
-    rotates: bool,
-    physical_sector: Sectors,
-    /// It can lose what it has acknowledged.
-    #[cfg(feature = "ublk")]
-    volatile_cache: bool,
+    /// How long a random read takes; `None` where no model says when it is done.
+    typical_read: Option<Span>,
+    attributes: Attributes,
 }
 
 impl Nature {
     /// A drive that takes no time, or a file of which we know nothing.
-    const OTHER: Self = Self {
-        modelled: None,
-        rotates: false,
-        physical_sector: Sectors::new(8),
-        #[cfg(feature = "ublk")]
-        volatile_cache: true,
-    };
+    const OTHER: Self = Self { typical_read: None, attributes: Attributes::UNKNOWN };
 }
 
-/// Refuses an image that is a device, or that a loop device, swap or a mount uses.
-fn image_is_free(path: &Path) -> Result<(), Failure> {
-    output::refuse_device(path)?;
-    if path.exists() {
-        measure::refuse_used(path)?;
-    }
-    Ok(())
-}
-
-/// A device and its bytes, in memory or in an image.
+/// The device's bytes, in memory or in an image: not one that is a device, or that a loop device,
+/// swap or a mount uses.
 fn with_data(
     device: Box<dyn Device>,
-    nature: Nature,
+    nature: &Nature,
     arguments: &ServeArgs,
-) -> Result<ServedDrive<Box<dyn Device>>, Failure> {
+) -> Result<ServedDrive, Failure> {
     let capacity = device.capacity();
     let medium: Box<dyn Medium> = match &arguments.image {
         None => Box::new(Memory::new(capacity, Memory::limit_here())),
         Some(path) => {
-            image_is_free(path)?;
+            output::refuse_device(path)?;
+            if path.exists() {
+                measure::refuse_used(path)?;
+            }
             Box::new(Image::open(path, capacity).at_path("open the image", path)?)
         }
     };
-    let store = Store::new(medium, nature.physical_sector);
+    let store = Store::new(medium, nature.attributes.physical_sector);
     let mut drive = ServedDrive::new(device, store, arguments.seed);
     for fault in &arguments.fault {
         drive.add_fault(Time::ZERO, Fault::from_json(fault).map_err(Failure::bad_request)?);
@@ -223,103 +199,72 @@ fn with_data(
     Ok(drive)
 }
 
-fn serve<B: Backend>(drive: B, nature: Nature, arguments: &ServeArgs, ui: Ui) -> Outcome {
-    let bytes = drive.capacity().bytes().get();
-    let sector = nature.physical_sector.bytes().get();
-    // What has no deadlines gains nothing by jumping the queue, and hears its clients in smaller
-    // pieces.
-    let real_time = nature.modelled.is_some();
-    let typical = nature.modelled.unwrap_or(Span::ZERO);
-    let relative = LatenessBound::OfTypicalRead(typical);
-    let spin = if real_time || arguments.spin != Spin::Auto { arguments.spin } else { NEVER };
+fn settings(bytes: u64, nature: &Nature, arguments: &ServeArgs) -> Settings {
+    let attributes = nature.attributes;
+    let sector = attributes.physical_sector.bytes().get();
     let export = Export {
         name: "drive".into(),
         bytes,
-        rotational: nature.rotates,
+        rotational: attributes.rotational,
         sector_bytes: u32::try_from(sector).expect("512 or 4096"),
     };
-    let settings = Settings {
+    // What has no deadlines gains nothing by jumping the queue or by spinning, and hears its
+    // clients in smaller pieces.
+    let real_time = nature.typical_read.is_some();
+    let spin = match arguments.spin {
+        Spin::Auto if !real_time => Spin::Fixed(Span::ZERO),
+        spin => spin,
+    };
+    let of_drive = LatenessBound::OfTypicalRead(nature.typical_read.unwrap_or(Span::ZERO));
+    Settings {
         nbd: arguments.nbd.clone(),
         fuse: arguments.fuse.clone(),
+        ublk: arguments.ublk.then_some(attributes),
         control: arguments.control.clone(),
         real_time,
         spin,
         grace: arguments.grace,
-        lateness: arguments.lateness_bound.map_or(relative, LatenessBound::Fixed),
+        lateness: arguments.lateness_bound.map_or(of_drive, LatenessBound::Fixed),
         ..Settings::new(export)
-    };
-    #[cfg_attr(not(feature = "ublk"), expect(unused_mut, reason = "plugged in with ublk"))]
-    let mut server = Server::new(drive, settings).map_err(cannot_begin)?;
-    #[cfg(feature = "ublk")]
-    if arguments.ublk {
-        plug_in(&mut server, nature)?;
     }
-    let name = match (&arguments.drive, &arguments.backing) {
-        (Some(name), None) => format!("{name}, seed {}", arguments.seed),
-        (_, path) => path.as_deref().unwrap_or(Path::new("")).display().to_string(),
-    };
-    ui.note(&server.announcement(&name));
-    let report = &mut |notice| ui.note(&format!("{notice}"));
+}
+
+fn serve<B: Backend>(
+    drive: B,
+    name: &str,
+    nature: &Nature,
+    arguments: &ServeArgs,
+    ui: Ui,
+) -> Outcome {
+    let settings = settings(drive.capacity().bytes().get(), nature, arguments);
+    let server = Server::new(drive, settings)?;
+    ui.note(&server.announcement(name));
     if arguments.ublk {
         // The kernel writes back what it has at the drive's pace, and the server bounds that
         // itself: nothing ends it from outside.
         std::mem::forget(interrupt::shield());
     }
-    let summary = server.run(interrupt::flag(), report).map_err(has_stopped)?;
+    let ended = server.run(interrupt::flag(), &mut |text| ui.note(text));
+    let summary = ended.map_err(has_stopped)?;
     ui.result(&if ui.json { json_text(&summary.to_json()) } else { summary.to_string() })?;
-    Ok(match &summary.taken_away {
-        Some(taken) => say_taken_away(taken, ui),
-        None => Exit::Done,
-    })
-}
-
-/// Says from whom the drive's file was taken; 130 where something may be lost by it.
-fn say_taken_away(taken: &TakenAway, ui: Ui) -> Exit {
-    let what = if taken.written_back {
-        "the kernel had written back what it kept when the end was asked for"
-    } else {
-        "what the kernel had not written back yet may be lost"
-    };
-    let (from, release) = (taken.from.join(", "), &taken.release);
-    ui.warn(&format!(
-        "the drive was taken away from {from}; {what}. Next time, before Ctrl-C: {release} (or \
-         give it longer: --grace)"
-    ));
-    if taken.written_back { Exit::Done } else { Exit::Interrupted }
-}
-
-fn cannot_begin(error: ServeError) -> Failure {
-    let hint = error.hint();
-    let failure = Failure::cannot_here(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    let Some(taken) = &summary.taken_away else { return Ok(Exit::Done) };
+    ui.warn(&taken.to_string());
+    // 130 where something may be lost by it.
+    Ok(if taken.written_back { Exit::Done } else { Exit::Interrupted })
 }
 
 /// Data could not be kept: a drive that went on would lie.
 fn has_stopped(error: std::io::Error) -> Failure {
     let full = error.kind() == std::io::ErrorKind::StorageFull;
-    let what = "the drive has stopped: what was not flushed is lost, as in a power cut";
+    let what = "the drive stopped: unflushed writes are lost, as in a power cut";
     let failure = Failure::cannot_here(anyhow::Error::new(error).context(what));
     if !full {
         return failure;
     }
-    failure.hint("make room where the image lies; without --image the data takes memory")
-}
-
-/// Makes the drive a block device.
-#[cfg(feature = "ublk")]
-fn plug_in<B: Backend>(server: &mut Server<B>, nature: Nature) -> Result<(), Failure> {
-    let attributes = ublk::Attributes {
-        physical_sector: nature.physical_sector,
-        rotational: nature.rotates,
-        volatile_cache: nature.volatile_cache,
-    };
-    server.plug_in(attributes).map_err(|error| {
-        let hint = error.hint();
-        Failure::cannot_here(error).hint(hint)
-    })
+    failure.hint(
+        "free space on the file system of the image; without --image the data is kept in \
+                  memory",
+    )
 }
 
 /// The drive, if this host is fast enough to be it.
@@ -327,53 +272,37 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     if name == NULL {
         let size = arguments.size.unwrap_or(Bytes::gib(1));
         if size == Bytes::ZERO {
-            let failure = Failure::bad_words("--size 0: a drive of 0 bytes has nothing to serve");
-            return Err(failure.hint("leave --size out, or give one such as 1G"));
+            let failure = Failure::bad_words("--size 0: a drive needs at least one sector");
+            return Err(failure.hint("omit --size, or give a size such as 1G"));
         }
         return Ok((Box::new(Null::new(Sectors::holding(size))), Nature::OTHER));
     }
     if arguments.size.is_some() {
-        let failure = Failure::bad_words("a modelled drive has the size of its profile");
-        return Err(failure.hint("--size is for `serve null`; leave it out, or use a part of it"));
+        let failure = Failure::bad_words("the profile determines the size of a modelled drive");
+        return Err(failure.hint(
+            "omit --size, which is for `serve null`; clients may use part of \
+                                 the drive",
+        ));
     }
     let spec = target::drive_spec(name)?;
     let profile = target::profile(&spec)?;
-    let mut trial = target::build(&profile, &spec.options, arguments.seed)?;
-    let typical = server::typical_read(&mut trial);
-    let floor = floor(arguments.spin, typical)?;
-    if typical < floor {
+    let build = || target::build(&profile, &spec.options, arguments.seed);
+    let typical = server::typical_read(&mut build()?);
+    let least = server::least_answer_time(arguments.spin, typical)?;
+    if typical < least {
         let message = format!(
-            "this host cannot be {spec}: it answers a random read within {typical}, and the \
-             floor here, the time it takes to wake up, is {floor}"
+            "this host is too slow to be {spec}: the drive answers a random read within \
+             {typical}, and the least that a wakeup takes here is {least}"
         );
         return Err(Failure::cannot_here(anyhow::anyhow!(message))
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
     }
-    let device = target::build(&profile, &spec.options, arguments.seed)?;
-    let nature = Nature {
-        modelled: Some(typical),
-        rotates: profile.rotates(),
+    let device = build()?;
+    let attached = device.about().attached.as_ref();
+    let attributes = Attributes {
         physical_sector: profile.physical_sector,
-        #[cfg(feature = "ublk")]
-        volatile_cache: {
-            let attached = device.about().attached.as_ref();
-            attached.is_some_and(|attached| attached.write_cache_bytes.is_some())
-        },
+        rotational: profile.rotates(),
+        volatile_cache: attached.is_some_and(|attached| attached.write_cache_bytes.is_some()),
     };
-    Ok((Box::new(device), nature))
-}
-
-/// The least time in which this host can answer: that to wake up, less what is spun whatever it
-/// costs.
-fn floor(spin: Spin, enough: Span) -> Result<Span, Failure> {
-    let early = match spin {
-        Spin::Auto => Span::ZERO,
-        Spin::Fixed(early) => early,
-    };
-    let wakes =
-        server::wakeup_latency(enough + early).map_err(|error| cannot_begin(error.into()))?;
-    Ok(match spin {
-        Spin::Auto => wakes,
-        Spin::Fixed(early) => wakes.saturating_sub(early).max(AWAKE),
-    })
+    Ok((Box::new(device), Nature { typical_read: Some(typical), attributes }))
 }

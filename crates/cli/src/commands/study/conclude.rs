@@ -1,17 +1,25 @@
 //! What a session ends with: a result, or a word on what is missing.
 
-use drivelab_core::plan::Plan;
 use drivelab_report::study::Experiment;
-use drivelab_study::file::MatrixFile;
-use drivelab_study::{Folder, Progressed, StageName, StudyFile};
+use drivelab_study::{Folder, Progressed, StoredRun, StudyFile};
 
-use super::matrix;
+use super::experiment::cell_runs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::{Console, Ui};
 
-/// Writes and prints what the finished runs allow to conclude.
+/// What finished runs allow to say.
+struct Conclusion {
+    json: String,
+    page: String,
+    text: String,
+    exit: Exit,
+    /// What an interrupted session says of it.
+    interrupted: &'static str,
+}
+
+/// Concludes from the finished runs of a study.
 pub(super) fn conclude(
-    experiment: &Experiment,
+    experiment: Experiment,
     progressed: &Progressed,
     folder: &Folder,
     ui: Ui,
@@ -21,13 +29,14 @@ pub(super) fn conclude(
         return Ok(Exit::Inconclusive);
     }
     let interrupted = matches!(progressed, Progressed::Interrupted);
+    let has_cells = experiment.cells.is_some();
+    let runs = experiment.runs.len() + experiment.curves.len();
     let result = match drivelab_report::study::analyse(experiment) {
         Ok(result) => result,
         Err(_) if interrupted => {
-            let runs = experiment.runs.len() + experiment.curves.len();
             ui.warn(&format!(
-                "interrupted before anything can be concluded; finished runs that are kept: \
-                 {runs}; --resume goes on"
+                "interrupted before a verdict is possible; {runs} finished runs are kept; continue \
+                 with --resume"
             ));
             return Ok(Exit::Interrupted);
         }
@@ -36,58 +45,53 @@ pub(super) fn conclude(
             return Err(Failure::cannot_here(error).hint(kept));
         }
     };
-    let json = drivelab_report::study::json(&result);
-    let console = Console::new(ui);
-    let page = folder.write("report.html", &drivelab_report::page::html(&result), &console)?;
-    if !interrupted {
-        // Its presence says that the study is finished.
-        folder.write("result.json", &json, &console)?;
-    }
-    if ui.json {
-        ui.result(&json)?;
-    } else {
-        ui.result(&drivelab_report::study::text(&result, ui.look()))?;
-    }
-    ui.note(&format!("report: {}", page.display()));
-    if interrupted {
-        ui.warn("interrupted: the verdict rests on the finished runs; --resume goes on");
-        return Ok(Exit::Interrupted);
-    }
-    Ok(Exit::of(&result.primary().adjusted.comparison))
+    let verdict = Exit::of(&result.primary().adjusted.comparison);
+    let conclusion = Conclusion {
+        json: drivelab_report::study::json(&result),
+        page: drivelab_report::page::html(&result),
+        text: drivelab_report::study::text(&result, ui.look()),
+        // Whoever measures a matrix asks for its cells.
+        exit: if has_cells { Exit::Done } else { verdict },
+        interrupted: "the verdict covers the finished runs; continue with --resume",
+    };
+    conclusion.publish(interrupted, folder, ui)
 }
 
-/// Refuses a matrix study at any stage but simulate.
-pub(super) fn only_in_virtual_time(study: &StudyFile) -> Result<(), Failure> {
-    if study.stage == StageName::Simulate {
-        return Ok(());
-    }
-    let message = format!("a matrix study runs at stage simulate, not at {}", study.stage);
-    Err(Failure::cannot_here(anyhow::anyhow!(message))
-        .hint("on real drives: drivelab run --matrix FILE"))
-}
-
-/// Runs a matrix study: in virtual time, from the beginning, since it takes less than a minute.
-pub(super) fn matrix(
+/// Shows the finished cells of a matrix, which has no arms to conclude about.
+pub(super) fn cells(
     study: &StudyFile,
-    file: &MatrixFile,
-    plan: &Plan,
+    runs: &[StoredRun],
+    progressed: &Progressed,
     folder: &Folder,
-    command: String,
     ui: Ui,
 ) -> Outcome {
-    let Some(result) = matrix::simulate(study, file, plan, command)? else {
-        ui.warn("interrupted: nothing is concluded from a part of the cells");
-        return Ok(Exit::Interrupted);
+    let matrix = study.matrix.as_ref().expect("a matrix alone");
+    let cells = cell_runs(runs);
+    let conclusion = Conclusion {
+        json: drivelab_report::cells::json(matrix, &cells),
+        page: drivelab_report::cells::html(matrix, &cells),
+        text: drivelab_report::cells::text(matrix, &cells, ui.look()),
+        exit: Exit::Done,
+        interrupted: "the same command measures the missing cells",
     };
-    let json = drivelab_report::study::json(&result);
-    let console = Console::new(ui);
-    let page = folder.write("report.html", &drivelab_report::page::html(&result), &console)?;
-    folder.write("result.json", &json, &console)?;
-    if ui.json {
-        ui.result(&json)?;
-    } else {
-        ui.result(&drivelab_report::study::text(&result, ui.look()))?;
+    conclusion.publish(matches!(progressed, Progressed::Interrupted), folder, ui)
+}
+
+impl Conclusion {
+    /// Writes it into the folder and prints it.
+    fn publish(&self, interrupted: bool, folder: &Folder, ui: Ui) -> Outcome {
+        let console = Console::new(ui);
+        let page = folder.write("report.html", &self.page, &console)?;
+        if !interrupted {
+            // Its presence says that the study is finished.
+            folder.write("result.json", &self.json, &console)?;
+        }
+        ui.result(if ui.json { &self.json } else { &self.text })?;
+        ui.note(&format!("report: {}", page.display()));
+        if interrupted {
+            ui.warn(&format!("interrupted: {}", self.interrupted));
+            return Ok(Exit::Interrupted);
+        }
+        Ok(self.exit)
     }
-    ui.note(&format!("report: {}", page.display()));
-    Ok(Exit::Done)
 }

@@ -1,12 +1,12 @@
 //! From stored runs to the experiment that is analysed.
 
 use drivelab_core::plan::Plan;
-use drivelab_core::record::JobRecord;
-use drivelab_report::attachment::{self, Question, Sample};
+use drivelab_core::record::{Figure, RunRecord};
+use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
+use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
 use drivelab_report::study::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, MetricValue, RunSample,
-    WorkloadInfo,
+    ArmInfo, ContrastInfo, CurvePoint, Experiment, Finding, Interaction, RunSample, WorkloadInfo,
 };
 use drivelab_stats::SteadyState;
 use drivelab_study::file::{self, Contrast, NamedWorkload};
@@ -39,6 +39,8 @@ pub(crate) fn experiment(
         from: contrast.from,
         to: contrast.to,
     };
+    let cells = study.matrix.as_ref().map(|matrix| Cells::of(matrix, &cell_runs(runs)));
+    let of_workloads = || study.workloads.iter().map(workload).collect();
     Experiment {
         title: study.title.clone(),
         stage: study.stage.to_string(),
@@ -49,13 +51,16 @@ pub(crate) fn experiment(
         candidate: Some(study.candidate),
         margin: study.margin.to_f64(),
         arms: study.arms.iter().zip(stage.settings()).map(arm).collect(),
-        workloads: study.workloads.iter().map(workload).collect(),
+        workloads: study.matrix.as_ref().map_or_else(of_workloads, cells::workloads),
         contrasts: study.contrasts.iter().map(contrast).collect(),
         interactions: study.interactions.iter().map(interaction).collect(),
         findings: study.findings.iter().map(finding).collect(),
         asks_gain: study.asks_gain,
-        cells: None,
-        runs: runs.iter().filter_map(sample).collect(),
+        runs: match &cells {
+            Some(cells) => cells::samples(cells),
+            None => runs.iter().filter_map(sample).collect(),
+        },
+        cells,
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
         attached: attached(study, runs),
         risks: stage.risks(runs),
@@ -74,7 +79,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         arm: run.step.arm,
         group: match run.task {
             Task::Workload(place) => place,
-            Task::Curve(place) => study.workloads.len() + place,
+            Task::Curve(place) | Task::Cell(place) => study.workloads.len() + place,
         },
         facts: attachment::facts(&run.record),
     };
@@ -83,7 +88,7 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         let mut declares = arm.declares(study.drive.as_deref());
         let target = arm.target.as_deref().unwrap_or_default();
         declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
-        attachment::Arm { name: arm.name.clone(), declares }
+        ArmSettings { name: arm.name.clone(), declares }
     };
     Question {
         arms: study.arms.iter().map(arm).collect(),
@@ -98,8 +103,18 @@ fn interaction(interaction: &file::Interaction) -> Interaction {
     Interaction { factors: interaction.factors.clone() }
 }
 
-/// As the report takes it.
-pub(super) fn finding(finding: &file::Finding) -> Finding {
+/// The finished cells of a matrix.
+pub(super) fn cell_runs(runs: &[StoredRun]) -> Vec<CellRun<'_>> {
+    let mut cells = Vec::new();
+    for StoredRun { step, task, record, .. } in runs {
+        if let Task::Cell(place) = *task {
+            cells.push(CellRun { arm: step.arm, block: step.block, place, record });
+        }
+    }
+    cells
+}
+
+fn finding(finding: &file::Finding) -> Finding {
     Finding {
         name: finding.name.clone(),
         figure: finding.figure.clone(),
@@ -134,7 +149,7 @@ fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
 }
 
 /// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
-fn metrics(record: &JobRecord) -> Vec<MetricValue> {
+fn metrics(record: &RunRecord) -> Vec<Figure> {
     let mut metrics = drivelab_report::run::metrics(record);
     metrics.retain(|metric| metric.value > 0.0);
     metrics
@@ -146,13 +161,15 @@ fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRu
     for (place, workload) in study.workloads.iter().enumerate() {
         let of_workload = runs.iter().filter(|run| run.task == Task::Workload(place));
         let states: Vec<SteadyState> = of_workload
-            .map(|run| steadiness(&run.record.total, study.margin.to_f64()).state)
+            .filter_map(|run| run.record.total.as_ref())
+            .map(|total| steadiness(total, study.margin.to_f64()).state)
             .collect();
         let unsteady = states.iter().filter(|state| **state == SteadyState::Unsteady).count();
         // The test turns away one steady run in ten; a third is no accident.
         if unsteady * 3 > states.len() {
             notes.push(format!(
-                "{unsteady} of {} runs of `{}` had not settled: give it a longer `ramp_time`.",
+                "{unsteady} of {} runs of `{}` did not reach steady state: set a longer \
+                 `ramp_time`.",
                 states.len(),
                 workload.name
             ));
@@ -169,8 +186,13 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
         block: run.step.block,
         repeat: run.step.repeat,
         position: run.step.position,
-        metrics: metrics(&run.record.total),
-        latency: run.record.total.lat_histogram.clone(),
+        metrics: metrics(&run.record),
+        latency: run
+            .record
+            .total
+            .as_ref()
+            .map(|total| total.lat_histogram.clone())
+            .unwrap_or_default(),
         marks: run.record.marks.iter().map(|mark| mark.id).collect(),
     })
 }
@@ -181,6 +203,6 @@ fn curve_point(study: &StudyFile, run: &StoredRun) -> Option<CurvePoint> {
         arm: run.step.arm,
         block: run.step.block,
         iodepth: study.curve.as_ref()?.depths.get(place)?.0,
-        iops: run.record.total.iops,
+        iops: run.record.total.as_ref()?.iops,
     })
 }

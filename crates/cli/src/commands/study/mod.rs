@@ -2,7 +2,7 @@
 
 mod conclude;
 mod experiment;
-mod matrix;
+pub(super) mod matrix;
 mod session;
 
 use std::path::PathBuf;
@@ -12,58 +12,59 @@ use drivelab_core::units::Bytes;
 use drivelab_study::embedded::{self, STUDIES};
 use drivelab_study::{StageName, StudyFile};
 
+use crate::commands::completion::{self, Offer};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::stage::DriveKeys;
 use crate::ui::{Show, Ui};
 
-/// Run an experiment and print what may be concluded from it.
+/// Run an experiment and print its verdict.
 ///
-/// NAME is one of the studies that come with drivelab (`drivelab study --list`), FILE a study of
-/// your own. Finished runs are kept in the results folder; Ctrl-C loses only the run under way, and
-/// --resume goes on. What a finished study left is never replaced: the next of its name goes to a
-/// folder of its own.
+/// NAME is a study included in drivelab (`drivelab study --list`), FILE your own study. Finished
+/// runs are kept in the results folder: Ctrl-C loses only the current run, and --resume continues.
+/// A finished study is never overwritten: the next one of the same name gets a new folder.
 #[derive(Debug, Args)]
 pub(crate) struct StudyArgs {
-    /// A study that comes with drivelab, or a study file.
-    #[arg(value_name = "FILE|NAME", required_unless_present_any = ["list", "resume"])]
+    /// An included study, or a study file.
+    #[arg(value_name = "FILE|NAME", required_unless_present_any = ["list", "resume"],
+        value_parser = Offer(completion::studies), hide_possible_values = true)]
     study: Option<String>,
-    /// List the studies that come with drivelab.
+    /// List the studies included in drivelab.
     #[arg(long)]
     list: bool,
-    /// Where to run it: simulate (virtual time) or hardware (a real file).
-    #[arg(long)]
+    /// Where to run it: simulate (virtual time), emulate (a modelled drive served in real time) or
+    /// hardware (a real file or device).
+    #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     stage: Option<StageName>,
-    /// Blocks: how often each arm is measured.
+    /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Only these workloads of the study; the verdict's own must be among them. The curve is left
-    /// out.
+    /// Run only these workloads, which must include that of the primary metric, and no curve.
     #[arg(long, value_name = "W,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// Results folder [default: drivelab-results/NAME, then NAME-2, ...].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on where an earlier session stopped, with the options of that session.
+    /// Continue an interrupted study with its original options.
     #[arg(long)]
     resume: bool,
-    /// At stage hardware: the file or device that is measured, where an arm names none of its own.
+    /// At stage hardware: the file or device to measure, for arms that name none.
     #[arg(long, value_name = "FILE")]
     target: Option<PathBuf>,
-    /// At stage hardware: how much of the file is used [default: all of it; a file that does not
-    /// exist is laid out at 1G].
+    /// At stage hardware: the size of the region [default: the whole file; a missing file is laid
+    /// out at 1G].
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
-    /// At stage hardware: say that this arm is in place, after you switched to it by hand.
+    /// At stage hardware: confirm that you switched to this arm by hand.
     #[arg(long, value_name = "ARM")]
     in_place: Option<String>,
-    /// At stage hardware: writing workloads may destroy what the file holds.
+    /// At stage hardware: allow writing workloads to destroy the contents of the file.
     #[arg(long)]
     overwrite: bool,
-    /// How progress is shown: a bar on a terminal, a line for each finished run, nothing.
+    /// How to show progress.
     #[arg(long, value_name = "HOW", default_value = "bar")]
     progress: Show,
 }
@@ -98,7 +99,7 @@ fn read(name: &str) -> Result<String, Failure> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are: {}", names.collect::<Vec<_>>().join(", ")),
         };
-        let message = format!("there is no study `{name}`, and no such file");
+        let message = format!("there is neither a study nor a file `{name}`");
         return Err(Failure::bad_words(message).hint(hint));
     }
     input::text(path, input::STUDY)

@@ -31,24 +31,14 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         only: &arguments.only,
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
-        let message = format!("a study at stage {} measures no --target", study.stage);
+        let message = format!("stage {} does not use --target", study.stage);
         return Err(Failure::bad_words(message)
-            .hint("add --stage hardware to measure it, or leave --target out"));
+            .hint("add --stage hardware to measure it, or omit --target"));
     }
     let asked = asked(arguments, name, &study);
-    let plan = plan(&study);
-    let console = Console::new(ui);
-    if let Some(matrix) = &study.matrix {
-        conclude::only_in_virtual_time(&study)?;
-        let target = format!("drive:{}", study.drive.as_deref().unwrap_or_default());
-        let header = header(&study, target, plan, &asked);
-        let folder =
-            Out::create(&folder(arguments, name, ui), &text, &header, &console)?.into_folder();
-        let command = command(&words(&study, &asked, None));
-        return conclude::matrix(&study, matrix, &header.plan, &folder, command, ui);
-    }
     let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
-    let header = header(&study, stage.target(), plan, &asked);
+    let header = header(&study, stage.target(), plan(&study), &asked);
+    let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
     let out = Out::create(&folder(arguments, name, ui), &text, &header, &console)?;
     let session = Session { study, asked, plan: header.plan, agenda, out };
@@ -61,7 +51,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
         (Some(out), _) => out.clone(),
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
-            let message = "--resume needs the study's name, or its folder with --out";
+            let message = "--resume needs the name of the study, or its folder: --out DIR";
             return Err(Failure::bad_words(message));
         }
     };
@@ -92,10 +82,6 @@ type Named = (String, String, StudyFile);
 fn named(name: &str) -> Result<Named, Failure> {
     let text = read(name)?;
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
-    if study.matrix.is_some() {
-        return Err(Failure::bad_words("a simulated matrix is not resumed")
-            .hint("leave --resume out: it is made anew, with the same result"));
-    }
     Ok((name.to_owned(), text, study))
 }
 
@@ -110,16 +96,21 @@ fn copied(begun: &Begun) -> Result<Named, Failure> {
 }
 
 /// A study that is ready to run.
-struct Session {
-    study: StudyFile,
-    asked: Asked,
-    plan: Plan,
-    agenda: Agenda,
-    out: Out,
+pub(super) struct Session {
+    pub(super) study: StudyFile,
+    pub(super) asked: Asked,
+    pub(super) plan: Plan,
+    pub(super) agenda: Agenda,
+    pub(super) out: Out,
 }
 
 impl Session {
-    fn go_on(mut self, stage: &mut dyn Stage<Error = Failure>, show: Show, ui: Ui) -> Outcome {
+    pub(super) fn go_on(
+        mut self,
+        stage: &mut dyn Stage<Error = Failure>,
+        show: Show,
+        ui: Ui,
+    ) -> Outcome {
         let study = &self.study;
         if self.plan.design == Design::Grouped {
             ui.note(&effort(&self.plan, study.arms.len()));
@@ -134,15 +125,19 @@ impl Session {
         let console = Console::with_progress(ui, progress);
         let made = carry_out(study, &self.agenda, stage, &mut self.out, &console);
         drop(console);
+        let how = if study.is_matrix_alone() { "the same command" } else { "--resume" };
         let progressed = made.map_err(|failure| match self.out.done.len() {
             0 => failure,
-            1 => failure.hint("the finished run is kept: --resume goes on"),
-            runs => failure.hint(format!("the {runs} finished runs are kept: --resume goes on")),
+            1 => failure.hint(format!("the finished run is kept: continue with {how}")),
+            runs => failure.hint(format!("the {runs} finished runs are kept: continue with {how}")),
         })?;
         let (folder, runs) = self.out.into_runs();
+        if study.is_matrix_alone() {
+            return conclude::cells(study, &runs, &progressed, &folder, ui);
+        }
         let command = command(&words(study, &self.asked, stage.size()));
         let experiment = experiment(study, &self.plan, stage, &runs, command);
-        conclude::conclude(&experiment, &progressed, &folder, ui)
+        conclude::conclude(experiment, &progressed, &folder, ui)
     }
 }
 
@@ -155,7 +150,9 @@ fn folder(arguments: &StudyArgs, name: &str, ui: Ui) -> PathBuf {
     let last = last(&by_name(name));
     if folder != last {
         let (last, folder) = (last.display(), folder.display());
-        ui.note(&format!("`{last}` holds a finished study: this one goes to `{folder}`"));
+        ui.note(&format!(
+            "`{last}` contains a finished study; results of this one go to `{folder}`"
+        ));
     }
     folder
 }
@@ -185,8 +182,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failu
     let has_target = study.arms.iter().any(|arm| arm.target.is_some());
     match (arguments.target.is_some(), has_target, has_drive) {
         (false, true, true) => Err(Failure::bad_words(
-            "this study names drives to model and targets to measure, and not which of them it is \
-             about",
+            "this study names both modelled drives and targets, so its stage is ambiguous",
         )
         .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
         (false, false, _) => Ok(StageName::Simulate),
@@ -255,8 +251,8 @@ fn refuse_other_size(given: Option<Bytes>, asked: &Asked, folder: &Path) -> Resu
     match (given, asked.size) {
         (Some(given), Some(size)) if given != size => {
             let message =
-                format!("`{}` was begun with --size {size}, not {given}", folder.display());
-            Err(Failure::bad_words(message).hint("leave --size out: --resume remembers it"))
+                format!("`{}` was started with --size {size}, not {given}", folder.display());
+            Err(Failure::bad_words(message).hint("omit --size: --resume remembers it"))
         }
         _ => Ok(()),
     }
@@ -279,16 +275,16 @@ fn refuse_other_blocks(
     let base = arguments.out.clone().unwrap_or_else(|| by_name(&asked.study));
     let mut words = words(study, asked, asked.size);
     words.extend(["--out".into(), unused(&base).display().to_string()]);
-    let message = format!("`{}` was begun with {old} blocks, not {new}", begun.folder.display());
+    let message = format!("`{}` was started with {old} blocks, not {new}", begun.folder.display());
     Err(Failure::bad_words(message)
         .hint(
-            "blocks are counted before looking at a result: where they are added until one shows, \
-             chance shows one",
+            "the number of blocks is fixed before the first result: adding blocks until an effect \
+             shows up finds one by chance",
         )
-        .hint(format!("a study of its own settles it: {}", command(&words))))
+        .hint(format!("start a new study: {}", command(&words))))
 }
 
-fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Header {
+pub(super) fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Header {
     Header {
         schema: PLAN_SCHEMA.into(),
         target,
@@ -302,15 +298,15 @@ fn header(study: &StudyFile, target: String, plan: Plan, asked: &Asked) -> Heade
 /// What a study with arms put in place by hand asks of the user.
 fn effort(plan: &Plan, arms: usize) -> String {
     format!(
-        "{} blocks of {arms} arms, each entered anew: {} times an arm is put in place, by a reboot \
-         where it takes one.",
+        "{} blocks of {arms} arms: the arm is switched {} times, each time by a reboot if the arm \
+         needs one.",
         plan.blocks,
         plan.stays()
     )
 }
 
 /// Arms that the user puts in place by hand cost a reboot each time: fewer blocks, then.
-fn plan(study: &StudyFile) -> Plan {
+pub(super) fn plan(study: &StudyFile) -> Plan {
     let by_hand = study.arms.iter().any(|arm| arm.manual.is_some());
     let grouped = by_hand && study.stage == StageName::Hardware;
     let design = if grouped { Design::Grouped } else { Design::Interleaved };

@@ -5,10 +5,11 @@
 
 mod server;
 
-use drivelab_core::record::{Mark, MarkId, RunRecord, Served};
+use drivelab_core::outline::Risk;
+use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Entered, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task};
 use tempfile::TempDir;
 
 use super::Simulator;
@@ -52,16 +53,9 @@ impl Stage for Emulator {
         self.drives.target()
     }
 
-    fn enter(&mut self, arm: usize) -> Result<Entered, Failure> {
-        self.drives.enter(arm)
-    }
-
-    fn leave(&mut self, arm: usize) -> Result<(), Failure> {
-        self.drives.leave(arm)
-    }
-
     /// Serves a drive that no run has used, as simulate does, and measures it.
-    fn run(&mut self, arm: usize, task: Task, seed: u64) -> Result<RunRecord, Failure> {
+    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        let Request { arm, task, seed } = request;
         let spec = self.drives.spec(arm, task);
         let drive = self.serve(&spec, seed)?;
         let measured = measure::file(
@@ -79,7 +73,7 @@ impl Stage for Emulator {
         marks.extend((!served.valid).then(|| void(&served)));
         Ok(RunRecord {
             target: spec,
-            total: record.total.without_series(),
+            total: record.total.map(JobRecord::without_series),
             attached: Some(self.drives.attached(arm, task)),
             marks,
             served: Some(served),
@@ -91,29 +85,30 @@ impl Stage for Emulator {
         self.drives.settings()
     }
 
-    fn risks(&self, runs: &[StoredRun]) -> Vec<String> {
+    fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
         self.drives.risks(runs)
     }
 
     fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
         let mut notes = vec![format!(
             "Emulated: this host served the model of {} in real time and measured it through its \
-             own kernel. No real drive was touched, and the verdict is as good as the model.",
+             own kernel. No real drive was involved, and the verdict is only as good as the model.",
             self.drives.models().join(" and "),
         )];
         notes.extend(lateness(runs.iter().filter_map(|run| run.record.served.as_ref())));
+        notes.extend(views(runs.iter().map(|run| &run.record)));
         notes
     }
 }
 
 fn emulated() -> Mark {
-    let message = "a modelled drive, served in real time through FUSE: no real device was touched";
+    let message = "a modelled drive, served in real time through FUSE: no real device was involved";
     Mark { id: MarkId::Emulated, message: message.into() }
 }
 
 fn void(served: &Served) -> Mark {
     let message = format!(
-        "{} of {} answers left more than {} after the moment that the model gave: this measured \
+        "{} of {} completions were sent more than {} after the time the model gave: this measured \
          the host, not the drive",
         served.late,
         served.ios,
@@ -134,12 +129,39 @@ fn lateness<'a>(runs: impl Iterator<Item = &'a Served>) -> Option<String> {
         void => format!("{void} of {} runs are void", runs.len()),
     };
     Some(format!(
-        "Lateness of the server: p99 {} in the worst run, {} at most, with a bound of {} for all \
-         but one answer in a hundred; {validity}.",
+        "Lateness of the server: p99 {} in the worst run, maximum {}; the bound for 99 % of the \
+         completions is {}; {validity}.",
         Span::from_ns(p99),
         Span::from_ns(max),
         Span::from_ns(bound)
     ))
+}
+
+/// How long requests took by the model's word, and as this kernel saw them.
+fn views<'a>(runs: impl Iterator<Item = &'a RunRecord>) -> Option<String> {
+    let both = runs.filter_map(|run| Some((run.served.as_ref()?.model_ns?, run.total.as_ref()?)));
+    let both: Vec<(Latency, Latency)> =
+        both.map(|(model, total)| (model, total.service_ns)).collect();
+    let mean = |of: fn(&(Latency, Latency)) -> &Latency| {
+        let sum = |what: fn(&Latency) -> u128| both.iter().map(|pair| what(of(pair))).sum::<u128>();
+        let ns = sum(|lat| u128::from(lat.mean) * u128::from(lat.n));
+        let ns = ns.checked_div(sum(|lat| u128::from(lat.n)))?;
+        u64::try_from(ns).ok().map(Span::from_ns)
+    };
+    let (model, kernel) = (mean(|pair| &pair.0)?, mean(|pair| &pair.1)?);
+    let apart = both.iter().map(|(model, kernel)| model.p50.abs_diff(kernel.p50)).max()?;
+    Some(format!(
+        "By the model's word a request took {} on average, as this kernel saw it {}; the medians \
+         of a run differ by at most {}.",
+        in_us(model),
+        in_us(kernel),
+        in_us(Span::from_ns(apart))
+    ))
+}
+
+/// Whole microseconds: nobody reads more digits.
+fn in_us(span: Span) -> Span {
+    Span::from_us(span.ns() / 1000)
 }
 
 #[cfg(test)]
@@ -153,6 +175,7 @@ mod tests {
         let run = |p99: u64, valid| Served {
             ios: 1000,
             lateness_ns: LatenessNs { p50: Some(10_000), p99: Some(p99), max: Some(2 * p99) },
+            model_ns: None,
             lateness_bound_ns: 500_000,
             late: 0,
             valid,

@@ -17,7 +17,7 @@ use self::skew::{Pareto, Skew};
 use self::zipf::Zipf;
 use self::zones::Zoned;
 use crate::rng::Rng;
-use crate::units::{Lba, SECTOR_BYTES, Sectors};
+use crate::units::{Lba, Sectors};
 
 /// How random addresses are spread over the region, as fio's `random_distribution`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl FromStr for Distribution {
             },
             "zoned" | "zoned_abs" => text.parse().map(Self::Zoned),
             _ => Err(format!(
-                "`{text}` is no distribution: write `random`, `zipf:1.1`, `pareto:0.2` or \
+                "unknown distribution `{text}`: write `random`, `zipf:1.1`, `pareto:0.2` or \
                  `zoned:60/10:40/90`"
             )),
         }
@@ -87,17 +87,40 @@ impl From<Distribution> for String {
 /// Draws the address of each next request inside a region of aligned blocks.
 #[derive(Debug, Clone)]
 pub(super) enum Addresses {
-    Uniform { first: Lba, step: u64, count: u64 },
-    Shuffled { first: Lba, step: u64, shuffle: Shuffle },
-    Zoned { first: Lba, step: u64, zones: Zoned },
-    Skewed { first: Lba, step: u64, count: u64, ranks: Skew, spread: u64 },
+    Uniform(Slots),
+    Shuffled(Slots, Shuffle),
+    Zoned(Slots, Zoned),
+    Skewed { slots: Slots, ranks: Skew, spread: u64 },
     Streams(Streams),
+}
+
+/// Where random blocks may begin: `count` places, `step` sectors apart.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slots {
+    pub(super) first: Lba,
+    pub(super) step: Sectors,
+    pub(super) count: u64,
+}
+
+impl Slots {
+    #[inline]
+    fn lba(self, slot: u64) -> Lba {
+        debug_assert!(slot < self.count, "slot {slot} of {}", self.count);
+        self.first + Sectors::new(slot * self.step.get())
+    }
+}
+
+/// The sectors that are used, up to `end`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Region {
+    pub(super) first: Lba,
+    pub(super) end: Lba,
 }
 
 /// Sequential cursors, each in its own part of the region, taken in turn.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
-    parts: Vec<(Lba, Lba)>,
+    parts: Vec<Region>,
     /// Where each goes on; backwards, where its next block ends.
     cursors: Vec<Lba>,
     order: Order,
@@ -114,49 +137,36 @@ pub(super) struct Order {
 }
 
 impl Addresses {
-    /// Random addresses over `count` slots of `step` sectors from `first`, each slot drawn without
-    /// regard to what was drawn before.
-    pub(super) fn random(
-        distribution: &Distribution,
-        (first, step): (Lba, Sectors),
-        count: u64,
-    ) -> Self {
-        let step = step.get();
+    /// Random addresses, each slot drawn without regard to what was drawn before.
+    pub(super) fn random(distribution: &Distribution, slots: Slots) -> Self {
         let ranks = match distribution {
-            Distribution::Uniform => return Self::Uniform { first, step, count },
+            Distribution::Uniform => return Self::Uniform(slots),
             Distribution::Zoned(zones) => {
-                let zones = zones.over(count, step * SECTOR_BYTES);
-                return Self::Zoned { first, step, zones };
+                return Self::Zoned(slots, zones.over(slots.count, slots.step.bytes().get()));
             }
-            Distribution::Zipf(theta) => Skew::Zipf(Zipf::new(count, *theta)),
-            Distribution::Pareto(share) => Skew::Pareto(Pareto::new(count, *share)),
+            Distribution::Zipf(theta) => Skew::Zipf(Zipf::new(slots.count, *theta)),
+            Distribution::Pareto(share) => Skew::Pareto(Pareto::new(slots.count, *share)),
         };
-        Self::Skewed { first, step, count, ranks, spread: scatter(count) }
+        Self::Skewed { slots, ranks, spread: scatter(slots.count) }
     }
 
-    /// Random addresses over `count` slots of `step` sectors from `first`: every slot once before
-    /// any comes again.
-    pub(super) fn shuffled((first, step): (Lba, Sectors), count: u64) -> Self {
-        Self::Shuffled { first, step: step.get(), shuffle: Shuffle::new(count) }
+    /// Random addresses, every slot once before any comes again.
+    pub(super) fn shuffled(slots: Slots) -> Self {
+        Self::Shuffled(slots, Shuffle::new(slots.count))
     }
 
-    /// Sequential addresses in equal parts of `first..end`, one part a stream.
+    /// Sequential addresses in equal parts of `region`, one part a stream.
     ///
     /// Parts begin at multiples of `align`, so that a stream's blocks stay aligned.
-    pub(super) fn sequential(
-        (first, end): (Lba, Lba),
-        streams: u32,
-        align: Sectors,
-        order: Order,
-    ) -> Self {
+    pub(super) fn sequential(region: Region, streams: u32, align: Sectors, order: Order) -> Self {
+        let Region { first, end } = region;
         let length = (end - first).get() / u64::from(streams) / align.get() * align.get();
-        let parts: Vec<(Lba, Lba)> = (0..u64::from(streams))
-            .map(|stream| {
-                let start = first + Sectors::new(stream * length);
-                (start, start + Sectors::new(length))
-            })
-            .collect();
-        let begin = |(start, end): &(Lba, Lba)| if order.backwards { *end } else { *start };
+        let part = |stream| {
+            let first = first + Sectors::new(stream * length);
+            Region { first, end: first + Sectors::new(length) }
+        };
+        let parts: Vec<Region> = (0..u64::from(streams)).map(part).collect();
+        let begin = |part: &Region| if order.backwards { part.end } else { part.first };
         let cursors = parts.iter().map(begin).collect();
         Self::Streams(Streams { parts, cursors, order, turn: 0 })
     }
@@ -168,9 +178,7 @@ impl Addresses {
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, sectors: Sectors) -> Lba {
         match self {
-            Self::Uniform { first, step, count } => {
-                *first + Sectors::new(rng.below(*count) * *step)
-            }
+            Self::Uniform(slots) => slots.lba(rng.below(slots.count)),
             other => other.unusual(rng, sectors),
         }
     }
@@ -178,16 +186,13 @@ impl Addresses {
     #[inline(never)]
     fn unusual(&mut self, rng: &mut Rng, sectors: Sectors) -> Lba {
         match self {
-            Self::Uniform { .. } => unreachable!("drawn on the spot"),
-            Self::Shuffled { first, step, shuffle } => {
-                *first + Sectors::new(shuffle.draw(rng) * *step)
-            }
-            Self::Zoned { first, step, zones } => *first + Sectors::new(zones.draw(rng) * *step),
-            Self::Skewed { first, step, count, ranks, spread } => {
+            Self::Uniform(_) => unreachable!("drawn on the spot"),
+            Self::Shuffled(slots, shuffle) => slots.lba(shuffle.draw(rng)),
+            Self::Zoned(slots, zones) => slots.lba(zones.draw(rng)),
+            Self::Skewed { slots, ranks, spread } => {
                 let rank = u128::from(ranks.draw(rng));
-                let slot = rank * u128::from(*spread) % u128::from(*count);
-                let slot = u64::try_from(slot).expect("a remainder of a 64-bit count");
-                *first + Sectors::new(slot * *step)
+                let slot = rank * u128::from(*spread) % u128::from(slots.count);
+                slots.lba(u64::try_from(slot).expect("a remainder of a 64-bit count"))
             }
             Self::Streams(streams) => streams.next(sectors),
         }
@@ -198,7 +203,7 @@ impl Streams {
     fn next(&mut self, sectors: Sectors) -> Lba {
         let turn = self.turn;
         self.turn = if turn + 1 == self.cursors.len() { 0 } else { turn + 1 };
-        let (start, end) = self.parts[turn];
+        let Region { first: start, end } = self.parts[turn];
         let lba = self.cursors[turn];
         let step = self.order.stride.unwrap_or(sectors);
         if self.order.backwards {
@@ -244,8 +249,8 @@ mod tests {
 
     fn reach(distribution: &Distribution) {
         let count = 64;
-        let region = (Lba::new(1000), Sectors::new(8));
-        let mut addresses = Addresses::random(distribution, region, count);
+        let slots = Slots { first: Lba::new(1000), step: Sectors::new(8), count };
+        let mut addresses = Addresses::random(distribution, slots);
         let mut rng = Rng::new(2);
         let mut seen = [false; 64];
         for _ in 0..20_000 {
@@ -258,7 +263,7 @@ mod tests {
 
     #[test]
     fn streams_take_turns_in_their_own_parts_and_begin_again() {
-        let region = (Lba::new(0), Lba::new(32));
+        let region = Region { first: Lba::new(0), end: Lba::new(32) };
         let mut addresses = Addresses::sequential(region, 2, Sectors::new(8), Order::default());
         let mut rng = Rng::new(0);
         let drawn: Vec<u64> =
@@ -267,7 +272,7 @@ mod tests {
     }
 
     fn in_order(stride: Option<u64>, backwards: bool) -> Vec<u64> {
-        let region = (Lba::new(0), Lba::new(64));
+        let region = Region { first: Lba::new(0), end: Lba::new(64) };
         let order = Order { stride: stride.map(Sectors::new), backwards };
         let mut addresses = Addresses::sequential(region, 1, Sectors::new(8), order);
         let mut rng = Rng::new(0);

@@ -31,14 +31,14 @@ impl Zones {
     /// Reads what stands behind the colon; lengths are in bytes where `absolute`, else in percent.
     pub(super) fn parse(text: &str, absolute: bool) -> Result<Self, String> {
         if text.split(':').count() > ZONES_MAX {
-            return Err(format!("there are more than {ZONES_MAX} zones"));
+            return Err(format!("more than {ZONES_MAX} zones"));
         }
         let mut zones = Vec::new();
         for zone in text.split(':') {
             let (often, length) = zone.split_once('/').unwrap_or((zone, ""));
             let percent = |text: &str| {
                 let number = text.strip_suffix('%').unwrap_or(text).parse::<u32>();
-                let wrong = || format!("`{text}` is no percentage: write `zoned:60/10:40/90`");
+                let wrong = || format!("`{text}` is not a percentage: write `zoned:60/10:40/90`");
                 number.ok().filter(|number| *number <= 100).ok_or_else(wrong)
             };
             let length = match length {
@@ -52,7 +52,7 @@ impl Zones {
         }
         let sum = zones.iter().map(|(often, _)| often).sum::<u32>();
         if sum != 100 {
-            return Err(format!("the requests of the zones are {sum} %, not 100 %"));
+            return Err(format!("the request shares of the zones add up to {sum} %, not 100 %"));
         }
         let shares = zones.iter().map(|(_, length)| match length {
             Length::Share(share) => *share,
@@ -60,7 +60,7 @@ impl Zones {
         });
         let sum = shares.sum::<u32>();
         if sum > 100 {
-            return Err(format!("the zones take {sum} % of the region"));
+            return Err(format!("the zones add up to {sum} % of the region"));
         }
         let full = sum == 100;
         let no_place = |(often, length): &&(u32, Length)| match length {
@@ -69,7 +69,7 @@ impl Zones {
             Length::Rest => *often > 0 && full,
         };
         if let Some((often, _)) = zones.iter().find(no_place) {
-            return Err(format!("a zone of no length would get {often} % of the requests"));
+            return Err(format!("a zone of length 0 would get {often} % of the requests"));
         }
         Ok(Self { zones })
     }
@@ -118,7 +118,7 @@ impl FromStr for Zones {
         match text.split_once(':') {
             Some(("zoned", zones)) => Self::parse(zones, false),
             Some(("zoned_abs", zones)) => Self::parse(zones, true),
-            _ => Err(format!("`{text}` are no zones: write `zoned:60/10:40/90`")),
+            _ => Err(format!("`{text}` does not describe zones: write `zoned:60/10:40/90`")),
         }
     }
 }

@@ -30,7 +30,7 @@ pub enum WorkloadError {
     },
     /// The region ends beyond the target.
     #[error(
-        "the region (offset {offset}, size {size}) ends beyond the end of the target, which holds \
+        "the region (offset {offset}, size {size}) extends past the end of the target of \
          {capacity} bytes"
     )]
     RegionBeyondTarget {
@@ -43,7 +43,8 @@ pub enum WorkloadError {
     },
     /// The region is too small.
     #[error(
-        "a region of {size} bytes cannot hold one block of {block} for each of {streams} streams"
+        "a region of {size} bytes is too small for one block of {block} in each of {streams} \
+         streams"
     )]
     RegionTooSmall {
         /// Length.
@@ -65,9 +66,6 @@ const OFFSET_MAX: u64 = i64::MAX as u64;
 
 impl WorkloadOptions {
     /// Checks everything that can be checked without touching a drive.
-    ///
-    /// # Errors
-    /// Names the option and what is wrong with it.
     pub fn check(self) -> Result<Workload, WorkloadError> {
         let rwmixread = self.rwmixread.unwrap_or(50);
         if rwmixread > 100 {
@@ -75,11 +73,11 @@ impl WorkloadOptions {
         }
         let offset = self.offset.unwrap_or_default();
         if !offset.get().is_multiple_of(SECTOR_BYTES) {
-            return Err(value("offset", format!("{offset} is no multiple of 512 bytes")));
+            return Err(value("offset", format!("{offset} is not a multiple of 512 bytes")));
         }
         let end = offset.get().checked_add(self.size.unwrap_or_default().get());
         if end.is_none_or(|end| end > OFFSET_MAX) {
-            let wrong = format!("{offset} and the size lie beyond any drive");
+            let wrong = format!("{offset} plus the size exceeds any drive");
             return Err(value("offset", wrong));
         }
         let streams = self.streams.unwrap_or(1);
@@ -88,7 +86,7 @@ impl WorkloadOptions {
         }
         let runtime = self.runtime.unwrap_or(Span::from_secs(30));
         if runtime.is_zero() && self.number_ios.is_none() {
-            return Err(value("runtime", "nothing can be measured in no time".into()));
+            return Err(value("runtime", "a runtime of 0 measures nothing".into()));
         }
         if self.number_ios == Some(0) {
             return Err(value("number_ios", "0 requests measure nothing".into()));
@@ -125,21 +123,13 @@ impl WorkloadOptions {
         match (self.fsync.unwrap_or(0), self.fdatasync.unwrap_or(0)) {
             (after, 0) => Ok((after, false)),
             (0, after) => Ok((after, true)),
-            _ => Err(WorkloadError::Conflict {
-                one: "fsync",
-                other: "fdatasync",
-                why: "each says after how many writes there is a flush, and of what",
-            }),
+            _ => Err(conflict("fsync", "fdatasync", "both set after how many writes to flush")),
         }
     }
 
     fn blocks(&self) -> Result<BlockSizes, WorkloadError> {
         match (self.bs, &self.bssplit) {
-            (Some(_), Some(_)) => Err(WorkloadError::Conflict {
-                one: "bs",
-                other: "bssplit",
-                why: "each says how large blocks are",
-            }),
+            (Some(_), Some(_)) => Err(conflict("bs", "bssplit", "both set the block size")),
             (None, Some(split)) => Ok(split.clone()),
             (bs, None) => {
                 let size = bs.unwrap_or(Bytes::kib(4));
@@ -154,8 +144,11 @@ impl WorkloadOptions {
             return Err(value("percentage_random", format!("{percent} is more than 100 %")));
         }
         if !self.rw.is_none_or(Rw::is_random) {
-            let why = "sequential I/O draws no addresses";
-            return Err(WorkloadError::Conflict { one: "percentage_random", other: "rw", why });
+            return Err(conflict(
+                "percentage_random",
+                "rw",
+                "sequential I/O has no random addresses",
+            ));
         }
         Ok(Ratio::percent(u64::from(percent)))
     }
@@ -171,7 +164,12 @@ impl WorkloadOptions {
                 Err(value("ss", "`ss` needs a window: add e.g. `ss_dur=10s`".into()))
             }
             (None, None) if after.is_zero() => Ok(None),
-            (None, _) => Err(value("ss_dur", "a criterion is missing: add `ss=iops:2%`".into())),
+            (None, _) => Err(value(
+                "ss_dur",
+                "`ss_dur` and `ss_ramp` need a criterion: add \
+                                              `ss=iops:2%`"
+                    .into(),
+            )),
         }
     }
 
@@ -188,7 +186,7 @@ impl WorkloadOptions {
     fn checked_blockalign(&self) -> Result<Option<Bytes>, WorkloadError> {
         let Some(align) = self.blockalign else { return Ok(None) };
         if align.get() == 0 || !align.get().is_multiple_of(SECTOR_BYTES) {
-            return Err(value("blockalign", format!("{align} is no multiple of 512 bytes")));
+            return Err(value("blockalign", format!("{align} is not a multiple of 512 bytes")));
         }
         Ok(Some(align))
     }
@@ -196,8 +194,7 @@ impl WorkloadOptions {
     fn checked_backwards(&self) -> Result<bool, WorkloadError> {
         let backwards = self.backwards.unwrap_or(false);
         if backwards && self.rw.is_none_or(Rw::is_random) {
-            let why = "random addresses have no direction";
-            return Err(WorkloadError::Conflict { one: "backwards", other: "rw", why });
+            return Err(conflict("backwards", "rw", "random I/O has no direction"));
         }
         Ok(backwards)
     }
@@ -205,8 +202,7 @@ impl WorkloadOptions {
     fn checked_stride(&self, blocks: &BlockSizes) -> Result<Option<Bytes>, WorkloadError> {
         let Some(stride) = self.stride else { return Ok(None) };
         if self.rw.is_none_or(Rw::is_random) {
-            let why = "random addresses have no stride";
-            return Err(WorkloadError::Conflict { one: "stride", other: "rw", why });
+            return Err(conflict("stride", "rw", "random I/O has no stride"));
         }
         if stride < blocks.largest() || !stride.get().is_multiple_of(SECTOR_BYTES) {
             let wrong = format!("{stride} must be a multiple of 512 and at least one block");
@@ -218,8 +214,7 @@ impl WorkloadOptions {
     fn pace(&self, blocks: &BlockSizes) -> Result<Pace, WorkloadError> {
         let per_s = match (self.rate, self.rate_iops) {
             (Some(_), Some(_)) => {
-                let why = "each says how fast requests are sent";
-                return Err(WorkloadError::Conflict { one: "rate", other: "rate_iops", why });
+                return Err(conflict("rate", "rate_iops", "both set the request rate"));
             }
             (Some(rate), None) => Some(rate.get() / blocks.mean().get()),
             (None, per_s) => per_s,
@@ -231,20 +226,23 @@ impl WorkloadOptions {
         }
         let Some(per_s) = per_s else {
             if self.poisson == Some(true) {
-                let wrong = "arrivals need a rate: add `rate_iops`".into();
+                let wrong = "Poisson Poisson arrivals need a rate: add `rate_iops`".into();
                 return Err(value("poisson", wrong));
             }
             let think_time = self.thinktime.unwrap_or_default();
             return Ok(Pace::Closed { iodepth, think_time });
         };
         if self.thinktime.is_some() {
-            let why = "an open loop does not wait for completions";
-            return Err(WorkloadError::Conflict { one: "thinktime", other: "rate", why });
+            return Err(conflict(
+                "thinktime",
+                "rate",
+                "an open loop does not wait for completions",
+            ));
         }
         if !(1..=RATE_MAX).contains(&per_s) {
             let wrong = format!(
-                "{per_s} requests a second is not from 1 to {RATE_MAX} (`rate` counts bytes a \
-                 second, `rate_iops` requests)"
+                "{per_s} requests per second is not from 1 to {RATE_MAX} (`rate` is in bytes per \
+                 second, `rate_iops` in requests)"
             );
             return Err(value("rate", wrong));
         }
@@ -253,6 +251,10 @@ impl WorkloadOptions {
             _ => Pace::Fixed { per_s, iodepth },
         })
     }
+}
+
+fn conflict(one: &'static str, other: &'static str, why: &'static str) -> WorkloadError {
+    WorkloadError::Conflict { one, other, why }
 }
 
 fn value(option: &'static str, wrong: String) -> WorkloadError {

@@ -80,9 +80,6 @@ macro_rules! workload_options {
 
         impl WorkloadOptions {
             /// Takes the options out of a section of a study file.
-            ///
-            /// # Errors
-            /// A value is not what its option takes.
             pub fn read(section: &mut Section) -> Result<Self, ConfigError> {
                 Ok(Self { $($name: {
                     let option: WorkloadOption = $option;
@@ -91,9 +88,6 @@ macro_rules! workload_options {
             }
 
             /// Sets the option called `name`; false where there is none.
-            ///
-            /// # Errors
-            /// The value is not what the option takes.
             pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
                 match name {
                     $(stringify!($name) => self.$name = Some(Value::read(value)?),)+
@@ -106,15 +100,15 @@ macro_rules! workload_options {
 }
 
 workload_options! {
-    /// Kind of I/O: read, write, randread, randwrite, rw, randrw, trim, randtrim.
+    /// Type of I/O: read, write, randread, randwrite, rw, randrw, trim, randtrim.
     rw: Rw = WorkloadOption { default: Some("randread"), ..PLAIN };
     /// Percentage of reads in a mixture.
     rwmixread: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..PERCENT };
     /// Block size: 512, 4k, 1M.
     bs: Bytes = WorkloadOption { aliases: &["blocksize"], ..PLAIN };
-    /// Several block sizes with percentages: 4k/60:64k/40; or all multiples of the first: 4k-64k.
+    /// Several block sizes with percentages, 4k/60:64k/40, or all multiples of the first, 4k-64k.
     bssplit: BlockSizes = WorkloadOption { value_name: Some("SIZE/PERCENT:..."), ..PLAIN };
-    /// Requests kept outstanding.
+    /// Number of outstanding requests (queue depth).
     iodepth: u32 = WorkloadOption { fio: Some(Spelling::Count), ..PLAIN };
     /// How long to measure.
     runtime: Span = WorkloadOption {
@@ -123,31 +117,30 @@ workload_options! {
         aliases: &["timeout"],
         ..TIME
     };
-    /// Warm-up that is run but not measured.
+    /// Warm-up time before the measurement.
     ramp_time: Span = TIME;
     /// Size of the region; a missing file is laid out at this size.
     size: Bytes = PLAIN;
     /// First byte of the region.
     offset: Bytes = PLAIN;
-    /// Open loop: bytes a second, sent whether or not earlier requests are done.
+    /// Open loop: bytes per second, issued whether or not earlier requests have completed.
     rate: Bytes = WorkloadOption { value_name: Some("BYTES/S"), ..PLAIN };
-    /// Open loop: requests a second.
+    /// Open loop: requests per second.
     rate_iops: u64 = NUMBER;
     /// Poisson arrivals instead of evenly spaced ones.
     poisson: bool = SWITCH;
-    /// Pause between a completion and the request that follows it.
+    /// Pause between a completion and the next request.
     thinktime: Span = WorkloadOption { fio: Some(Spelling::Time { unit: "us" }), ..TIME };
-    /// Spread of random addresses: random, zipf:1.1, pareto:0.2, zoned:60/10:40/90.
+    /// Distribution of random addresses: random, zipf:1.1, pareto:0.2, zoned:60/10:40/90.
     random_distribution: Distribution =
         WorkloadOption { value_name: Some("D"), fio: Some(Spelling::Plain), ..PLAIN };
-    /// Percentage of random I/O whose addresses are drawn; the rest follows the request before.
+    /// Percentage of random I/O at random addresses; the rest follows the previous request.
     percentage_random: u32 = PERCENT;
-    /// 0: random addresses without repetition, every block once before any comes again (fio's own
-    /// default, and that of job files).
+    /// 0: every block once before any is repeated (fio's default, and that of job files).
     norandommap: bool = WorkloadOption { fio: Some(Spelling::Switch), ..SWITCH };
-    /// Sequential blocks from the end of the region to its beginning.
+    /// Sequential blocks from the end of the region to its start.
     backwards: bool = SWITCH;
-    /// Sequential streams, each in its own part of the region.
+    /// Number of sequential streams, each in its own part of the region.
     streams: u32 = NUMBER;
     /// Distance between the starts of sequential blocks.
     stride: Bytes = PLAIN;
@@ -155,7 +148,7 @@ workload_options! {
     fsync: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..NUMBER };
     /// Like --fsync, with fdatasync(2): the file's times may lag behind.
     fdatasync: u32 = WorkloadOption { fio: Some(Spelling::Plain), ..NUMBER };
-    /// Every write goes through the caches to the medium.
+    /// Open with `O_DSYNC`: every write reaches the medium before it completes.
     sync: bool = SWITCH;
     /// Stop after N requests.
     number_ios: u64 = WorkloadOption { fio: Some(Spelling::Count), ..NUMBER };
@@ -197,9 +190,6 @@ value_by_from_str!(Distribution, Criterion);
 
 impl WorkloadOption {
     /// Whether `value` is one that the option takes.
-    ///
-    /// # Errors
-    /// Says what it takes instead.
     pub fn check(&self, value: &str) -> Result<(), String> {
         WorkloadOptions::default().set(self.name, value).map(|_| ())
     }

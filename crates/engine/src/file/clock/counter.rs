@@ -17,7 +17,6 @@ const READINGS: usize = 32;
 /// not steady, or this machine is too busy to tell.
 const APART_PPM: u64 = 100;
 
-/// A counter whose ticks last a known time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counter {
     /// Nanoseconds a tick lasts, in units of 2^-[`FRACTION`].
@@ -36,14 +35,6 @@ impl Counter {
         })
     }
 
-    /// What it reads now.
-    #[inline]
-    #[expect(clippy::unused_self, reason = "only a calibrated counter is worth reading")]
-    pub(super) fn ticks(self) -> u64 {
-        ticks()
-    }
-
-    /// How long `ticks` of it last, in nanoseconds.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "584 years of nanoseconds fit")]
     pub(super) fn ns(self, ticks: u64) -> u64 {
@@ -78,8 +69,14 @@ fn calibrated() -> Option<Counter> {
     agreed(readings)
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    ticks: u64,
+    ns: u64,
+}
+
 /// What counter and clock read at the same moment: the quickest of several.
-fn reading(began: Instant) -> (u64, u64) {
+fn reading(began: Instant) -> Reading {
     let read = |_| {
         let before = ticks();
         let passed = began.elapsed();
@@ -87,13 +84,13 @@ fn reading(began: Instant) -> (u64, u64) {
         (after.wrapping_sub(before), before + after.wrapping_sub(before) / 2, passed)
     };
     let quickest = (0..READINGS).map(read).min().expect("at least one reading");
-    (quickest.1, u64::try_from(quickest.2.as_nanos()).unwrap_or(u64::MAX))
+    Reading { ticks: quickest.1, ns: u64::try_from(quickest.2.as_nanos()).unwrap_or(u64::MAX) }
 }
 
 /// The rate from three readings of counter and nanoseconds, where the halves agree.
-fn agreed([first, middle, last]: [(u64, u64); 3]) -> Option<Counter> {
-    let rate = |from: (u64, u64), to: (u64, u64)| {
-        Counter::with(to.0.checked_sub(from.0)?, to.1.checked_sub(from.1)?)
+fn agreed([first, middle, last]: [Reading; 3]) -> Option<Counter> {
+    let rate = |from: Reading, to: Reading| {
+        Counter::with(to.ticks.checked_sub(from.ticks)?, to.ns.checked_sub(from.ns)?)
     };
     let (one, other) = (rate(first, middle)?.factor, rate(middle, last)?.factor);
     let apart = one.abs_diff(other);
@@ -134,6 +131,8 @@ mod tests {
     #[test]
     fn a_counter_whose_rate_changes_is_refused() {
         // The second half is 40 millionths longer, as an interrupted reading makes it.
+        let agreed =
+            |readings: [(u64, u64); 3]| agreed(readings.map(|(ticks, ns)| Reading { ticks, ns }));
         let steady = agreed([(7, 0), (25_000_007, 10_000_000), (50_001_007, 20_000_000)]);
         assert!(steady.is_some());
         let slowed = agreed([(0, 0), (25_000_000, 10_000_000), (49_000_000, 20_000_000)]);

@@ -12,6 +12,8 @@ use drivelab_core::units::{Span, Time};
 
 use counter::Counter;
 
+use crate::sys::tsc::ticks;
+
 /// Sleeps end this much early and the rest is spun away: a sleeping processor takes up to tens of
 /// microseconds to come back (C-state exit latencies of 1 to 133 us stand in the tables of
 /// Linux's `drivers/idle/intel_idle.c`), which is many arrivals of a fast open loop.
@@ -35,7 +37,7 @@ impl Clock {
     /// A clock that reads zero now. The first one of a process takes 20 ms to be calibrated.
     pub fn start() -> Self {
         let source = match Counter::of_this_machine() {
-            Some(counter) => Source::Counter(counter, counter.ticks()),
+            Some(counter) => Source::Counter(counter, ticks()),
             None => Source::System(Instant::now()),
         };
         Self { source }
@@ -47,7 +49,7 @@ impl Clock {
         match self.source {
             Source::Counter(counter, origin) => {
                 // Two processors' counters may differ by some ticks, never by a request's time.
-                Time::from_ns(counter.ns(counter.ticks().saturating_sub(origin)))
+                Time::from_ns(counter.ns(ticks().saturating_sub(origin)))
             }
             Source::System(origin) => {
                 let passed = origin.elapsed();

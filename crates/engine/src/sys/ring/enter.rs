@@ -19,7 +19,6 @@ pub(super) struct RingEnter {
     registered: Option<u32>,
 }
 
-/// Entries handed over, and answers waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     pub(super) submit: u32,

@@ -10,7 +10,6 @@ use super::Ring;
 use crate::file::Trim;
 use crate::sys::discard;
 
-/// The one registered file.
 const FILE: Fixed = Fixed(0);
 
 impl Ring {
@@ -25,7 +24,7 @@ impl Ring {
         let offset = request.lba.byte_offset().get();
         match request.op {
             Op::Read => {
-                let number = self.buffers.to_read(slot as usize);
+                let number = slot as usize;
                 let (buffer, length) = (self.buffer(number), length(bytes));
                 if self.registered {
                     let entry = ReadFixed::new(FILE, buffer, length, self.piece_of(number));
@@ -83,7 +82,6 @@ impl Ring {
         self.queued += 1;
     }
 
-    /// The buffer of that number.
     #[inline]
     fn buffer(&self, number: usize) -> *mut u8 {
         self.base.wrapping_add(self.buffers.at(number))

@@ -22,14 +22,14 @@ use io_uring::{EnterFlags, IoUring};
 use crate::file::buffers::Buffers;
 use crate::file::clock::SPIN;
 use crate::file::contents::Contents;
-use crate::file::{FileJob, check_moved, check_range, to_move};
+use crate::file::{TargetSetup, check_moved, check_range, to_move};
 use enter::{Counts, RingEnter};
 
 /// A file behind a ring. Belongs to the thread that made it.
 pub struct Ring {
     uring: IoUring,
     enter: RingEnter,
-    job: FileJob,
+    job: TargetSetup,
     buffers: Buffers,
     /// The start of the buffers' memory, through which alone it is touched from now on.
     base: *mut u8,
@@ -44,7 +44,6 @@ pub struct Ring {
     queued: u32,
     /// Answers that needed no kernel.
     refused: Vec<Completion>,
-    /// The clock as it was last read.
     read: Time,
 }
 
@@ -75,7 +74,7 @@ impl Ring {
     ///
     /// # Errors
     /// The system has no `io_uring` for us, or cannot register the file.
-    pub fn new(job: FileJob) -> io::Result<Self> {
+    pub fn new(job: TargetSetup) -> io::Result<Self> {
         let uring = setup::ring(job.iodepth.next_power_of_two(), job.polling)?;
         let enter = RingEnter::new(&uring);
         let mut buffers = Buffers::new(&job);
@@ -138,6 +137,7 @@ impl Ring {
                 return Ok(());
             }
         }
+        debug_assert!(self.queued as usize <= self.outstanding(), "each entry has a slot");
         let ns = until.map_or(0, |until| until.since(self.read).ns());
         let nanos = u32::try_from(ns % 1_000_000_000).expect("below a second");
         let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
@@ -165,9 +165,6 @@ impl Ring {
     }
 
     /// Takes over everything the kernel has completed.
-    ///
-    /// # Errors
-    /// The account of a verified run cannot be kept.
     fn reap(&mut self, completed: &mut Vec<Completion>) -> io::Result<()> {
         let mut batch = None;
         let mut account = Ok(());

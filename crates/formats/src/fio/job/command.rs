@@ -69,7 +69,7 @@ fn words(line: &str) -> Result<Vec<String>, Refusal> {
         }
     }
     if let Some(quote) = quote {
-        return Err(Refusal::request(format!("a {quote} is never closed")));
+        return Err(Refusal::request(format!("unclosed {quote}")));
     }
     words.extend(word);
     Ok(words)
@@ -83,8 +83,8 @@ fn lines_of(words: Vec<(usize, String)>) -> Result<Command, Problem> {
     let mut words = words.into_iter().skip(call).peekable();
     while let Some((number, word)) = words.next() {
         let Some(option) = word.strip_prefix('-').map(|word| word.trim_start_matches('-')) else {
-            let refusal = Refusal::request(format!("`{word}` stands alone in the command line"));
-            let hint = format!("a job file is run by itself: drivelab run --job {word}");
+            let refusal = Refusal::request(format!("unexpected word `{word}` in the command line"));
+            let hint = format!("run a job file alone: drivelab run --job {word}");
             return Err(Problem::at(number)(refusal.hint(hint)));
         };
         let (key, value) = match option.split_once('=') {

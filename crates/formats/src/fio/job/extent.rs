@@ -29,7 +29,7 @@ pub enum ExtentError {
         option: &'static str,
     },
     /// The size is neither given nor that of something that exists.
-    #[error("nothing says how large the target is: it does not exist")]
+    #[error("the size of the target is unknown: it does not exist")]
     NoSize,
     /// The options contradict each other.
     #[error(transparent)]
@@ -40,7 +40,7 @@ impl ExtentError {
     /// What to type next, where we know.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::NoWhole { .. } | Self::NoSize => Some("add `size=1g`, or make it first".into()),
+            Self::NoWhole { .. } | Self::NoSize => Some("add `size=1g`, or create it first".into()),
             Self::Workload(_) => None,
         }
     }

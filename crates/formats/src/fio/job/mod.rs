@@ -6,6 +6,7 @@
 
 mod command;
 mod extent;
+mod file_job;
 mod noted;
 mod number;
 mod option;
@@ -13,12 +14,11 @@ mod problem;
 mod section;
 
 pub use extent::{Extent, ExtentError};
+pub use file_job::FileJob;
 pub use option::names;
 
 use drivelab_core::config::ConfigError;
-use drivelab_core::units::Bytes;
-use drivelab_core::workload::WorkloadOptions;
-use drivelab_core::{JOBS_MAX, JobSchedule, Polling, Refusal};
+use drivelab_core::{JOBS_MAX, Refusal};
 use problem::Problem;
 use section::Section;
 
@@ -27,50 +27,8 @@ const SECTIONS_MAX: usize = 4096;
 /// Longest line, before and after variables are put in.
 const LINE_BYTES_MAX: usize = 16 << 10;
 
-/// One job section, defaults of fio and of `[global]` filled in.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileJob {
-    /// The section's name.
-    pub name: String,
-    /// Jobs of one group run together; each `stonewall` begins another.
-    pub group: u32,
-    /// The file or device that all copies of the job share, or one for each copy.
-    pub targets: Vec<String>,
-    /// What is asked of it, apart from where and how long.
-    pub workload: WorkloadOptions,
-    /// Where, and when it is through.
-    pub extent: Extent,
-    /// How I/O is done, under drivelab's names.
-    pub ioengine: &'static str,
-    /// What is polled: `hipri` and `sqthread_poll`.
-    pub polling: Polling,
-    /// Past the page cache.
-    pub direct: bool,
-    /// Copies of the job that run together.
-    pub numjobs: u32,
-    /// How they begin, share the target, and end.
-    pub conduct: JobSchedule,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Accepted options that change nothing here, each with the reason.
-    pub notes: Vec<String>,
-}
-
-impl FileJob {
-    /// What is asked of a target of `length`, or of one that is to be made.
-    ///
-    /// # Errors
-    /// Nothing says how large the target is, or the options contradict each other.
-    pub fn workload(&self, length: Option<Bytes>) -> Result<WorkloadOptions, ExtentError> {
-        self.extent.apply(self.workload.clone(), length)
-    }
-}
-
 /// Reads the job file `text`, or fio's command lines in it; `variable` gives the value of
 /// `${NAME}`, and of the keywords `$ncpus`, `$pagesize` and `$mb_memory`.
-///
-/// # Errors
-/// Names the line and the option that cannot be done, and what to write instead.
 pub fn parse(
     file: &str,
     text: &str,
@@ -148,8 +106,8 @@ impl<'a> Reader<'a> {
             Some(section) => section,
             None if self.in_global => &mut self.global,
             None => {
-                let refusal = Refusal::request(format!("`{line}` stands before the first section"));
-                return Err(Problem::at(number)(refusal.hint("begin with `[global]`")));
+                let refusal = Refusal::request(format!("`{line}` precedes the first section"));
+                return Err(Problem::at(number)(refusal.hint("start the file with `[global]`")));
             }
         };
         option::set(section, key.trim(), value.trim()).map_err(Problem::at(number))
@@ -188,7 +146,7 @@ impl<'a> Reader<'a> {
             None => None,
             Some(name) => {
                 let found = self.jobs.iter().find(|job| job.name == *name);
-                let message = || format!("no job before this one is called `{name}`");
+                let message = || format!("no earlier job is named `{name}`");
                 Some(found.ok_or_else(|| Refusal::request(message()))?)
             }
         };
@@ -201,7 +159,8 @@ impl<'a> Reader<'a> {
         };
         let name = &before.name;
         if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
-            let message = format!("`wait_for={name}` would not wait for those that run with it");
+            let message =
+                format!("`wait_for={name}` would not wait for the jobs that run beside it");
             return Err(Refusal::request(message).hint("`stonewall` waits for all of them"));
         }
         Ok(last.group + 1)

@@ -2,23 +2,24 @@
 
 /// Options that are accepted and change nothing, with the reason.
 pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
-    (&["group_reporting", "new_group"], "jobs are reported each, and all together"),
+    (&["group_reporting", "new_group"], "every job and the total are always reported"),
     (&["thread", "threads"], "a job is always a thread"),
-    (&["randrepeat", "allrandrepeat"], "the same seed always draws the same"),
-    (&["random_generator"], "the generator is always the same"),
-    (&["refill_buffers", "scramble_buffers"], "what is written never repeats"),
+    (&["randrepeat", "allrandrepeat"], "the same seed always gives the same addresses"),
+    (&["random_generator"], "the random generator is fixed"),
+    (&["refill_buffers", "scramble_buffers"], "written data never repeats"),
     (
         &["fallocate", "overwrite", "create_serialize", "create_fsync", "create_on_open"],
         "a missing file is always written throughout before any job starts",
     ),
-    (&["allow_file_create", "filetype", "unique_filename"], "what is missing is laid out"),
-    (&["openfiles", "file_service_type"], "a job has one file, in as many parts as it has files"),
-    (&["unlink", "unlink_each_loop"], "files are kept for the next run"),
-    (&["fadvise_hint", "offset_align"], "regions begin on whole blocks, and no advice is given"),
+    (&["allow_file_create", "filetype", "unique_filename"], "missing files are laid out"),
     (
-        &["iodepth_batch", "iodepth_batch_submit"],
-        "as many requests as there are go to the kernel together",
+        &["openfiles", "file_service_type"],
+        "a job has one file, divided into as many parts as \
+                                           `nrfiles`",
     ),
+    (&["unlink", "unlink_each_loop"], "files are kept for the next run"),
+    (&["fadvise_hint", "offset_align"], "regions start at whole blocks, and no fadvise is given"),
+    (&["iodepth_batch", "iodepth_batch_submit"], "all pending requests are submitted together"),
     (
         &[
             "iodepth_batch_complete",
@@ -26,10 +27,14 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
             "iodepth_batch_complete_max",
             "userspace_reap",
         ],
-        "all that is complete is taken together",
+        "all completions are reaped together",
     ),
     (&["iodepth_low"], "the queue is kept full"),
-    (&["io_submit_mode"], "with a rate requests are sent when due, whoever waits for an answer"),
+    (
+        &["io_submit_mode"],
+        "with a rate, requests are issued when due, whether or not earlier ones \
+                           completed",
+    ),
     (
         &[
             "fixedbufs",
@@ -40,19 +45,19 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
             "iomem_align",
             "hugepage-size",
         ],
-        "buffers are aligned, and registered with the kernel as the files are",
+        "buffers are aligned; buffers and files are registered with the kernel",
     ),
     (
         &["nonvectored", "sqthread_poll_cpu", "nowait", "force_async"],
-        "requests are handed to the kernel in the way that costs least",
+        "requests are submitted in the cheapest way",
     ),
     (
         &["gtod_reduce", "gtod_cpu", "clocksource", "job_start_clock_id"],
-        "time stamps cost little enough to keep them all, by the best clock",
+        "every request gets timestamps from the best clock",
     ),
     (
         &["lat_percentiles", "clat_percentiles", "slat_percentiles"],
-        "latency is always from the intended moment",
+        "latency always counts from the intended start",
     ),
     (
         &[
@@ -88,29 +93,29 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
             "log_unix_epoch",
             "log_entries",
         ],
-        "every second is in the result, and no log is written",
+        "the result contains every second; no log is written",
     ),
-    (&["write_iolog"], "no list of the requests is written"),
+    (&["write_iolog"], "requests are not logged"),
     (&["disable_lat", "disable_clat", "disable_slat"], "latency is always measured"),
     (
         &["disable_bw_measurement", "disable_bw", "unified_rw_reporting", "stats", "unit_base"],
-        "throughput is always measured, and its unit always told",
+        "throughput is always measured and shown with its unit",
     ),
-    (&["eta"], "progress shows where somebody watches"),
-    (&["disk_util"], "other I/O on the device is told where there is any"),
-    (&["description", "comm"], "it names the job for people"),
+    (&["eta"], "progress is shown on a terminal"),
+    (&["disk_util"], "other I/O on the device is reported"),
+    (&["description", "comm"], "it is a description only"),
     (
         &["exitall_on_error", "continue_on_error", "ignore_error", "error_dump"],
-        "failed requests are counted, and the run goes on",
+        "failed requests are counted, and the run continues",
     ),
     (&["allow_mounted_write"], "a mounted device is never written"),
-    (&["fsync_on_close"], "a flush after the end is not measured, in fio neither"),
+    (&["fsync_on_close"], "a flush after the end is not measured, as in fio"),
     (
         &["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"],
-        "a rate that was not kept is marked",
+        "a missed rate is marked in the result",
     ),
-    (&["thinktime_blocks_type"], "a request is thought about when it is complete"),
-    (&["steadystate_check_interval", "ss_interval"], "the figures are judged once a second"),
+    (&["thinktime_blocks_type"], "think time starts at the completion"),
+    (&["steadystate_check_interval", "ss_interval"], "steady state is checked once per second"),
     (
         &[
             "cpus_allowed",
@@ -120,7 +125,7 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
             "numa_mem_policy",
             "nice",
         ],
-        "drivelab takes what the process may have: start it under `taskset`, `numactl` or `nice`",
+        "start drivelab under `taskset`, `numactl` or `nice`",
     ),
 ];
 
@@ -150,9 +155,9 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "trim_backlog",
             "trim_backlog_batch",
         ],
-        "`drivelab run TARGET --verify` checks what was written; other options stand beside it",
+        "use `drivelab run TARGET --verify` with the other options",
     ),
-    (&["verify_only"], "`drivelab run TARGET --verify-only` checks what was written"),
+    (&["verify_only"], "use `drivelab run TARGET --verify-only`"),
     (
         &[
             "read_iolog",
@@ -167,13 +172,13 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "merge_blktrace_scalars",
             "merge_blktrace_iters",
         ],
-        "`drivelab replay TRACE` replays",
+        "use `drivelab replay TRACE`",
     ),
     (
         &["latency_target", "latency_window", "latency_percentile", "latency_run"],
-        "`drivelab study` compares depths; or give each a section, with `stonewall`",
+        "compare depths with `drivelab study`, or give each a section with `stonewall`",
     ),
-    (&["fill_device", "fill_fs"], "give `size`, or nothing for all of a device"),
+    (&["fill_device", "fill_fs"], "give `size`, or omit it to use the whole device"),
     (
         &[
             "buffer_compress_percentage",
@@ -185,7 +190,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "zero_buffers",
             "buffer_pattern",
         ],
-        "what is written is always random: a drive that compresses would be measured at its worst",
+        "written data is always random: the worst case for a drive that compresses",
     ),
     (
         &[
@@ -198,16 +203,16 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "prioclass",
             "priohint",
         ],
-        "requests have no priority of their own; all of them have one under `ionice`",
+        "set one priority for all requests with `ionice`",
     ),
     (
         &["cgroup", "cgroup_weight", "cgroup_nodelete", "lockmem", "uid", "gid"],
-        "start drivelab as that user or in that group: `systemd-run` takes both",
+        "start drivelab as that user or in that group, for example with `systemd-run`",
     ),
-    (&["ioscheduler"], "choose it before: echo NAME > /sys/block/sdX/queue/scheduler"),
+    (&["ioscheduler"], "set it first: echo NAME > /sys/block/sdX/queue/scheduler"),
     (&["exec_prerun", "exec_postrun"], "run that command yourself, before or after"),
-    (&["profile", "include", "opendir", "lockfile"], "put what it stands for into this file"),
-    (&["flow", "flow_id", "flow_sleep"], "give each job a rate of its own: `rate_iops`"),
+    (&["profile", "include", "opendir", "lockfile"], "copy its contents into this file"),
+    (&["flow", "flow_id", "flow_sleep"], "give each job its own `rate_iops`"),
     (
         &[
             "zonemode",
@@ -224,7 +229,8 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "recover_zbd_write_error",
             "write_zone_remainder",
         ],
-        "drivelab knows no zones; `rw=read:4k` leaves gaps between sequential blocks",
+        "drivelab does not support zoned devices; `rw=read:4k` leaves gaps between sequential \
+         blocks",
     ),
     (
         &[
@@ -240,7 +246,7 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "atomic",
             "uncached",
         ],
-        "requests carry no such hint to the drive",
+        "drivelab sends no such hints",
     ),
     (
         &[
@@ -255,27 +261,27 @@ pub(super) const REFUSED: &[(&[&str], &str)] = &[
             "apptag",
             "apptag_mask",
         ],
-        "commands go through the kernel's block layer, which has no such part; `sync=dsync` is FUA",
+        "the kernel's block layer has no such command; `sync=dsync` is FUA",
     ),
     (
         &["sync_file_range", "write_barrier", "end_syncfs"],
-        "`fsync`, `fdatasync` and `end_fsync` bring to the medium what was written",
+        "use `fsync`, `fdatasync` or `end_fsync`",
     ),
     (
         &["thinktime_spin", "thinktime_iotime", "thinkcycles", "rate_ignore_thinktime"],
-        "`thinktime` alone pauses after each request",
+        "`thinktime` alone pauses after every request",
     ),
     (
         &["sprandom", "spr_op", "spr_num_regions", "num_range", "random_sequence_stride"],
         "`random_distribution` is `random`, `zipf`, `pareto` or `zoned`",
     ),
     (&["bs_unaligned", "blocksize_unaligned"], "blocks are whole sectors"),
-    (&["serialize_overlap"], "requests go out as they come"),
-    (&["rw_sequencer"], "`percentage_random` says how much follows the request before"),
-    (&["file_append", "pre_read", "create_only"], "make or read the file before"),
-    (&["ramp_size"], "`ramp_time` says it in seconds"),
+    (&["serialize_overlap"], "requests are issued in order"),
+    (&["rw_sequencer"], "`percentage_random` sets the share of sequential requests"),
+    (&["file_append", "pre_read", "create_only"], "create or read the file first"),
+    (&["ramp_size"], "use `ramp_time`, in seconds"),
     (&["exit_what"], "`exitall` ends the jobs that run at the same time"),
-    (&["client", "server", "remote-config", "section"], "a run is one of this machine, and whole"),
+    (&["client", "server", "remote-config", "section"], "a run uses this machine only"),
 ];
 
 /// What stands in `table` for `key`.

@@ -26,7 +26,7 @@ impl Base {
     /// A number with fio's suffix; whether it was one of thousands.
     pub(super) fn number(self, key: &str, value: &str) -> Result<(u64, bool), Refusal> {
         let wrong =
-            || Refusal::request(format!("`{key}`: `{value}` is no number such as `64` or `4k`"));
+            || Refusal::request(format!("`{key}`: `{value}` is not a number such as `64` or `4k`"));
         let lower = value.to_ascii_lowercase();
         let end = lower.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(lower.len());
         let (digits, unit) = lower.split_at(end);
@@ -89,7 +89,7 @@ impl<T: Copy + PartialEq> Sided<T> {
 /// Reads and writes that cannot be one job.
 pub(super) fn differs(key: &str) -> Refusal {
     Refusal::request(format!("`{key}` differs between reads and writes"))
-        .hint("give reads and writes a section each: they start together")
+        .hint("give reads and writes separate sections: they start together")
 }
 
 /// A part of the target.
@@ -127,12 +127,12 @@ pub(super) fn switch(key: &str, value: &str) -> Result<bool, Refusal> {
 pub(super) fn time(key: &str, value: &str, unit: &str) -> Result<Span, Refusal> {
     let lower = value.to_ascii_lowercase();
     let wrong = |what: &str| Refusal::request(format!("`{key}`: `{value}` is {what}"));
-    let too_long = || wrong("longer than the 584 years that fit");
+    let too_long = || wrong("longer than 584 years, the maximum");
     if lower.contains(':') {
         let parts: Result<Vec<u64>, _> = lower.split(':').map(str::parse).collect();
         let factors = [1_u64, 60, 3_600, 86_400];
         let parts = parts.ok().filter(|parts| parts.len() <= factors.len());
-        let parts = parts.ok_or_else(|| wrong("no time such as `1:30:00`"))?;
+        let parts = parts.ok_or_else(|| wrong("not a time such as `1:30:00`"))?;
         let seconds = parts
             .iter()
             .rev()

@@ -11,7 +11,7 @@ use drivelab_core::{JOBS_MAX, Refusal};
 
 use super::noted::{REFUSED, WITHOUT_EFFECT, keys, reason};
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs, read, switch, time};
-use super::section::Section;
+use super::section::{DRIVE, Section};
 
 /// Sets one option from its key and value.
 type Setter = fn(&mut Section, &str, &str) -> Result<(), Refusal>;
@@ -35,7 +35,7 @@ const OWN: &[(&[&str], Setter)] = &[
         _ => Err(Refusal::request(
             "drivelab pauses after every request; `thinktime_blocks` above 1 is not supported",
         )
-        .hint("`thinktime` alone pauses after each request")),
+        .hint("`thinktime` alone pauses after every request")),
     }),
     (&["rate"], |job, key, value| {
         let rate = Sided::parse(value, |one| job.bytes(key, one))?;
@@ -87,9 +87,9 @@ const OWN: &[(&[&str], Setter)] = &[
     }),
     (&["wait_for"], |job, _, value| put(&mut job.wait_for, value.to_owned())),
     (&["filename"], |job, _, value| {
-        if value.contains(':') {
-            let hint = "give each of them a section of its own: they start together";
-            return Err(Refusal::request(format!("`{value}` are several files")).hint(hint));
+        if value.contains(':') && !value.starts_with(DRIVE) {
+            let hint = "give each a separate section: they start together";
+            return Err(Refusal::request(format!("`{value}` names several files")).hint(hint));
         }
         put(&mut job.filename, value.to_owned())
     }),
@@ -115,7 +115,7 @@ const OWN: &[(&[&str], Setter)] = &[
     (&["kb_base"], |job, _, value| store(Base::read(value)?, &mut job.base)),
     (&["name"], |job, key, value| {
         if job.name.is_empty() {
-            job.note(key, "sections have names");
+            job.note(key, "name the section instead");
             return Ok(());
         }
         store(value.to_owned(), &mut job.name)
@@ -144,7 +144,7 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
     let is_named = |option: &&WorkloadOption| option.name == key || option.aliases.contains(&key);
     let spelled = OPTIONS.iter().find(is_named);
     if let Some((option, spelling)) = spelled.and_then(|option| Some((option, option.fio?))) {
-        return set_spelled(section, option.name, spelling, (key, value));
+        return set_spelled(section, option.name, spelling, key, value);
     }
     if let Some((_, setter)) = OWN.iter().find(|(names, _)| names.contains(&key)) {
         return setter(section, key, value);
@@ -164,10 +164,9 @@ pub(super) fn set(section: &mut Section, key: &str, value: &str) -> Result<(), R
     let known = names().chain(keys(WITHOUT_EFFECT)).chain(keys(REFUSED));
     let hint = match nearest(key, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "leave it out, if the job makes sense without".to_owned(),
+        None => "remove it if the job makes sense without it".to_owned(),
     };
-    let message =
-        format!("unknown option `{key}`: neither drivelab's nor one of all fio's engines");
+    let message = format!("unknown option `{key}` (neither drivelab's nor a common fio option)");
     Err(Refusal::request(message).hint(hint))
 }
 
@@ -176,7 +175,8 @@ fn set_spelled(
     section: &mut Section,
     name: &str,
     spelling: Spelling,
-    (key, value): (&str, &str),
+    key: &str,
+    value: &str,
 ) -> Result<(), Refusal> {
     let value = match spelling {
         Spelling::Plain => value.to_owned(),
@@ -203,9 +203,9 @@ fn set_rw(section: &mut Section, value: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     if rw.is_random() {
-        let message = format!("`{value}` draws an address for every {skip} requests only");
+        let message = format!("`{value}` draws a new address only every {skip} requests");
         return Err(Refusal::request(message)
-            .hint("`percentage_random=12` lets seven of eight requests follow the one before"));
+            .hint("`percentage_random=12` makes seven of eight requests sequential"));
     }
     let (bytes, backwards) = skip.strip_prefix('-').map_or((skip, false), |bytes| (bytes, true));
     section.skip = Some((section.bytes("rw", bytes)?, backwards));
@@ -217,8 +217,7 @@ fn set_sync(section: &mut Section, value: &str) -> Result<(), Refusal> {
         "0" | "none" => false,
         "dsync" => true,
         "1" | "sync" => {
-            section
-                .note("sync", "writes go through as with `dsync`; the file's times may lag behind");
+            section.note("sync", "writes use O_DSYNC; the file's times may lag behind");
             true
         }
         _ => return Err(Refusal::request("`sync` is `none`, `dsync` or `sync`")),
@@ -230,7 +229,7 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
     section.ioengine = Some(match value {
         "io_uring" => "io_uring",
         "libaio" | "posixaio" | "io_uring_cmd" => {
-            section.note("ioengine", "io_uring does what asynchronous engines do, for less");
+            section.note("ioengine", "io_uring replaces asynchronous engines");
             "io_uring"
         }
         "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => "psync",
@@ -246,8 +245,11 @@ fn put_ioengine(section: &mut Section, value: &str) -> Result<(), Refusal> {
 /// `4k/60:64k/40`; sizes without a percentage share what the others leave.
 fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
     if value.contains(',') {
-        return Err(Refusal::request("`bssplit` with a part each for reads and writes")
-            .hint("one split for reads and writes: `4k/60:64k/40`"));
+        return Err(Refusal::request(
+            "separate `bssplit` lists for reads and writes are not \
+                                     supported",
+        )
+        .hint("give one list for both: `4k/60:64k/40`"));
     }
     let mut sizes = Vec::new();
     for part in value.split(':') {
@@ -260,7 +262,7 @@ fn set_split(section: &mut Section, value: &str) -> Result<(), Refusal> {
     let given = shares.fold(0_u32, u32::saturating_add);
     let wrong = |what: String| Refusal::request(format!("`bssplit`: {what}"));
     if sizes.iter().all(|(_, percent)| percent.is_some()) && given != 100 {
-        return Err(wrong(format!("the percentages are {given} together, not 100")));
+        return Err(wrong(format!("the percentages add up to {given}, not 100")));
     }
     section.workload.bssplit = Some(BlockSizes::sharing(&sizes).map_err(wrong)?);
     section.bs = None;
@@ -294,11 +296,11 @@ impl Section {
     fn bytes(&mut self, key: &str, value: &str) -> Result<Bytes, Refusal> {
         let (number, thousands) = self.base.number(key, value)?;
         if number > OFFSET_MAX {
-            let wrong = format!("`{key}`: {value} is more than any file or device holds");
+            let wrong = format!("`{key}`: {value} exceeds any file or device");
             return Err(Refusal::request(wrong));
         }
         if thousands && self.base == Base::Swapped {
-            let why = format!("in fio `{value}` counts in thousands, unless `kb_base` is 1000");
+            let why = format!("as in fio, `{value}` is a power of ten unless `kb_base` is 1000");
             self.note(key, &why);
         }
         Ok(Bytes::new(number))
@@ -311,7 +313,7 @@ impl Section {
         };
         let percent: u64 = read(key, percent)?;
         if percent > 100 && key != "io_size" {
-            return Err(Refusal::request(format!("`{key}`: {value} is more than there is")));
+            return Err(Refusal::request(format!("`{key}`: {value} exceeds the maximum")));
         }
         Ok(if percent == 100 && key == "size" { None } else { Some(Part::Percent(percent)) })
     }
@@ -320,7 +322,7 @@ impl Section {
     pub(super) fn whole_sectors(&mut self, asked: Bytes) -> Bytes {
         let whole = Bytes::new(asked.get().next_multiple_of(SECTOR_BYTES));
         if whole != asked {
-            self.note("bs", &format!("{asked} bytes are rounded up to whole sectors, {whole}"));
+            self.note("bs", &format!("{asked} bytes rounded up to whole sectors: {whole}"));
         }
         whole
     }

@@ -1,11 +1,14 @@
 //! A section while it is read.
 
-use super::FileJob;
 use super::extent::Extent;
+use super::file_job::FileJob;
 use super::number::{Base, OFFSET_MAX, Part, Sided, differs};
 use drivelab_core::units::{Bytes, Ratio, Span};
 use drivelab_core::workload::{BlockSizes, Rw, WorkloadOptions};
 use drivelab_core::{JobSchedule, Polling, Refusal};
+
+/// What a modelled drive's name begins with; it holds the colon that parts files in fio.
+pub(super) const DRIVE: &str = "drive:";
 
 /// The longest path that the kernel takes (`PATH_MAX`).
 const NAME_BYTES_MAX: usize = 4096;
@@ -69,7 +72,7 @@ impl Section {
         self.depth();
         self.sharing(rw);
         if self.extent.time_based && self.workload.runtime.is_none() {
-            self.note("time_based", "without `runtime` the job ends when its size is through");
+            self.note("time_based", "without `runtime` the job ends after its full size");
             self.extent.time_based = false;
         }
         // What cannot be is said before anything runs.
@@ -95,8 +98,7 @@ impl Section {
 
     /// Refuses sums and products that no target holds.
     fn fits(&self) -> Result<(), Refusal> {
-        let beyond =
-            |what: &str| Refusal::request(format!("{what} is more than any file or device holds"));
+        let beyond = |what: &str| Refusal::request(format!("{what} exceeds any file or device"));
         let held = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes <= OFFSET_MAX);
         let bytes = |part: Option<Part>| match part {
             Some(Part::Bytes(bytes)) => bytes.get(),
@@ -146,7 +148,7 @@ impl Section {
         let Some(step) = step.filter(|step| *step >= block) else {
             let message = format!("`rw={rw}:-{skip}` would touch some bytes twice");
             let twice = block.saturating_mul(2);
-            let hint = format!("go back two blocks, `{rw}:-{twice}`");
+            let hint = format!("skip two blocks, `{rw}:-{twice}`");
             return Err(Refusal::request(message).hint(hint));
         };
         self.workload.stride = Some(Bytes::new(step)).filter(|step| step.get() > block);
@@ -172,7 +174,7 @@ impl Section {
         // A hundredth is what an open loop is held to.
         if bytes % mean > bytes / 100 {
             let per_s = bytes / mean;
-            self.note("rate", &format!("rounded down to {per_s} requests a second"));
+            self.note("rate", &format!("rounded down to {per_s} requests per second"));
         }
         Ok(())
     }
@@ -186,13 +188,13 @@ impl Section {
         }
         let (Some(read), Some(write)) = (sides.read, sides.write) else {
             return Err(Refusal::request("only one of reads and writes has a rate")
-                .hint("give reads and writes a section each: they start together"));
+                .hint("give reads and writes separate sections: they start together"));
         };
         let sum = read.saturating_add(write);
         let share = u128::from(read) * u128::from(Ratio::ONE.billionths()) / u128::from(sum.max(1));
         let share = Ratio::from_billionths(u64::try_from(share).unwrap_or(0));
         self.workload.read_share = Some(share);
-        self.note("rate", &format!("reads and writes each have theirs: {share} are reads"));
+        self.note("rate", &format!("reads and writes have separate rates: {share} are reads"));
         Ok(Some(sum))
     }
 
@@ -200,9 +202,9 @@ impl Section {
     fn depth(&mut self) {
         let depth = *self.workload.iodepth.get_or_insert(1);
         let one = if matches!(self.ioengine, None | Some("psync")) {
-            "a synchronous engine keeps one request outstanding, in fio too"
+            "a synchronous engine keeps one request outstanding, as in fio"
         } else if self.workload.thinktime.is_some_and(|time| time > Span::ZERO) {
-            "with `thinktime` a job has one request outstanding, in fio too"
+            "with `thinktime` a job has one request outstanding, as in fio"
         } else {
             return;
         };
@@ -227,8 +229,8 @@ impl Section {
         }
         let several = self.numjobs.is_some_and(|jobs| jobs > 1) && self.filename.is_some();
         if several && !rw.is_random() && self.conduct.offset_increment.is_none() {
-            let why = "sequential jobs each have a part of the region; in fio all go over the same \
-                       blocks, which `offset_increment=0` asks for";
+            let why = "each sequential job gets its own part of the region; `offset_increment=0` \
+                       makes all use the same blocks, as in fio";
             self.note("numjobs", why);
         }
     }
@@ -240,7 +242,7 @@ impl Section {
             self.directory.as_deref().map_or(Vec::new(), |names| names.split(':').collect());
         let place = |name: &str, copy: u32| match directories.len() {
             0 => name.to_owned(),
-            _ if name.starts_with('/') => name.to_owned(),
+            _ if name.starts_with('/') || name.starts_with(DRIVE) => name.to_owned(),
             many => format!("{}/{name}", directories[copy as usize % many]),
         };
         if let Some(name) = &self.filename {

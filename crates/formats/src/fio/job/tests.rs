@@ -101,7 +101,7 @@ fn sizes_are_taken_from_the_target_where_they_are_shares_of_it_or_absent() {
     assert_eq!(of("filesize=1m\nsize=8m").1, Some(Bytes::mib(1)));
     assert_eq!(of("filesize=1g\noffset=4m").1, Some(Bytes::mib(12)));
     let missing = |text: &str| job(text).workload(None).unwrap_err().to_string();
-    assert!(missing("runtime=5").contains("how large"));
+    assert!(missing("runtime=5").contains("size of the target is unknown"));
     assert!(missing("size=10%").contains("`size` is a percentage"));
 }
 
@@ -112,7 +112,7 @@ fn units_are_those_of_fio() {
     assert_eq!(job.workload.runtime, Some(Span::from_secs(120)));
     assert_eq!(job.workload.thinktime, Some(Span::from_us(500)));
     let thousands = self::job("size=1GiB\nbs=1MB");
-    assert!(thousands.notes[0].contains("thousands"), "{:?}", thousands.notes);
+    assert!(thousands.notes[0].contains("power of ten"), "{:?}", thousands.notes);
     let options = thousands.workload(None).unwrap();
     assert_eq!(options.size, Some(Bytes::new(1_000_000_000)));
     let standard = self::options("kb_base=1000\nsize=1GiB");
@@ -137,18 +137,18 @@ fn what_cannot_be_done_is_named_with_what_to_write() {
     check_error("[a]\niodpeth=4", 2, "`iodpeth`", "`iodepth`");
     check_error("[a]\nzonemod=zbd", 2, "neither drivelab's nor", "`zonemode`");
     check_error("[a]\nioengine=mmap", 2, "`mmap`", "psync");
-    check_error("[a]\nrw=rw\nbs=4k,8k", 1, "differs", "a section each");
-    check_error("[a]\nbssplit=4k/60:8k/60", 2, "120 together", "");
+    check_error("[a]\nrw=rw\nbs=4k,8k", 1, "differs", "separate sections");
+    check_error("[a]\nbssplit=4k/60:8k/60", 2, "add up to 120", "");
     check_error("[a]\nfilename=/dev/a:/dev/b", 2, "several", "together");
     check_error("[a]\nrw=randread:8", 2, "every 8 requests", "percentage_random");
     check_error("[a]\nrw=read:-4k", 1, "twice", "`read:-8192`");
-    check_error("[a]\nrw=rw\nrate_iops=,5", 1, "only one", "a section each");
+    check_error("[a]\nrw=rw\nrate_iops=,5", 1, "only one", "separate sections");
     check_error("[a]\nthinktime=5\nthinktime_blocks=4", 3, "after every request", "thinktime");
-    check_error("[a]\nwait_for=b", 1, "called `b`", "");
+    check_error("[a]\nwait_for=b", 1, "named `b`", "");
     check_error("[a]\n[b]\n[c]\nwait_for=b", 3, "would not wait", "stonewall");
     check_error("[a]\ninclude other.fio", 2, "`include`", "into this file");
     check_error("[a]\nsync=2", 2, "`sync` is", "");
-    check_error("bs=4k\n", 1, "before the first section", "[global]");
+    check_error("bs=4k\n", 1, "precedes the first section", "[global]");
     check_error("[global]\nbs=4k\n", 1, "no job section", "[job]");
 }
 
@@ -162,7 +162,7 @@ fn what_is_refused_may_be_switched_off() {
 fn a_block_of_no_whole_sectors_is_rounded_up_and_told() {
     let job = job("rw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n");
     assert_eq!(job.workload.bs, Some(Bytes::new(2560)));
-    assert!(job.notes[0].contains("2300 bytes are rounded up"), "{:?}", job.notes);
+    assert!(job.notes[0].contains("2300 bytes rounded up"), "{:?}", job.notes);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_rate_is_one_for_reads_and_one_for_writes() {
     let writes = workload("rw=write\nrate_iops=10,20");
     assert_eq!(writes.pace, Pace::Fixed { per_s: 20, iodepth: 1 });
     let coarse = job("size=1m\nrate=2500k\nbs=1m");
-    assert!(coarse.notes[0].contains("2 requests a second"), "{:?}", coarse.notes);
+    assert!(coarse.notes[0].contains("2 requests per second"), "{:?}", coarse.notes);
 }
 
 fn fixed(per_s: u64, share: Ratio) -> (Pace, Ratio) {
@@ -289,7 +289,7 @@ fn one_request_is_outstanding_where_fio_has_no_more() {
     for text in ["ioengine=sync", "", "ioengine=libaio\nthinktime=10"] {
         let job = job(text);
         assert_eq!(job.workload.iodepth, Some(1), "{text}");
-        let told = |note: &String| note.contains("one request outstanding, in fio too");
+        let told = |note: &String| note.contains("one request outstanding, as in fio");
         assert!(job.notes.iter().any(told), "{:?}", job.notes);
     }
     assert_eq!(job("ioengine=libaio").workload.iodepth, Some(32));
@@ -310,8 +310,8 @@ fn command_lines_are_read_as_the_job_files_that_they_stand_for() {
     assert_eq!(test.targets, ["a b"]);
     assert_eq!(test.workload.iodepth, Some(8));
     check_error("fio --rw=read", 1, "no job section", "[job]");
-    check_error("fio job.fio", 1, "`job.fio` stands alone", "--job job.fio");
-    check_error("fio --name=a \\\n--bs='4k", 2, "never closed", "");
+    check_error("fio job.fio", 1, "unexpected word `job.fio`", "--job job.fio");
+    check_error("fio --name=a \\\n--bs='4k", 2, "unclosed", "");
 }
 
 #[test]

@@ -9,8 +9,11 @@
 use std::collections::BTreeMap;
 
 use drivelab_core::csv::{ParseError, quote};
-use drivelab_core::foreign::{Better, Imported, ImportedResult, Label, Remark};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use serde::Deserialize;
+
+use crate::single_run::SINGLE_RUN;
 
 /// One call of fio.
 #[derive(Deserialize)]
@@ -78,7 +81,7 @@ pub fn is_fio(text: &str) -> bool {
 /// # Errors
 /// Names the line that is no JSON, or the version or mode of fio that is not read.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    let mut imported = Imported::of("fio");
+    let mut imported = Imported { tool: "fio".into(), ..Imported::default() };
     let mut versions = Vec::new();
     let (mut at, mut line, mut last) = (0, 1, 0);
     while let Some(skipped) = start(&text[at..]) {
@@ -99,9 +102,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         at += length;
     }
     imported.tool_version = versions.join(", ");
-    if imported.results.is_empty() {
-        let hint = "run fio with `--output-format=json`, and give all of its output";
-        return Err(ParseError::new(0, "there are no requests of fio in it", hint));
+    if imported.runs.is_empty() {
+        let hint = "run fio with `--output-format=json`, and give its complete output";
+        return Err(ParseError::new(0, "it contains no results of fio", hint));
     }
     Ok(imported)
 }
@@ -122,11 +125,15 @@ fn start(text: &str) -> Option<usize> {
 fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     let line = line + error.line().saturating_sub(1);
     let (what, hint) = if error.is_eof() {
-        ("the JSON ends in the middle".to_owned(), "did fio end, and is the file complete?")
+        (
+            "the JSON is truncated".to_owned(),
+            "check that fio finished and the file is \
+                                                    complete",
+        )
     } else {
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
-        (format!("this is no result of fio: {said}"), "give the output of `--output-format=json`")
+        (format!("not a result of fio: {said}"), "give the output of `--output-format=json`")
     };
     ParseError::new(line, what, hint)
 }
@@ -137,7 +144,7 @@ fn version(output: &Output, line: usize) -> Result<&str, ParseError> {
         return Ok(version);
     }
     let what = format!("version {} of fio's results", quote(version));
-    Err(ParseError::new(line, what, "version 3 is read: older ones have other units"))
+    Err(ParseError::new(line, what, "only version 3 is supported: older versions use other units"))
 }
 
 /// Adds the figures of one call.
@@ -151,10 +158,19 @@ fn read(output: &Output, line: usize, imported: &mut Imported) {
         (Some(job), others) => format!("{} and {} more", job.jobname, others - 1),
         (None, _) => return,
     };
+    let mut phases = Vec::new();
     for (name, jobs) in &sections {
-        let prefix = if sections.len() > 1 { format!("{name}.") } else { String::new() };
-        let mut run = Run { line, arm: &arm, prefix, remarks: remarks(jobs, output), imported };
-        run.section(name, jobs);
+        let name = if sections.len() > 1 { *name } else { "" };
+        let mut section = Section { name, figures: Vec::new(), unknown: &mut imported.unknown };
+        section.read(jobs);
+        let figures = section.figures;
+        if !figures.is_empty() {
+            let (nature, remarks) = (nature(jobs, output), remarks(jobs, output));
+            phases.push(Phase { name: name.to_owned(), nature, figures, lat_ns: None, remarks });
+        }
+    }
+    if !phases.is_empty() {
+        imported.runs.push(ImportedRun { line, arm, phases });
     }
     for job in &output.jobs {
         for note in doubts(job, output) {
@@ -172,14 +188,30 @@ fn once(notes: &mut Vec<String>, note: String) {
     }
 }
 
-/// What every figure of a section is.
+/// What casts doubt on every figure of a section.
 fn remarks(jobs: &[&Job], output: &Output) -> Vec<Remark> {
-    let why = "one run: its variation is unknown, so nothing can be concluded from it alone";
-    let mut remarks = vec![Remark::new(Label::SingleRun, why)];
-    if jobs.iter().any(|job| option(job, output, "ioengine") == Some("null")) {
-        remarks.insert(0, Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
+    let null = jobs.iter().any(|job| is_null(job, output));
+    let not_disk = null.then(|| Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
+    not_disk.into_iter().chain([Remark::new(Label::SingleRun, SINGLE_RUN)]).collect()
+}
+
+/// What a section measures.
+fn nature(jobs: &[&Job], output: &Output) -> Nature {
+    if jobs.iter().any(|job| is_null(job, output)) {
+        Nature::Cpu
+    } else if jobs.iter().any(|job| is_buffered(job, output)) {
+        Nature::PageCache
+    } else {
+        Nature::Disk
     }
-    remarks
+}
+
+fn is_null(job: &Job, output: &Output) -> bool {
+    option(job, output, "ioengine") == Some("null")
+}
+
+fn is_buffered(job: &Job, output: &Output) -> bool {
+    option(job, output, "direct").is_none_or(|value| value == "0")
 }
 
 fn option<'a>(job: &'a Job, output: &'a Output, name: &str) -> Option<&'a str> {
@@ -191,28 +223,26 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
     let mut notes = Vec::new();
     let name = quote(&job.jobname);
     if job.error != 0 {
-        notes.push(format!("Job {name} ended with the system's error {}.", job.error));
+        notes.push(format!("Job {name} ended with system error {}.", job.error));
     }
-    let buffered = option(job, output, "direct").is_none_or(|value| value == "0");
     let reads = job.read.total_ios.max(job.mixed.total_ios) > 0;
-    if buffered && reads && option(job, output, "ioengine") != Some("null") {
+    if is_buffered(job, output) && reads && !is_null(job, output) {
         notes.push(format!("Job {name} ran without `direct=1`: the page cache may have answered."));
     }
     notes
 }
 
 /// The figures of one section of one call.
-struct Run<'a> {
-    line: usize,
-    arm: &'a str,
-    /// The section's name where the call has several.
-    prefix: String,
-    remarks: Vec<Remark>,
-    imported: &'a mut Imported,
+struct Section<'a> {
+    /// Empty where the call has no other.
+    name: &'a str,
+    figures: Vec<Figure>,
+    unknown: &'a mut Vec<String>,
 }
 
-impl Run<'_> {
-    fn section(&mut self, name: &str, jobs: &[&Job]) {
+impl Section<'_> {
+    fn read(&mut self, jobs: &[&Job]) {
+        let name = &jobs[0].jobname;
         let of = |side: fn(&Job) -> &Side| -> Vec<&Side> {
             jobs.iter().map(|job| side(job)).filter(|side| side.total_ios > 0).collect()
         };
@@ -278,7 +308,7 @@ impl Run<'_> {
     }
 
     fn unknown(&mut self, name: &str, why: &str) {
-        once(&mut self.imported.unknown, format!("job {}: {why}", quote(name)));
+        once(self.unknown, format!("job {}: {why}", quote(name)));
     }
 
     /// Adds a figure; fio writes 0 for what it did not measure (`gtod_reduce`, `disable_lat`).
@@ -286,16 +316,9 @@ impl Run<'_> {
         if !(value.is_finite() && value > 0.0) {
             return;
         }
-        self.imported.results.push(ImportedResult {
-            line: self.line,
-            arm: self.arm.to_owned(),
-            metric: format!("{}{metric}", self.prefix),
-            value,
-            unit: "",
-            better,
-            is_detail,
-            remarks: self.remarks.clone(),
-        });
+        let dot = if self.name.is_empty() { "" } else { "." };
+        let name = format!("{}{dot}{metric}", self.name);
+        self.figures.push(Figure { is_detail, ..Figure::new(name, value, better) });
     }
 }
 

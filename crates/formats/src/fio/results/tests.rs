@@ -1,6 +1,7 @@
 //! Documents as fio 3 writes them, with the keys that are read and some that are not.
 
-use drivelab_core::foreign::{Better, Imported, Label};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Label, Phase};
 
 use super::parse;
 
@@ -42,12 +43,18 @@ fn reads(iops: u64, count: u64) -> String {
     document(&[job("a", "", &[("read", &side(iops, count)), ("write", NONE), ("trim", NONE)])])
 }
 
-fn names(imported: &Imported) -> Vec<&str> {
-    imported.results.iter().map(|result| result.metric.as_str()).collect()
+/// Every number of every run.
+fn metrics(imported: &Imported) -> Vec<Figure> {
+    let phases = imported.runs.iter().flat_map(|run| &run.phases);
+    phases.flat_map(Phase::metrics).collect()
+}
+
+fn names(imported: &Imported) -> Vec<String> {
+    metrics(imported).into_iter().map(|figure| figure.name).collect()
 }
 
 fn value(imported: &Imported, metric: &str) -> f64 {
-    let found = imported.results.iter().find(|result| result.metric == metric);
+    let found = metrics(imported).into_iter().find(|figure| figure.name == metric);
     found.unwrap_or_else(|| panic!("no {metric}: {:?}", names(imported))).value
 }
 
@@ -78,10 +85,11 @@ fn one_kind_of_request_has_the_names_that_runs_of_drivelab_have() {
     check(&imported, "clat_p50_ns", 8e5);
     check(&imported, "clat_p99_9_ns", 3e6);
     assert_eq!((&imported.notes, &imported.unknown), (&vec![], &vec![]));
-    for result in &imported.results {
-        let more = ["iops", "bytes_per_s"].contains(&result.metric.as_str());
+    assert_eq!((imported.runs[0].arm.as_str(), imported.runs[0].line), ("a", 1));
+    for result in &metrics(&imported) {
+        let more = ["iops", "bytes_per_s"].contains(&result.name.as_str());
         let better = if more { Better::More } else { Better::Less };
-        assert_eq!((result.arm.as_str(), result.line, result.better), ("a", 1, better));
+        assert_eq!(result.better, better);
         let labels: Vec<Label> = result.remarks.iter().map(|remark| remark.label).collect();
         assert_eq!(labels, [Label::SingleRun]);
     }
@@ -118,7 +126,7 @@ fn reads_and_writes_are_told_apart_and_added_up() {
     check(&imported, "read_iops", 10.5);
     check(&imported, "write_bytes_per_s", 30.0 * 4096.0);
     check(&imported, "write_lat_mean_ns", 1e6);
-    assert!(!names(&imported).contains(&"lat_mean_ns"));
+    assert!(!names(&imported).iter().any(|name| name == "lat_mean_ns"));
 }
 
 #[test]
@@ -142,7 +150,7 @@ fn jobs_of_different_names_have_figures_of_their_own() {
     let imported = parse(&text).unwrap();
     check(&imported, "read.iops", 10.5);
     check(&imported, "write.iops", 30.5);
-    assert_eq!(imported.results[0].arm, "read and 1 more");
+    assert_eq!(imported.runs[0].arm, "read and 1 more");
 }
 
 #[test]
@@ -159,14 +167,12 @@ fn every_document_is_a_run_whatever_is_printed_between_them() {
     let one = reads(10, 300);
     let text = format!("note: both iodepth >= 1\n{one}fio: warning\n\n{one}{one}");
     let imported = parse(&text).unwrap();
-    let mut lines: Vec<usize> = imported.results.iter().map(|result| result.line).collect();
-    lines.dedup();
+    let lines: Vec<usize> = imported.runs.iter().map(|run| run.line).collect();
     let length = one.lines().count();
     assert_eq!(lines, [2, 2 + length + 2, 2 + 2 * length + 2]);
     let joined = one.replace('\n', " ");
     let imported = parse(&format!("{joined}{joined}\n{joined}")).unwrap();
-    let mut lines: Vec<usize> = imported.results.iter().map(|result| result.line).collect();
-    lines.dedup();
+    let lines: Vec<usize> = imported.runs.iter().map(|run| run.line).collect();
     assert_eq!(lines, [1, 2, 3], "one line may hold two runs");
 }
 
@@ -174,11 +180,11 @@ fn every_document_is_a_run_whatever_is_printed_between_them() {
 fn what_makes_a_figure_doubtful_is_said() {
     let null = job("a", "\"ioengine\": \"null\"", &[("read", &side(10, 300))]);
     let imported = parse(&document(&[null])).unwrap();
-    assert_eq!(imported.results[0].remarks[0].label, Label::NotDisk);
+    assert_eq!(metrics(&imported)[0].remarks[0].label, Label::NotDisk);
     let buffered = document(&[job("a", "\"direct\": \"0\"", &[("read", &side(10, 300))])]);
     let text = buffered.replace("\"error\": 0", "\"error\": 5");
     let expected = [
-        "Job `a` ended with the system's error 5.",
+        "Job `a` ended with system error 5.",
         "Job `a` ran without `direct=1`: the page cache may have answered.",
     ];
     assert_eq!(parse(&[text.clone(), text].concat()).unwrap().notes, expected, "once each");
@@ -191,19 +197,13 @@ fn what_is_no_result_is_refused_with_its_line() {
         assert!(error.starts_with(expected), "{error}");
     };
     let one = reads(10, 300);
-    check(&one[..one.len() - 20], "line 10: the JSON ends in the middle; did fio end");
-    check(
-        &one.replace("\"iops\": 10.5", "\"iops\": x"),
-        "line 5: this is no result of fio: expected",
-    );
+    check(&one[..one.len() - 20], "line 10: the JSON is truncated; check that fio");
+    check(&one.replace("\"iops\": 10.5", "\"iops\": x"), "line 5: not a result of fio: expected");
     check(&one.replace("fio-3.33", "fio-2.21"), "line 1: version `2.21` of fio's results");
-    check(
-        "{\"fio version\": \"fio-3.1\"}",
-        "line 1: this is no result of fio: missing field `jobs`",
-    );
-    check(&document(&[]), "there are no requests of fio in it");
-    check(&document(&[job("a", "", &[("read", NONE)])]), "there are no requests of fio in it");
-    check("\"fio version\"", "there are no requests of fio in it");
+    check("{\"fio version\": \"fio-3.1\"}", "line 1: not a result of fio: missing field `jobs`");
+    check(&document(&[]), "it contains no results of fio");
+    check(&document(&[job("a", "", &[("read", NONE)])]), "it contains no results of fio");
+    check("\"fio version\"", "it contains no results of fio");
 }
 
 proptest::proptest! {
@@ -213,7 +213,7 @@ proptest::proptest! {
         let end = (at + cut).min(text.len());
         text.replace_range(at.min(end)..end, &put);
         if let Ok(imported) = parse(&text) {
-            for result in imported.results {
+            for result in metrics(&imported) {
                 proptest::prop_assert!(result.value.is_finite() && result.value > 0.0);
             }
         }

@@ -1,90 +1,75 @@
 //! Another tool's results as arms.
 
-use drivelab_core::foreign;
-use drivelab_stats::Better;
+use drivelab_core::Refusal;
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Figure, Label};
 
-use super::{ArmRuns, Figure, Input, InputError, Source, checked, in_order, order_note};
-use crate::foreign::{Imported, ImportedResult, Label};
+use super::{ArmRuns, Input, Source, checked, in_order, one_arm, order_note};
+use crate::run;
 
-/// Puts foreign results side by side: each is an arm by the name given, and its lines are its
-/// runs.
-pub fn from_foreign(arms: &[(String, Imported)]) -> Result<Input, InputError> {
-    let lines = arms.iter().map(|(name, imported)| (name.clone(), by_line(imported)));
-    let lines = lines.collect();
-    input(lines, arms.iter().map(|(_, imported)| imported))
+/// Puts foreign results side by side: each is an arm by the name given.
+pub fn from_foreign(arms: &[(String, Imported)]) -> Result<Input, Refusal> {
+    let named = arms.iter().map(|(name, imported)| (name.clone(), imported.runs.iter().collect()));
+    input(named.collect(), arms.iter().map(|(_, imported)| imported))
 }
 
-/// Takes the arms from one foreign result, by what each line is called; where there are just two
-/// lines of one name, they are the two arms.
-pub fn from_lines(imported: &Imported) -> Result<Input, InputError> {
-    let lines = by_line(imported);
-    let mut arms: Vec<(String, Vec<Line>)> = Vec::new();
-    for line in &lines {
-        let name = line[0].arm.clone();
-        match arms.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, runs)) => runs.push(line.clone()),
-            None => arms.push((name, vec![line.clone()])),
+/// Takes the arms from one foreign result, by what each run is called; where there are just two
+/// runs of one name, they are the two arms.
+pub fn from_lines(imported: &Imported) -> Result<Input, Refusal> {
+    let mut arms: Vec<(String, Vec<&ImportedRun>)> = Vec::new();
+    for run in &imported.runs {
+        match arms.iter_mut().find(|(known, _)| *known == run.arm) {
+            Some((_, runs)) => runs.push(run),
+            None => arms.push((run.arm.clone(), vec![run])),
         }
     }
     if let [(name, runs)] = arms.as_slice() {
-        arms = match runs.as_slice() {
-            [first, second] => vec![
-                (format!("{name}-1"), vec![first.clone()]),
-                (format!("{name}-2"), vec![second.clone()]),
-            ],
-            [_] => return Err(InputError::OneArm(name.clone())),
-            _ => return Err(InputError::Ambiguous { name: name.clone(), count: runs.len() }),
+        arms = match runs[..] {
+            [first, second] => {
+                vec![(format!("{name}-1"), vec![first]), (format!("{name}-2"), vec![second])]
+            }
+            [_] => return Err(one_arm(name)),
+            _ => {
+                return Err(Refusal::request(format!(
+                    "all {} lines are named `{name}`: put the lines of each arm into a separate \
+                     file and compare the files",
+                    runs.len()
+                )));
+            }
         };
     }
     input(arms, std::iter::once(imported))
 }
 
-/// The results of one line.
-type Line<'a> = Vec<&'a ImportedResult>;
-
-fn by_line(imported: &Imported) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line> = Vec::new();
-    for result in &imported.results {
-        match lines.last_mut().filter(|line| line[0].line == result.line) {
-            Some(line) => line.push(result),
-            None => lines.push(vec![result]),
-        }
-    }
-    lines
-}
-
 fn input<'a>(
-    arms: Vec<(String, Vec<Line<'a>>)>,
+    arms: Vec<(String, Vec<&ImportedRun>)>,
     imported: impl Iterator<Item = &'a Imported>,
-) -> Result<Input, InputError> {
+) -> Result<Input, Refusal> {
     let mut notes = Vec::new();
     let mut tools: Vec<&str> = Vec::new();
     let mut versions: Vec<&str> = Vec::new();
-    for it in imported {
-        let unknown = it.unknown.iter().map(|unknown| format!("Not read: {unknown}."));
-        for note in it.notes.iter().cloned().chain(unknown) {
+    for file in imported {
+        let unknown = file.unknown.iter().map(|unknown| format!("Not read: {unknown}."));
+        for note in file.notes.iter().cloned().chain(unknown) {
             if !notes.contains(&note) {
                 notes.push(note);
             }
         }
-        tools.push(&it.tool);
-        versions.push(&it.tool_version);
+        tools.push(&file.tool);
+        versions.push(&file.tool_version);
     }
     tools.dedup();
     versions.dedup();
     if versions.len() > 1 {
         notes.push(format!(
-            "The arms were measured with different versions of the tool ({}): it may be these \
-             that differ.",
+            "The arms were measured with different versions of the tool ({}), which may cause the \
+             difference.",
             versions.join(", ")
         ));
     }
-    let named = arms.into_iter().map(|(name, lines)| {
-        let is_single = lines.len() == 1;
-        let runs = lines
-            .into_iter()
-            .map(|line| line.into_iter().map(|result| figure(result, is_single)).collect());
-        ArmRuns { name, runs: in_order(runs.collect()) }
+    let named = arms.into_iter().map(|(name, runs)| {
+        let figures = runs.iter().map(|run| figures(run, runs.len() == 1)).collect();
+        ArmRuns { name, runs: in_order(figures) }
     });
     let arms: Vec<ArmRuns> = named.collect();
     notes.extend(order_note(&arms));
@@ -92,18 +77,11 @@ fn input<'a>(
     checked(Input::new(source, arms, notes))
 }
 
-fn figure(result: &ImportedResult, is_single: bool) -> Figure {
-    let remarks = result.remarks.iter();
-    Figure {
-        metric: result.metric.clone(),
-        value: result.value,
-        unit: result.unit.to_owned(),
-        better: match result.better {
-            foreign::Better::More => Better::More,
-            foreign::Better::Less => Better::Less,
-        },
-        is_detail: result.is_detail,
-        // Of several runs none is the only one.
-        remarks: remarks.filter(|r| is_single || r.label != Label::SingleRun).cloned().collect(),
+fn figures(run: &ImportedRun, is_single: bool) -> Vec<Figure> {
+    let mut figures: Vec<Figure> = run.phases.iter().flat_map(run::of_phase).collect();
+    // Of several runs none is the only one.
+    for figure in &mut figures {
+        figure.remarks.retain(|remark| is_single || remark.label != Label::SingleRun);
     }
+    figures
 }

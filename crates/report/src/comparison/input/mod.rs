@@ -8,10 +8,11 @@ pub use foreign::{from_foreign, from_lines};
 pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
-use drivelab_stats::{Better, Provenance};
+use drivelab_core::Refusal;
+use drivelab_core::record::Figure;
+use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
-use crate::foreign::Remark;
 
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,129 +60,39 @@ pub struct ArmRuns {
     /// Its name.
     pub name: String,
     /// Its runs.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunFigures>,
 }
 
 /// One run: what is compared is compared within a block.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct RunFigures {
     /// Its block.
     pub block: String,
     /// One number a metric.
     pub figures: Vec<Figure>,
 }
 
-/// One number.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// Its metric.
-    pub metric: String,
-    /// The number.
-    pub value: f64,
-    /// Its unit; empty where the metric's name says it.
-    pub unit: String,
-    /// Which way is better.
-    pub better: Better,
-    /// It only accompanies another number.
-    pub is_detail: bool,
-    /// What it is, where it is no plain measurement.
-    pub remarks: Vec<Remark>,
-}
-
-/// Results that cannot be put side by side.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InputError {
-    /// Fewer than two arms.
-    #[error("there is one arm, `{0}`: a comparison needs two")]
-    OneArm(String),
-    /// Nothing at all.
-    #[error("there are no runs to compare")]
-    Nothing,
-    /// An arm that was asked for is not there.
-    #[error("there is no arm `{name}`; {hint}")]
-    UnknownArm {
-        /// The name asked for.
-        name: String,
-        /// The nearest, or all.
-        hint: String,
-    },
-    /// An arm without runs.
-    #[error("there are no runs of `{0}`; run it at least six times")]
-    NoRuns(String),
-    /// Nobody said which arm is the baseline.
-    #[error(
-        "which arm is the baseline is not said, and which line came first may be chance: add {}",
-        options(.0)
-    )]
-    NoBaseline(Vec<String>),
-    /// Nobody said which of many arms is the baseline, and which decides.
-    #[error(
-        "there are {} arms, and the order of the lines may be chance: name them, the baseline \
-         first and the one that decides last, for example: {}",
-        .0.len(),
-        .0.join(" ")
-    )]
-    NoOrder(Vec<String>),
-    /// A name that does not say whether more or less is better.
-    #[error(
-        "whether more or less of `{0}` is better does not follow from its name: add --better less \
-         or --better more, or a column `better` to the file"
-    )]
-    NoDirection(String),
-    /// Lines of one metric that contradict each other.
-    #[error("line {line} says that the other direction of `{metric}` is better than a line before")]
-    TwoDirections {
-        /// The metric.
-        metric: String,
-        /// The later line.
-        line: usize,
-    },
-    /// Runs of different machines.
-    #[error(
-        "`{first}` was run on another machine than `{second}`: their difference may be the \
-         machine's; run both on one machine"
-    )]
-    OtherHost {
-        /// An arm.
-        first: String,
-        /// An arm from elsewhere.
-        second: String,
-    },
-    /// Several lines that nothing tells apart.
-    #[error(
-        "all {count} lines are called `{name}`: put the lines of each arm into a file of its own \
-         and compare the files"
-    )]
-    Ambiguous {
-        /// What they are all called.
-        name: String,
-        /// How many there are.
-        count: usize,
-    },
-}
-
-/// `--baseline one or --baseline other`.
-fn options(arms: &[String]) -> String {
-    let options: Vec<String> = arms.iter().map(|arm| format!("--baseline {arm}")).collect();
-    options.join(" or ")
-}
-
-/// Refuses what is too little to compare.
-fn checked(input: Input) -> Result<Input, InputError> {
+fn checked(input: Input) -> Result<Input, Refusal> {
     if let Some(empty) = input.arms.iter().find(|arm| arm.runs.is_empty()) {
-        return Err(InputError::NoRuns(empty.name.clone()));
+        let name = &empty.name;
+        let message = format!("there are no runs of `{name}`; run it at least six times");
+        return Err(Refusal::request(message));
     }
     match input.arms.as_slice() {
-        [] => Err(InputError::Nothing),
-        [arm] => Err(InputError::OneArm(arm.name.clone())),
+        [] => Err(Refusal::request("there are no runs to compare")),
+        [arm] => Err(one_arm(&arm.name)),
         _ => Ok(input),
     }
 }
 
+fn one_arm(name: &str) -> Refusal {
+    Refusal::request(format!("there is one arm, `{name}`: a comparison needs two"))
+}
+
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
-fn in_order(runs: Vec<Vec<Figure>>) -> Vec<Run> {
+fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    named.map(|(place, figures)| Run { block: place.to_string(), figures }).collect()
+    named.map(|(place, figures)| RunFigures { block: place.to_string(), figures }).collect()
 }
 
 /// What to know where blocks follow from the order of the runs.
@@ -190,13 +101,12 @@ fn order_note(arms: &[ArmRuns]) -> Option<String> {
     let most = counts.iter().copied().max().filter(|most| *most > 1)?;
     let least = counts.iter().copied().min()?;
     let unequal = if least < most {
-        format!(" Only the first {least} of each count: one arm has no more.")
+        format!(" Only the first {least} of each arm are used: one arm has no more.")
     } else {
         String::new()
     };
     Some(format!(
-        "Runs are paired in the order given, the first of one arm with the first of the other: \
-         that is sound if they were made alternately, and not if all of one arm were made \
-         first.{unequal}"
+        "Runs are paired in the given order, the first of one arm with the first of the other: \
+         this is valid if the arms alternated, not if all runs of one arm came first.{unequal}"
     ))
 }

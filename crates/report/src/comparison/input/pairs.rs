@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drivelab_core::Refusal;
+use drivelab_core::record::{self, Figure};
 use drivelab_stats::Better;
 
-use super::{ArmRuns, Figure, Input, InputError, Run, Source, checked};
+use super::{ArmRuns, Input, RunFigures, Source, checked};
 use crate::comparison::direction;
 use crate::pairs::PairRow;
 use crate::suggest;
@@ -23,7 +25,7 @@ pub struct Choice {
 }
 
 /// Takes arms and metrics from the rows, as far as the user or the rows say what is what.
-pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, InputError> {
+pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, Refusal> {
     let known: BTreeSet<&str> = rows.iter().map(|row| row.arm.as_str()).collect();
     let known: Vec<&str> = known.into_iter().collect();
     let names = names(&known, choice)?;
@@ -31,12 +33,12 @@ pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, InputError
     let ignored: Vec<String> =
         known.iter().filter(|name| !names.contains(name)).map(|name| format!("`{name}`")).collect();
     if !ignored.is_empty() {
-        notes.push(format!("Not compared, because not asked for: {}.", ignored.join(", ")));
+        notes.push(format!("Not compared because not requested: {}.", ignored.join(", ")));
     }
     if let Some(row) = first_repeat(rows) {
         notes.push(format!(
-            "Some blocks hold several values of one arm and metric (line {} is the first such): \
-             they are averaged, because the block is the unit.",
+            "Some blocks have several values of one arm and metric (first in line {}): they are \
+             averaged, because the block is the unit of analysis.",
             row.line
         ));
     }
@@ -49,17 +51,16 @@ pub fn from_pairs(rows: &[PairRow], choice: &Choice) -> Result<Input, InputError
 
 /// The arms in order, the baseline first. Which line came first says nothing: in a randomised
 /// experiment that is chance.
-fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, InputError> {
+fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, Refusal> {
     let find = |name: &String| {
         known.iter().copied().find(|it| it == name).ok_or_else(|| {
             let hint = suggest::among(name, known);
-            InputError::UnknownArm { name: name.clone(), hint }
+            Refusal::request(format!("there is no arm `{name}`; {hint}"))
         })
     };
     if !choice.arms.is_empty() {
         return choice.arms.iter().map(find).collect();
     }
-    let all = || known.iter().map(|name| (*name).to_owned()).collect();
     let baseline = choice.baseline.as_ref().map(find).transpose()?;
     match (known, baseline) {
         ([_, _], Some(baseline)) => {
@@ -69,8 +70,16 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, InputEr
         }
         ([] | [_] | ["A", "B"] | ["a", "b"], _) => Ok(known.to_vec()),
         _ if choice.equal => Ok(known.to_vec()),
-        ([_, _], None) => Err(InputError::NoBaseline(all())),
-        _ => Err(InputError::NoOrder(all())),
+        ([one, other], None) => Err(Refusal::request(format!(
+            "no baseline is named, and the order of the lines does not decide it: add --baseline \
+             {one} or --baseline {other}"
+        ))),
+        _ => Err(Refusal::request(format!(
+            "there are {} arms, and the order of the lines does not rank them: name them, the baseline \
+         first and the candidate last, for example: {}",
+            known.len(),
+            known.join(" ")
+        ))),
     }
 }
 
@@ -79,16 +88,16 @@ fn names<'a>(known: &[&'a str], choice: &Choice) -> Result<Vec<&'a str>, InputEr
 fn directions<'a>(
     rows: &'a [PairRow],
     choice: &Choice,
-) -> Result<(BTreeMap<&'a str, Better>, Vec<String>), InputError> {
+) -> Result<(BTreeMap<&'a str, Better>, Vec<String>), Refusal> {
     let mut said: BTreeMap<&str, Option<Better>> = BTreeMap::new();
     for row in rows {
         let known = said.entry(&row.metric).or_default();
         match (*known, row.better) {
             (Some(first), Some(second)) if first != second => {
-                return Err(InputError::TwoDirections {
-                    metric: row.metric.clone(),
-                    line: row.line,
-                });
+                return Err(Refusal::request(format!(
+                    "line {} contradicts an earlier line on which direction of `{}` is better",
+                    row.line, row.metric
+                )));
             }
             (None, better) => *known = better,
             _ => {}
@@ -105,11 +114,16 @@ fn directions<'a>(
             None => by_name.or(by_word),
         };
         let taken = taken.or(choice.equal.then_some(Better::More));
-        let better = taken.ok_or_else(|| InputError::NoDirection(metric.to_owned()))?;
+        let better = taken.ok_or_else(|| {
+            Refusal::request(format!(
+                "the name `{metric}` does not say whether more or less is better: add --better \
+                 less or --better more, or a column `better` to the file"
+            ))
+        })?;
         if by_line.is_none() && by_word.is_some_and(|word| word != better) {
             notes.push(format!(
-                "`--better` is not about `{metric}`, whose name says that {} is better; a column \
-                 `better` says it for each metric.",
+                "`--better` does not apply to `{metric}`, whose name says that {} is better; a \
+                 column `better` overrides it for each metric.",
                 better_word(better)
             ));
         }
@@ -118,7 +132,6 @@ fn directions<'a>(
     Ok((directions, notes))
 }
 
-/// `more` or `less`.
 fn better_word(better: Better) -> &'static str {
     match better {
         Better::More => "more",
@@ -143,18 +156,15 @@ fn leading(rows: &[PairRow]) -> Option<String> {
 }
 
 /// Each row is a run of its own: those of one block are brought together in the analysis.
-fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<Run> {
+fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec<RunFigures> {
     let of_arm = rows.iter().filter(|row| row.arm == arm);
     let runs = of_arm.map(|row| {
-        let figure = Figure {
-            metric: row.metric.clone(),
-            value: row.value,
-            unit: String::new(),
-            better: directions[row.metric.as_str()],
-            is_detail: false,
-            remarks: Vec::new(),
+        let better = match directions[row.metric.as_str()] {
+            Better::More => record::Better::More,
+            Better::Less => record::Better::Less,
         };
-        Run { block: row.block.clone(), figures: vec![figure] }
+        let figure = Figure::new(&row.metric, row.value, better);
+        RunFigures { block: row.block.clone(), figures: vec![figure] }
     });
     runs.collect()
 }

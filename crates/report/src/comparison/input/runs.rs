@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use drivelab_core::record::{MarkId, RunRecord};
+use drivelab_core::Refusal;
+use drivelab_core::record::{Figure, Label, MarkId, Nature, Remark, RunRecord};
 use drivelab_stats::Provenance;
 
-use super::{ArmRuns, Figure, Input, InputError, Run, Source, checked, in_order, order_note};
-use crate::attachment::{self, Arm, Question, Sample};
-use crate::foreign::{Label, Remark};
-use crate::run;
+use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
+use crate::attachment::{self, ArmSettings, Question, Sample};
+use crate::{marks, run};
 
 /// Puts stored runs side by side, each arm by the name given.
 ///
 /// Runs of different machines are refused: what differs may be the machine.
-pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError> {
+pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
     same_host(arms)?;
     let mut notes = work_note(arms);
     let named = arms.iter().map(|(name, records)| {
@@ -25,9 +25,12 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
-    for (name, records) in arms {
-        notes.extend(mark_notes(name, records));
-    }
+    let arm_names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
+    let marked = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
+        let ids = |run: &RunRecord| run.marks.iter().map(|mark| mark.id).collect();
+        records.iter().map(move |run| (arm, ids(run)))
+    });
+    notes.extend(marks::notes(&arm_names, &marked.collect::<Vec<_>>()));
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),
@@ -35,31 +38,14 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, InputError>
     })
 }
 
-/// A note for each kind of mark: runs of an arm are marked alike, with other numbers.
-fn mark_notes(name: &str, records: &[RunRecord]) -> Vec<String> {
-    let mut kinds: Vec<(MarkId, BTreeSet<&str>, String)> = Vec::new();
-    for mark in records.iter().flat_map(|record| &record.marks) {
-        if let Some((_, messages, _)) = kinds.iter_mut().find(|(id, ..)| *id == mark.id) {
-            messages.insert(&mark.message);
-        } else {
-            let messages = BTreeSet::from([mark.message.as_str()]);
-            kinds.push((mark.id, messages, mark.message.clone()));
-        }
-    }
-    let note = |(_, messages, first): (MarkId, BTreeSet<&str>, String)| match messages.len() - 1 {
-        0 => format!("`{name}`: {first}"),
-        more => format!("`{name}`: {first} (and {more} more of this kind)"),
-    };
-    kinds.into_iter().map(note).collect()
-}
-
 /// Takes out runs that are another one again, figure by figure: a copy is no second run.
 ///
 /// Runs in virtual time differ in their seeds; two on a real drive never agree in every count of
 /// their latencies.
-fn drop_copies(runs: &mut Vec<Run>, name: &str, records: &[RunRecord]) -> Option<String> {
+fn drop_copies(runs: &mut Vec<RunFigures>, name: &str, records: &[RunRecord]) -> Option<String> {
     let is_same = |one: &RunRecord, other: &RunRecord| {
-        (&one.target, &one.config, &one.total) == (&other.target, &other.config, &other.total)
+        (&one.target, &one.config) == (&other.target, &other.config)
+            && (&one.total, &one.phases) == (&other.total, &other.phases)
     };
     let is_copy =
         |place: usize| records[..place].iter().any(|earlier| is_same(earlier, &records[place]));
@@ -68,8 +54,7 @@ fn drop_copies(runs: &mut Vec<Run>, name: &str, records: &[RunRecord]) -> Option
     let copies = records.len() - runs.len();
     (copies > 0).then(|| {
         format!(
-            "{copies} of {} runs of `{name}` are copies of another and were left out: a run that is \
-             given twice is one run.",
+            "{copies} of {} runs of `{name}` are copies of another run and were ignored.",
             records.len()
         )
     })
@@ -90,7 +75,8 @@ fn provenance(arms: &[(String, Vec<RunRecord>)]) -> Provenance {
 }
 
 fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
-    let named = arms.iter().map(|(name, _)| Arm { name: name.clone(), ..Arm::default() });
+    let named =
+        arms.iter().map(|(name, _)| ArmSettings { name: name.clone(), ..ArmSettings::default() });
     let samples = arms.iter().enumerate().flat_map(|(arm, (_, records))| {
         records.iter().map(move |run| Sample { arm, group: 0, facts: attachment::facts(run) })
     });
@@ -103,7 +89,7 @@ fn attached(arms: &[(String, Vec<RunRecord>)]) -> Question {
 }
 
 /// Modelled runs have no machine and may be held against any.
-fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
+fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), Refusal> {
     let hosts = arms.iter().flat_map(|(name, records)| {
         let hosts = records.iter().filter_map(|record| record.host.as_ref());
         hosts.map(move |host| (name, host.id.as_str()))
@@ -114,7 +100,10 @@ fn same_host(arms: &[(String, Vec<RunRecord>)]) -> Result<(), InputError> {
             None => known = Some((name, id)),
             Some((_, first)) if first == id => {}
             Some((first, _)) => {
-                return Err(InputError::OtherHost { first: first.clone(), second: name.clone() });
+                return Err(Refusal::request(format!(
+                    "`{first}` and `{name}` ran on different machines, which may cause the \
+                     difference; run both on one machine"
+                )));
             }
         }
     }
@@ -126,33 +115,27 @@ fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
     let mut works = arms.iter().flat_map(|(_, records)| records).map(|r| &r.config.workload);
     let Some(first) = works.next() else { return Vec::new() };
     let note = "The runs did not all do the same work (kind, block size, depth, region or time \
-                differ): the ratios hold the work against each other, too.";
+                differ): the ratios also reflect the difference in work.";
     if works.all(|work| work == first) { Vec::new() } else { vec![note.to_owned()] }
 }
 
 fn figures(record: &RunRecord) -> Vec<Figure> {
-    let remarks: Vec<Remark> = record
-        .marks
-        .iter()
-        .filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
-        .collect();
-    let figures = run::metrics(&record.total).into_iter().map(|metric| Figure {
-        metric: metric.name,
-        value: metric.value,
-        unit: String::new(),
-        better: metric.better,
-        is_detail: false,
-        remarks: remarks.clone(),
-    });
-    figures.collect()
+    let marks = record.marks.iter();
+    let marked = marks.filter_map(|m| Some(Remark::new(label(m.id)?, m.message.clone())));
+    let marked: Vec<Remark> = marked.collect();
+    let mut figures = run::metrics(record);
+    for figure in &mut figures {
+        figure.remarks.extend(marked.iter().cloned());
+    }
+    figures
 }
 
 /// Marks that say what a number is; the others are told as notes.
 fn label(mark: MarkId) -> Option<Label> {
-    match mark {
-        MarkId::PageCache => Some(Label::PageCache),
-        MarkId::CpuBound => Some(Label::CpuTest),
-        MarkId::NotDisk => Some(Label::NotDisk),
-        _ => None,
+    match (mark, mark.nature()) {
+        (MarkId::NotDisk, _) => Some(Label::NotDisk),
+        // What the drive's own cache does is the drive's.
+        (_, None | Some(Nature::DriveCache)) => None,
+        (_, Some(nature)) => Some(Label::Nature(nature)),
     }
 }

@@ -6,9 +6,9 @@
 use super::scale::Scale;
 use crate::figures;
 use crate::outcome::{Outcome, Series, direction};
-use crate::page::html::{escape, swatch};
-use crate::page::{badge, class};
-use crate::study::{Contrast, WorkloadInfo};
+use crate::page::badge::{badge, class};
+use crate::page::html::{self, escape, swatch};
+use crate::study::{ContrastResult, WorkloadInfo};
 
 /// Ratios of a study or a comparison, and how its arms are called.
 pub(in crate::page) struct Forest<'a> {
@@ -24,7 +24,6 @@ impl Forest<'_> {
         &self,
         shown: &[&Outcome],
         about: impl Fn(&Series) -> String,
-        of: &str,
     ) -> String {
         let scale = Scale::new(shown.iter().copied(), self.margin);
         let mut groups = String::new();
@@ -46,21 +45,20 @@ impl Forest<'_> {
         section(
             "How much better",
             &format!(
-                "Each arm against <code>{}</code>: the ratio of {of} with its own 95&nbsp;% \
+                "Each arm against <code>{}</code>: the ratio of the headline metric with its own 95&nbsp;% \
                  interval; above 1 is better. In the grey band ({} either way) a difference would \
                  not matter.",
                 escape(self.names[0]),
-                crate::page::html::inline(&figures::percent(self.margin))
+                html::inline(&figures::percent(self.margin))
             ),
             scale,
             &groups,
         )
     }
 
-    /// Single causes, one line a workload.
     pub(in crate::page) fn causes(
         &self,
-        contrasts: &[Contrast],
+        contrasts: &[ContrastResult],
         workloads: &[WorkloadInfo],
     ) -> String {
         let all = contrasts.iter().flat_map(|contrast| &contrast.outcomes);
@@ -81,9 +79,9 @@ impl Forest<'_> {
             });
             group(&about, &lines.collect::<String>())
         });
-        let about = "Arms between which a single thing differs, on the headline metric of each \
+        let about = "Pairs of arms that differ in one cause, on the headline metric of each \
                      workload.";
-        section("Where it comes from", about, scale, &groups.collect::<String>())
+        section("Cause by cause", about, scale, &groups.collect::<String>())
     }
 
     fn line(&self, outcome: &Outcome, scale: Scale, label: &str) -> String {
@@ -114,14 +112,15 @@ fn section(title: &str, about: &str, scale: Scale, groups: &str) -> String {
         .ticks()
         .into_iter()
         .map(|(ratio, place)| format!("<i style=\"left:{place:.2}%\">\u{d7}{}</i>", short(ratio)));
-    format!(
-        "<section>\n<h2>{title}</h2>\n<p class=\"about\">{about}</p>\n<table class=\"forest\">\n\
-         <thead><tr><th scope=\"col\"><span class=\"hidden\">arm or workload</span></th>\
-         <th scope=\"col\"><span class=\"sides\"><span>\u{2190} worse</span><span>better \
-         \u{2192}</span></span><span class=\"axis\">{}</span></th><th scope=\"col\">ratio, 95 % \
-         interval</th><th scope=\"col\">verdict</th></tr></thead>\n{groups}</table>\n</section>\n",
+    let table = format!(
+        "<table class=\"forest\">\n<thead><tr><th scope=\"col\"><span class=\"hidden\">arm or \
+         workload</span></th><th scope=\"col\"><span class=\"sides\"><span>\u{2190} worse</span>\
+         <span>better \u{2192}</span></span><span class=\"axis\">{}</span></th>\
+         <th scope=\"col\">ratio, 95 % interval</th><th scope=\"col\">verdict</th></tr></thead>\n\
+         {groups}</table>\n",
         ticks.collect::<String>()
-    )
+    );
+    html::section(title, about, &table)
 }
 
 fn group(about: &str, lines: &str) -> String {

@@ -12,7 +12,6 @@ const TICKS: [f64; 33] = [
     1.1, 0.9, 1.4, 0.6, 1.05, 0.95, 1.02, 0.98, 1.01, 0.99, 1.3, 2.5, 1.005, 0.995, 1.03,
 ];
 
-/// From ratios to places.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     lo: f64,
@@ -35,7 +34,6 @@ impl Scale {
         Self { lo: lo - edge, hi: hi + edge }
     }
 
-    /// The place of a ratio, in percent from the left.
     pub(super) fn place(self, ratio: f64) -> f64 {
         (100.0 * (log(ratio) - self.lo) / (self.hi - self.lo)).clamp(0.0, 100.0)
     }

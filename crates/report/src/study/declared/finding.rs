@@ -34,37 +34,32 @@ impl Answer {
 /// A finding with its figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingResult {
-    /// What was stated.
-    pub finding: Finding,
-    /// Whether it holds.
-    pub answer: Answer,
+    pub(crate) finding: Finding,
+    pub(crate) answer: Answer,
     /// The median of the arm, or the ratio of geometric means; none where it was not measured.
-    pub value: Option<f64>,
+    pub(crate) value: Option<f64>,
     /// Its interval; the intervals of all findings hold together.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
     /// Why nothing can be told, where that is not plain from the interval.
-    pub why: Option<String>,
+    pub(crate) why: Option<String>,
     /// The metric that gives the value its unit; none for a ratio.
     unit: Option<String>,
 }
 
 /// The figure that a finding names: a metric of one arm, or its ratio to that of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Figure<'a> {
+struct FigureRef<'a> {
     /// `workload.metric`.
-    pub metric: &'a str,
+    metric: &'a str,
     /// The arm, by place.
-    pub arm: usize,
+    arm: usize,
     /// The arm that it is divided by.
-    pub over: Option<usize>,
+    over: Option<usize>,
 }
 
-impl<'a> Figure<'a> {
+impl<'a> FigureRef<'a> {
     /// Reads `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`.
-    ///
-    /// # Errors
-    /// The text has another form, or names an arm that the study does not have.
-    pub fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
+    fn parse(text: &'a str, arms: &[&str]) -> Result<Self, String> {
         let form = "a figure is `WORKLOAD.METRIC of ARM` or `WORKLOAD.METRIC of ARM over ARM`";
         let (metric, rest) = text.split_once(" of ").ok_or(form)?;
         let place = |name: &str| arms.iter().position(|arm| *arm == name.trim());
@@ -89,7 +84,6 @@ struct Measured {
     unit: Option<String>,
 }
 
-/// Holds every finding against the figures.
 pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> Vec<FindingResult> {
     let measured: Vec<Result<Measured, String>> = experiment
         .findings
@@ -122,7 +116,7 @@ pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> V
 
 fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Measured, String> {
     let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-    let Figure { metric, arm, over } = Figure::parse(&finding.figure, &names)?;
+    let FigureRef { metric, arm, over } = FigureRef::parse(&finding.figure, &names)?;
     let (bare, per_dollar) = match metric.strip_suffix("_per_usd") {
         Some(bare) => (bare, true),
         None => (metric, false),
@@ -149,13 +143,16 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
     Ok(Measured { median: median(&mine), logs: (0..mine.len()).map(log).collect(), unit })
 }
 
-/// What keeps a finding from being judged.
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
     if finding.at_least.is_none() && finding.at_most.is_none() {
-        return Some("no bound is stated".to_owned());
+        return Some("no bound is given".to_owned());
     }
-    (blocks < BLOCKS_MIN as usize)
-        .then(|| format!("{blocks} of at least {BLOCKS_MIN} blocks: use `--blocks {BLOCKS_MIN}`"))
+    (blocks < BLOCKS_MIN as usize).then(|| {
+        format!(
+            "{blocks} blocks, but at least {BLOCKS_MIN} are needed: use `--blocks \
+                          {BLOCKS_MIN}`"
+        )
+    })
 }
 
 fn judged(finding: &Finding, [lo, hi]: [f64; 2]) -> Answer {
@@ -175,7 +172,7 @@ impl FindingResult {
     pub fn sentence(&self) -> String {
         let Finding { name, figure, source, .. } = &self.finding;
         let measured = match self.value {
-            None => format!("`{figure}` is not known"),
+            None => format!("`{figure}` is unknown"),
             Some(value) => {
                 let interval = self.ci95.map_or_else(String::new, |limits| {
                     let limits = match &self.unit {
@@ -216,7 +213,7 @@ mod tests {
     fn figures_name_a_metric_and_one_or_two_arms() {
         let arms = ["ide", "ahci over usb", "ahci"];
         let check = |text, expected: Result<(&str, usize, Option<usize>), &str>| match (
-            Figure::parse(text, &arms),
+            FigureRef::parse(text, &arms),
             expected,
         ) {
             (Ok(it), Ok(expected)) => assert_eq!((it.metric, it.arm, it.over), expected),

@@ -12,20 +12,17 @@ use crate::study::{ArmInfo, Experiment};
 /// The effects of two factors on one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InteractionResult {
-    /// The metric, by its place among the series.
-    pub series: usize,
-    /// The factors.
-    pub factors: [String; 2],
+    pub(crate) series: usize,
+    pub(crate) factors: [String; 2],
     /// The levels of each factor, the base first.
-    pub levels: [Vec<String>; 2],
+    pub(crate) levels: [Vec<String>; 2],
     /// Every effect, with intervals that hold together.
-    pub effects: Vec<(Contrast, Effect)>,
+    pub(crate) effects: Vec<(Contrast, Effect)>,
     /// The interaction that is shown best, where there are several.
-    pub strongest: (Contrast, Effect),
-    /// Whether the factors interact.
-    pub verdict: Interacts,
+    pub(crate) strongest: (Contrast, Effect),
+    pub(crate) verdict: Interacts,
     /// The value of each combination of levels.
-    pub cells: Vec<([usize; 2], f64)>,
+    pub(crate) cells: Vec<([usize; 2], f64)>,
 }
 
 /// A pair of factors and the layout of the arms.

@@ -5,7 +5,7 @@ mod interaction;
 mod price;
 
 pub(super) use finding::answers;
-pub use finding::{Answer, Figure, FindingResult};
+pub use finding::{Answer, FindingResult};
 pub use interaction::InteractionResult;
 pub(super) use interaction::interactions;
 pub(super) use price::prices;

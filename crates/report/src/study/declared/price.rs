@@ -9,26 +9,23 @@ use crate::study::Experiment;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
     /// The rate, by its place among the series.
-    pub series: usize,
+    pub(crate) series: usize,
     /// `iops_per_usd` or `bytes_per_s_per_usd`.
-    pub metric: String,
-    /// Every arm that has a price.
-    pub arms: Vec<ArmPrice>,
+    pub(crate) metric: String,
+    pub(crate) arms: Vec<ArmPrice>,
 }
 
 /// What a dollar spent on one arm buys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArmPrice {
-    /// The arm, by place.
-    pub arm: usize,
-    /// What the arm costs.
-    pub usd: f64,
+    pub(crate) arm: usize,
+    pub(crate) usd: f64,
     /// The geometric mean over blocks, for each dollar.
-    pub value: f64,
+    pub(crate) value: f64,
     /// Its own interval.
-    pub ci95: Option<[f64; 2]>,
+    pub(crate) ci95: Option<[f64; 2]>,
     /// Against the baseline, where that has a price: the ratio, and its own interval.
-    pub ratio: Option<(f64, Option<[f64; 2]>)>,
+    pub(crate) ratio: Option<(f64, Option<[f64; 2]>)>,
 }
 
 /// The rates that are divided by the price.

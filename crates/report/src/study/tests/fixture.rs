@@ -1,14 +1,13 @@
 //! An experiment of known truth for tests: it looks like `ahci-or-ide`, made up from a seed.
 
 use drivelab_core::histogram::Histogram;
+use drivelab_core::outline::Risk;
 use drivelab_core::plan::{Design, Plan};
+use drivelab_core::record::{Better, Figure};
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
-use drivelab_stats::Better;
 
-use super::super::{
-    ArmInfo, ContrastInfo, CurvePoint, Experiment, MetricValue, RunSample, WorkloadInfo,
-};
+use super::super::{ArmInfo, ContrastInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 
 /// Arm, summary, settings that differ: controller, requests in flight at the drive, `nr_requests`.
 const ARMS: [(&str, &str, [&str; 3]); 4] = [
@@ -84,11 +83,12 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         runs,
         curves: curves(blocks, &mut rng),
         attached: crate::attachment::Question::default(),
-        risks: vec![
-            "the drive's write cache is on: what it has confirmed but not yet written, up to \
-             32 MiB, is lost when power fails."
+        risks: vec![Risk {
+            sentence: "the drive's write cache is on: what it has confirmed but not yet written, \
+                       up to 32 MiB, is lost when power fails."
                 .to_owned(),
-        ],
+            differs: true,
+        }],
         notes: vec!["The drive is modelled (seagate-st31000333as); none was touched.".to_owned()],
         reproduce: format!("drivelab study ahci-or-ide --seed {seed} --blocks {blocks}"),
     }
@@ -101,7 +101,7 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
     let mut latency = Histogram::new();
     let spread = if depth > 1.0 { 1.6 } else { 0.5 };
     (0..2000).for_each(|_| latency.record(span(mean_ns * skewed(rng, spread))));
-    let metric = |name: &str, value, better| MetricValue { name: name.to_owned(), value, better };
+    let metric = |name: &str, value, better| Figure::new(name, value, better);
     let (block, repeat, position) = place;
     let metrics = vec![
         metric("iops", iops, Better::More),

@@ -3,12 +3,10 @@
 pub(crate) mod fixture;
 
 use drivelab_core::plan::Design;
-use drivelab_core::record::MarkId;
-use drivelab_stats::{Adjustment, Better, Interacts, Role, Verdict};
+use drivelab_core::record::{Better, Figure, MarkId};
+use drivelab_stats::{Adjustment, Interacts, Role, Verdict};
 
-use super::{
-    Answer, Experiment, Finding, Interaction, MetricValue, StudyResult, analyse, json, text,
-};
+use super::{Answer, Experiment, Finding, Interaction, StudyResult, analyse, json, text};
 use crate::text::Look;
 use fixture::experiment;
 
@@ -39,7 +37,7 @@ fn verdict(result: &StudyResult, name: &str, arm: usize) -> Verdict {
 #[test]
 fn verdicts_match_the_truth() {
     for seed in 1..6 {
-        let result = analyse(&experiment(seed, 10)).unwrap();
+        let result = analyse(experiment(seed, 10)).unwrap();
         let check = |name, arm, expected| {
             assert_eq!(verdict(&result, name, arm), expected, "{name}, arm {arm}, seed {seed}");
         };
@@ -61,7 +59,7 @@ fn the_overall_verdict_is_that_of_the_candidate() {
     let check = |candidate, expected: Option<usize>| {
         let mut it = experiment(1, 10);
         it.candidate = candidate;
-        assert_eq!(analyse(&it).map(|r| r.primary().to).ok(), expected, "{candidate:?}");
+        assert_eq!(analyse(it).map(|r| r.primary().to).ok(), expected, "{candidate:?}");
     };
     check(None, Some(3));
     check(Some(1), Some(1));
@@ -71,7 +69,7 @@ fn the_overall_verdict_is_that_of_the_candidate() {
 
 #[test]
 fn only_the_primary_metric_is_the_gate() {
-    let result = analyse(&experiment(1, 10)).unwrap();
+    let result = analyse(experiment(1, 10)).unwrap();
     for outcome in &result.outcomes {
         let is_primary = result.series_of(outcome).name == "random-read-32.iops";
         assert_eq!(outcome.adjusted.role == Role::Gate, is_primary);
@@ -82,7 +80,7 @@ fn only_the_primary_metric_is_the_gate() {
 
 #[test]
 fn tails_are_held_to_a_larger_effect() {
-    let result = analyse(&experiment(1, 10)).unwrap();
+    let result = analyse(experiment(1, 10)).unwrap();
     for series in &result.series {
         let expected: f64 = if series.metric == "lat_p99_ns" { 0.10 } else { 0.03 };
         assert_eq!(series.margin.to_bits(), expected.to_bits(), "{}", series.name);
@@ -95,7 +93,7 @@ fn incomplete_blocks_are_left_out_and_said_so() {
     // Interrupted in block 8, in the middle of its arms.
     let last = it.runs.iter().rposition(|run| run.block == 7).unwrap();
     it.runs.truncate(last - 3);
-    let result = analyse(&it).unwrap();
+    let result = analyse(it).unwrap();
     assert_eq!(result.used, [0, 1, 2, 3, 4, 5, 6]);
     assert!(result.outcomes.iter().all(|o| o.adjusted.comparison.n == 7));
     assert!(result.notes.iter().any(|note| note.starts_with("7 of 10 blocks")));
@@ -110,8 +108,8 @@ fn stalled(mut it: Experiment, arm: usize, blocks: &[u32]) -> Experiment {
 
 #[test]
 fn a_block_in_which_an_arm_completed_nothing_is_left_out_and_decides_nothing() {
-    assert_eq!(analyse(&small([0, 3], 3)).unwrap().verdict(), Verdict::Faster);
-    let result = analyse(&stalled(small([0, 3], 3), 1, &[4])).unwrap();
+    assert_eq!(analyse(small([0, 3], 3)).unwrap().verdict(), Verdict::Faster);
+    let result = analyse(stalled(small([0, 3], 3), 1, &[4])).unwrap();
     assert_eq!(result.used, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
     // An arm that stalls must not be called faster by the blocks in which it did not.
     assert_eq!(result.verdict(), Verdict::Inconclusive);
@@ -128,13 +126,58 @@ fn a_block_with_a_void_run_is_left_out_and_the_note_says_so() {
     for run in it.runs.iter_mut().filter(|run| run.arm == 1 && run.block == 4) {
         run.marks.push(MarkId::Void);
     }
-    let result = analyse(&it).unwrap();
+    let result = analyse(it).unwrap();
     assert_eq!(result.used, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
     let notes = result.notes.join("\n");
-    assert!(notes.contains("too late") && notes.contains("block 5, which is left out"), "{notes}");
+    assert!(notes.contains("too late") && notes.contains("block 5, which is ignored"), "{notes}");
     assert!(!notes.contains("--resume"), "there is nothing to resume: {notes}");
     let first = text(&result, PLAIN);
-    assert!(first.contains("of 10 runs of") && first.contains("no measurement"), "{first}");
+    assert!(first.contains("of 10 runs of") && first.contains("not a measurement"), "{first}");
+}
+
+#[test]
+fn a_verdict_survives_one_void_block_in_five_and_no_more() {
+    let check = |blocks: &[u32], verdict, said: &str| {
+        let mut it = small([0, 3], 3);
+        let runs = it.runs.iter_mut().filter(|run| run.arm == 1 && blocks.contains(&run.block));
+        runs.for_each(|run| run.marks.push(MarkId::Void));
+        let result = analyse(it).unwrap();
+        assert_eq!(result.verdict(), verdict, "{blocks:?}");
+        let first = text(&result, Look { width: 10_000, colour: false });
+        assert!(first.contains(said), "{blocks:?}: {first}");
+        let json = json(&result);
+        let is_withheld = verdict == Verdict::Inconclusive;
+        assert_eq!(json.contains("\"runs-void: "), is_withheld, "{blocks:?}");
+    };
+    check(&[], Verdict::Faster, "is better).\n");
+    check(&[4], Verdict::Faster, "is better); 1 of 10 blocks is left out (see the notes).");
+    check(&[4, 7], Verdict::Faster, "is better); 2 of 10 blocks are left out (see the notes).");
+    check(&[1, 4, 7], Verdict::Inconclusive, "void in 3 of 10 blocks, more than one in five");
+}
+
+#[test]
+fn advice_after_few_blocks_is_to_make_enough() {
+    let mut it = small([0, 3], 3);
+    it.blocks = 3;
+    it.runs.retain(|run| run.block < 3);
+    for (place, run) in it.runs.iter_mut().enumerate() {
+        let metric = &mut run.metrics[0].value;
+        *metric *= [1.0, 4.0, 0.3][place % 3];
+    }
+    let first = text(&analyse(it).unwrap(), Look { width: 10_000, colour: false });
+    assert!(first.contains("at least 6 runs of each are needed"), "{first}");
+    assert!(!first.contains("more runs will not help"), "{first}");
+}
+
+#[test]
+fn metrics_left_out_for_one_reason_share_a_note() {
+    let mut it = experiment(1, 6);
+    for run in it.runs.iter_mut().filter(|run| run.arm == 1 && run.block == 2) {
+        run.metrics.retain(|metric| metric.name != "lat_p99_ns");
+    }
+    let notes = analyse(it).unwrap().notes.join("\n");
+    assert_eq!(notes.matches("is missing in block 3 of `ide-elevator`").count(), 1, "{notes}");
+    assert!(notes.contains("`mix-32.lat_p99_ns` are not compared: each is missing"), "{notes}");
 }
 
 #[test]
@@ -145,13 +188,13 @@ fn an_answer_behind_the_end_of_the_run_does_not_make_it_a_run() {
         run.metrics.retain(|metric| metric.name.starts_with("lat_"));
         assert!(!run.metrics.is_empty());
     }
-    let result = analyse(&it).unwrap();
+    let result = analyse(it).unwrap();
     assert_eq!((result.used.len(), result.verdict()), (9, Verdict::Inconclusive));
 }
 
 #[test]
 fn a_block_in_which_no_arm_completed_anything_is_only_left_out() {
-    let result = analyse(&stalled(stalled(small([0, 3], 3), 0, &[4]), 1, &[4])).unwrap();
+    let result = analyse(stalled(stalled(small([0, 3], 3), 0, &[4]), 1, &[4])).unwrap();
     assert_eq!(result.used.len(), 9);
     assert_eq!(result.verdict(), Verdict::Faster);
 }
@@ -159,15 +202,32 @@ fn a_block_in_which_no_arm_completed_anything_is_only_left_out() {
 #[test]
 fn an_arm_that_completed_nothing_at_all_is_named() {
     let all: Vec<u32> = (0..10).collect();
-    let error = analyse(&stalled(small([0, 3], 3), 1, &all)).unwrap_err().to_string();
+    let error = analyse(stalled(small([0, 3], 3), 1, &all)).unwrap_err().to_string();
     assert!(error.contains("completed no request"), "{error}");
     assert!(!error.contains("--resume"), "there is nothing to resume: {error}");
 }
 
 #[test]
+fn figures_of_phases_bring_their_own_unit_and_direction_to_the_verdict() {
+    let mut it = small([0, 3], 3);
+    let (workload, _) = it.primary.rsplit_once('.').unwrap();
+    it.primary = format!("{workload}.seeks.per_s");
+    for run in &mut it.runs {
+        let median = if run.arm == 1 { 240.0 } else { 200.0 };
+        let value = median * (1.0 + 0.001 * f64::from(run.block));
+        let unit = "1/s".to_owned();
+        run.metrics.push(Figure { unit, ..Figure::new("seeks.per_s", value, Better::More) });
+    }
+    let result = analyse(it).unwrap();
+    assert_eq!(result.verdict(), Verdict::Faster);
+    let series = result.series.iter().find(|series| series.metric == "seeks.per_s").unwrap();
+    assert!(series.show(200.0).ends_with(" 1/s"), "{}", series.show(200.0));
+}
+
+#[test]
 fn repeats_inside_a_block_are_one_value() {
     let mut it = small([0, 3], 3);
-    let once = analyse(&it).unwrap();
+    let once = analyse(it.clone()).unwrap();
     // Each run twice, one a quarter higher, one a fifth lower: the geometric mean is the same.
     let again = it.runs.clone();
     for (run, factor) in again.iter().map(|run| (run, 0.8)) {
@@ -181,7 +241,7 @@ fn repeats_inside_a_block_are_one_value() {
         run.metrics.iter_mut().for_each(|m| m.value *= 1.25);
     });
     it.design = Design::Grouped;
-    let twice = analyse(&it).unwrap();
+    let twice = analyse(it).unwrap();
     let (first, second) =
         (&once.primary().adjusted.comparison, &twice.primary().adjusted.comparison);
     assert_eq!((first.n, second.n), (10, 10));
@@ -192,9 +252,9 @@ fn repeats_inside_a_block_are_one_value() {
 
 #[test]
 fn order_is_tested_with_two_arms_only() {
-    let two = analyse(&small([0, 3], 3)).unwrap();
+    let two = analyse(small([0, 3], 3)).unwrap();
     assert!(two.primary().adjusted.comparison.order.is_some());
-    let four = analyse(&experiment(1, 10)).unwrap();
+    let four = analyse(experiment(1, 10)).unwrap();
     assert!(four.primary().adjusted.comparison.order.is_none());
 }
 
@@ -203,7 +263,7 @@ fn what_cannot_be_compared_is_named() {
     let check = |change: &dyn Fn(&mut Experiment), expected: &str| {
         let mut it = small([0, 3], 3);
         change(&mut it);
-        let told = match analyse(&it) {
+        let told = match analyse(it) {
             Ok(result) => result.notes.join("\n"),
             Err(error) => error.to_string(),
         };
@@ -226,7 +286,7 @@ fn what_cannot_be_compared_is_named() {
 
 #[test]
 fn a_single_block_concludes_nothing() {
-    let result = analyse(&experiment(1, 1)).unwrap();
+    let result = analyse(experiment(1, 1)).unwrap();
     assert_eq!(result.verdict(), Verdict::Inconclusive);
     assert!(text(&result, PLAIN).contains("Nothing can be concluded yet for random 4k reads"));
     assert!(json(&result).contains("\"ci95\": null"));
@@ -235,7 +295,7 @@ fn a_single_block_concludes_nothing() {
 #[test]
 fn the_same_experiment_gives_the_same_bytes() {
     let render = || {
-        let result = analyse(&experiment(7, 10)).unwrap();
+        let result = analyse(experiment(7, 10)).unwrap();
         (json(&result), text(&result, PLAIN))
     };
     assert_eq!(render(), render());
@@ -243,7 +303,7 @@ fn the_same_experiment_gives_the_same_bytes() {
 
 #[test]
 fn json_keeps_its_contract() {
-    let result = analyse(&small([0, 3], 3)).unwrap();
+    let result = analyse(small([0, 3], 3)).unwrap();
     let value: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(value["schema"], "drivelab.study/1");
     for key in ["title", "stage", "seed", "blocks", "primary", "verdict", "arms", "metrics"] {
@@ -266,9 +326,9 @@ fn extremes_stay_numbers() {
     let mut it = small([0, 3], 3);
     for run in &mut it.runs {
         let value = if run.arm == 0 { f64::MIN_POSITIVE } else { f64::MAX };
-        run.metrics = vec![MetricValue { name: "iops".into(), value, better: Better::More }];
+        run.metrics = vec![Figure::new("iops", value, Better::More)];
     }
-    let result = analyse(&it).unwrap();
+    let result = analyse(it).unwrap();
     let text = json(&result);
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -277,7 +337,7 @@ fn extremes_stay_numbers() {
 
 #[test]
 fn text_answers_in_words_first() {
-    insta::assert_snapshot!(text(&analyse(&small([0, 3], 3)).unwrap(), PLAIN), @r"
+    insta::assert_snapshot!(text(&analyse(small([0, 3], 3)).unwrap(), PLAIN), @r"
 Is it worth enabling AHCI?
 
 Yes, for random 4k reads, 32 outstanding: `ahci-ncq` gives 72 % more IOPS than `ide` (131 IOPS
@@ -291,9 +351,9 @@ random-read-32: random 4k reads, 32 outstanding; `ide` has 76.1 IOPS, more is be
 
 Note: The drive is modelled (seagate-st31000333as); none was touched.
 How to read this: ratios above 1 are better than `ide`, each with its own 95 % interval; n = 10
-  blocks, stage simulate, seed 1; 3 % is what matters (10 % for tail latencies); the primary metric
-  decides and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that
-  any of these wrongly says faster, slower or different is at most 5 %, and so is that of wrongly
+  blocks, stage simulate, seed 1; margin 3 % (10 % for tail latencies); the primary metric decides
+  and is not adjusted, the other 3 comparisons are adjusted for one another: the chance that any of
+  these wrongly says faster, slower or different is at most 5 %, and so is the chance of wrongly
   saying no practical difference.
 To repeat: drivelab study ahci-or-ide --seed 1 --blocks 10
 ");
@@ -312,7 +372,7 @@ fn factorial() -> Experiment {
 
 #[test]
 fn factors_are_told_apart_and_together() {
-    let result = analyse(&factorial()).unwrap();
+    let result = analyse(factorial()).unwrap();
     // One for each workload, the primary first.
     assert_eq!(result.interactions.len(), 7);
     let first = &result.interactions[0];
@@ -344,7 +404,7 @@ fn factors_are_told_apart_and_together() {
 fn a_layout_with_a_hole_is_told_and_not_analysed() {
     let mut it = factorial();
     it.arms[3].levels[1].1 = "off".into();
-    let result = analyse(&it).unwrap();
+    let result = analyse(it).unwrap();
     assert!(result.interactions.is_empty());
     let note = "interaction of mode and queue is not analysed: no arm has mode ahci with queue on";
     assert!(result.notes.iter().any(|it| it.contains(note)), "{:?}", result.notes);
@@ -370,7 +430,7 @@ fn findings_hold_where_their_whole_interval_does() {
         finding("no price", "random-read-32.iops_per_usd of ide", Some(0.9), None),
         finding("no metric", "random-read-32.iopss of ide", Some(0.9), None),
     ];
-    let result = analyse(&it).unwrap();
+    let result = analyse(it.clone()).unwrap();
     let answers: Vec<Answer> = result.findings.iter().map(|one| one.answer).collect();
     assert_eq!(answers, [Holds, DoesNotHold, CannotTell, Holds, CannotTell, CannotTell]);
     let why = |at: usize| result.findings[at].why.clone().unwrap_or_default();
@@ -381,11 +441,11 @@ fn findings_hold_where_their_whole_interval_does() {
     assert!(told.contains("stated: 0.900 IOPS a dollar to 1.10 IOPS a dollar"), "{told}");
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["findings"][1]["verdict"], "does-not-hold");
-    assert!(crate::page::html(&result).contains("What was stated"));
+    assert!(crate::page::html(&result).contains("Claims checked"));
     // With few blocks nothing is decided, however clear the figure.
     let mut few = it.clone();
     few.runs.retain(|run| run.block < 3);
-    let few = analyse(&few).unwrap();
+    let few = analyse(few).unwrap();
     assert!(few.findings.iter().all(|one| one.answer == CannotTell));
 }
 
@@ -393,7 +453,7 @@ fn findings_hold_where_their_whole_interval_does() {
 fn prices_turn_rates_into_rates_for_each_dollar() {
     let mut it = small([0, 3], 3);
     (it.arms[0].price_usd, it.arms[1].price_usd) = (Some(50.0), Some(100.0));
-    let result = analyse(&it).unwrap();
+    let result = analyse(it).unwrap();
     let metrics: Vec<&str> = result.prices.iter().map(|price| price.metric.as_str()).collect();
     assert_eq!(metrics, ["iops_per_usd", "bytes_per_s_per_usd"]);
     let [cheap, dear] = &result.prices[0].arms[..] else { panic!("two arms have a price") };
@@ -404,7 +464,7 @@ fn prices_turn_rates_into_rates_for_each_dollar() {
     let [lo, hi] = limits.unwrap();
     assert!(lo < ratio && ratio < hi && cheap.ci95.unwrap()[0] < cheap.value);
     assert!(text(&result, PLAIN).contains("IOPS a dollar"));
-    assert!(crate::page::html(&result).contains("For the money"));
+    assert!(crate::page::html(&result).contains("Value for money"));
     let document: serde_json::Value = serde_json::from_str(&json(&result)).unwrap();
     assert_eq!(document["price"][0]["metric"], "random-read-32.iops_per_usd");
     assert_eq!(document["price"][0]["arms"][1]["price_usd"], 100.0);

@@ -4,32 +4,26 @@ use std::ops::Range;
 
 use drivelab_core::disk::{Command, Data};
 use drivelab_core::units::SECTOR_BYTES;
-use drivelab_core::{Lba, Op, Sectors};
+use drivelab_core::{Lba, Op, Sectors, Time};
 
 use crate::nbd;
+use crate::server::client::ClientId;
+use crate::task::{BlockRequest, Task};
 
-/// Whom to answer.
 #[derive(Debug)]
 pub(in crate::server) enum Asker {
-    /// The NBD connection in this place, if it is still the same one.
-    Nbd { place: usize, generation: u64, request: nbd::Request },
-    /// The kernel, through FUSE.
-    Fuse { unique: u64 },
-    /// The kernel, through ublk.
-    #[cfg(feature = "ublk")]
-    Ublk { tag: u16 },
+    /// An NBD connection, if it is still there.
+    Nbd { client: ClientId, request: nbd::Request },
+    /// The kernel, which knows its request by `id`.
+    Kernel { front: Front, id: u64 },
 }
 
-/// What is to be done.
+/// Where requests of the kernel come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Task {
-    Read,
-    Write,
-    /// Zeros written piece by piece.
-    Zero,
-    /// The range freed; a hole reads as zeros.
-    Free,
-    Flush,
+pub(in crate::server) enum Front {
+    Fuse,
+    #[cfg(feature = "ublk")]
+    Ublk,
 }
 
 /// A request on its way.
@@ -42,15 +36,15 @@ pub(in crate::server) struct Job {
     pub(in crate::server) task: Task,
     pub(in crate::server) offset: u64,
     pub(in crate::server) length: u64,
+    /// When the server took it.
+    pub(in crate::server) asked: Time,
     fua: bool,
     /// What is to be written: from the beginning of the first sector to the end of the last.
     data: Option<Box<[u8]>>,
     step: Step,
-    /// Bytes of the whole sectors that are zeroed.
     zeroed: u64,
 }
 
-/// What a job is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// The sector of this edge is read.
@@ -61,7 +55,6 @@ enum Step {
     Flush,
 }
 
-/// One sector's bytes.
 pub(super) type Sector = [u8; SECTOR];
 const SECTOR: usize = 512;
 
@@ -70,16 +63,12 @@ const SECTOR: usize = 512;
 const PIECE: u64 = 4 << 20;
 
 impl Job {
-    /// A request; with [`Task::Write`], `data` holds as many bytes as `length` says.
-    pub(in crate::server) fn new(
-        asker: Asker,
-        task: Task,
-        (offset, length): (u64, u64),
-        fua: bool,
-        data: Option<Box<[u8]>>,
-    ) -> Self {
+    pub(in crate::server) fn new(asker: Asker, request: BlockRequest) -> Self {
+        let BlockRequest { task, offset, length, fua, data } = request;
+        debug_assert_eq!(task == Task::Write, data.is_some(), "a write brings its data");
         let step = Step::Body;
-        let mut job = Self { asker, task, offset, length, fua, data, step, zeroed: 0 };
+        let mut job =
+            Self { asker, task, offset, length, asked: Time::ZERO, fua, data, step, zeroed: 0 };
         if job.has_edges() {
             job.step = Step::ReadEdge(0);
             job.data = job.data.take().map(|data| job.padded(&data));
@@ -87,12 +76,10 @@ impl Job {
         job
     }
 
-    /// The sectors it touches, first and beyond the last.
     pub(super) fn sectors(&self) -> Range<u64> {
         self.offset / SECTOR_BYTES..(self.offset + self.length).div_ceil(SECTOR_BYTES)
     }
 
-    /// Whether it changes what the drive holds.
     fn changes(&self) -> bool {
         matches!(self.task, Task::Write | Task::Zero | Task::Free)
     }
@@ -142,11 +129,6 @@ impl Job {
         let place = usize::try_from(self.offset % SECTOR_BYTES).expect("within a sector");
         padded[place..place + data.len()].copy_from_slice(data);
         padded.into_boxed_slice()
-    }
-
-    /// The first command.
-    pub(super) fn first(&mut self, token: u64) -> Command {
-        self.command(token)
     }
 
     /// Whether the command on its way reads a sector that is to be put back.
@@ -204,8 +186,7 @@ impl Job {
         self.of(token, Op::Write, sector..sector + 1, data)
     }
 
-    /// The command of the step it is at.
-    fn command(&mut self, token: u64) -> Command {
+    pub(super) fn command(&mut self, token: u64) -> Command {
         match (self.step, self.task) {
             (Step::ReadEdge(edge) | Step::WriteEdge(edge), _) => {
                 let sector = self.edges()[edge];

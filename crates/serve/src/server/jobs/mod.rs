@@ -6,37 +6,30 @@ mod queue;
 use std::io;
 
 use drivelab_core::disk::{Answer, Command, CommandError};
-use drivelab_core::units::SECTOR_BYTES;
 use drivelab_core::{Bytes, IoError, Lba, Op, Sectors, Time};
 
-pub(crate) use job::Task;
-pub(super) use job::{Asker, Job};
+pub(super) use job::{Asker, Front, Job};
 pub(super) use queue::JobQueue;
 
-use super::client::Protocol;
+use super::client::ClientId;
 use super::{Backend, Server};
-use crate::fuse::Asked;
 use crate::nbd::{self, Kind, WireError};
+use crate::task::{BlockRequest, Task};
 
 /// Extents in one answer about block status.
-const MOST_EXTENTS: usize = 1_024;
-
-/// Requests taken from the kernel before others get their turn.
-const FILE_TURN: usize = 64;
+const EXTENTS_MAX: usize = 1_024;
 
 impl<B: Backend> Server<B> {
-    /// Takes a request of an NBD client.
     pub(super) fn ask_nbd(
         &mut self,
         now: Time,
-        place: usize,
-        generation: u64,
+        client: ClientId,
         mut request: nbd::Request,
     ) -> io::Result<()> {
         let (task, data) = match &mut request.kind {
             Kind::BlockStatus { one } => {
-                let limit = if *one { 1 } else { MOST_EXTENTS };
-                return self.answer_extents(place, generation, &request, limit);
+                let limit = if *one { 1 } else { EXTENTS_MAX };
+                return self.answer_extents(client, &request, limit);
             }
             Kind::Write(bytes) => (Task::Write, Some(std::mem::take(bytes))),
             Kind::Read => (Task::Read, None),
@@ -44,32 +37,29 @@ impl<B: Backend> Server<B> {
             Kind::WriteZeroes { hole: true } | Kind::Trim => (Task::Free, None),
             Kind::Flush => (Task::Flush, None),
         };
-        let (range, fua) = ((request.offset, u64::from(request.length)), request.fua);
-        let asker = Asker::Nbd { place, generation, request };
-        self.start(now, Job::new(asker, task, range, fua, data))
+        let (offset, length, fua) = (request.offset, u64::from(request.length), request.fua);
+        let asker = Asker::Nbd { client, request };
+        self.start(now, Job::new(asker, BlockRequest { task, offset, length, fua, data }))
     }
 
     fn answer_extents(
         &mut self,
-        place: usize,
-        generation: u64,
+        client: ClientId,
         request: &nbd::Request,
         limit: usize,
     ) -> io::Result<()> {
         let lba = Lba::at_byte(Bytes::new(request.offset));
         let sectors = Sectors::holding(Bytes::new(u64::from(request.length)));
         let extents = self.drive.extents(lba, sectors, limit)?;
-        if let Some(client) = self.client(place, generation)
-            && let Protocol::Nbd(session) = &mut client.protocol
-        {
+        if let Some(session) = self.client(client).and_then(|client| client.session()) {
             session.reply_extents(request, &extents);
         }
         Ok(())
     }
 
-    pub(super) fn start(&mut self, now: Time, job: Job) -> io::Result<()> {
-        self.spin.asked(now);
-        self.cpu_latency.busy(now);
+    pub(super) fn start(&mut self, now: Time, mut job: Job) -> io::Result<()> {
+        job.asked = now;
+        self.timing.asked(now);
         if let Some(command) = self.jobs.take(job) {
             self.submit(now, command)?;
         }
@@ -98,14 +88,11 @@ impl<B: Backend> Server<B> {
             }
         }
         self.ios += 1;
-        let Job { asker, task, offset, length, .. } = self.jobs.remove(answer.token);
-        match asker {
-            Asker::Nbd { place, generation, request } => {
-                self.answer_nbd(place, generation, &request, &answer)?;
-            }
-            Asker::Fuse { unique } => self.answer_file(unique, task, (offset, length), &answer)?,
-            #[cfg(feature = "ublk")]
-            Asker::Ublk { tag } => self.answer_block(tag, (task, length), &answer)?,
+        let job = self.jobs.remove(answer.token);
+        self.timing.modelled.record(answer.due.since(job.asked));
+        match &job.asker {
+            Asker::Nbd { client, request } => self.answer_nbd(*client, request, &answer)?,
+            Asker::Kernel { front, id } => self.answer_kernel(*front, *id, &job, &answer)?,
         }
         while let Some(command) = self.jobs.admit() {
             self.submit(now, command)?;
@@ -115,18 +102,17 @@ impl<B: Backend> Server<B> {
 
     fn answer_nbd(
         &mut self,
-        place: usize,
-        generation: u64,
+        id: ClientId,
         request: &nbd::Request,
         answer: &Answer,
     ) -> io::Result<()> {
-        let place_of = self.clients.get_mut(place).and_then(Option::as_mut);
-        let client = place_of.filter(|client| client.generation == generation);
-        let Some(client) = client else {
+        let client = self.clients.get_mut(id.slot).and_then(Option::as_mut);
+        let Some(client) = client.filter(|client| client.id == id) else {
             self.memory.forget(nbd::weight(request));
             return Ok(());
         };
-        let Protocol::Nbd(session) = &mut client.protocol else { return Ok(()) };
+        client.due.push(answer.due);
+        let session = client.session().expect("only a session asks for blocks");
         match answer.result {
             Err(error) => {
                 let first_bad = error.lba.map(|lba| lba.byte_offset().get());
@@ -137,58 +123,7 @@ impl<B: Backend> Server<B> {
             }
             Ok(()) => session.reply_done(request),
         }
-        client.due.push(answer.due);
-        self.touched.push(place);
-        Ok(())
-    }
-
-    /// Takes requests from the kernel.
-    pub(super) fn serve_file(&mut self) -> io::Result<()> {
-        for _ in 0..FILE_TURN {
-            let Some(mounted) = &mut self.fuse else { return Ok(()) };
-            let Some((unique, wanted)) = mounted.next(&mut self.buffer)? else { return Ok(()) };
-            let now = self.clock.now();
-            self.advance(now)?;
-            let (task, range, data) = match wanted {
-                Asked::Read { offset, length } => (Task::Read, (offset, length), None),
-                Asked::Write { offset, data } => {
-                    (Task::Write, (offset, data.len() as u64), Some(data))
-                }
-                Asked::Free { offset, length } => (Task::Free, (offset, length), None),
-                Asked::Zero { offset, length } => (Task::Zero, (offset, length), None),
-                Asked::Flush => (Task::Flush, (0, 0), None),
-            };
-            self.start(now, Job::new(Asker::Fuse { unique }, task, range, false, data))?;
-            self.advance(now)?;
-        }
-        Ok(())
-    }
-
-    fn answer_file(
-        &mut self,
-        unique: u64,
-        task: Task,
-        (offset, length): (u64, u64),
-        answer: &Answer,
-    ) -> io::Result<()> {
-        let Some(mounted) = &mut self.fuse else { return Ok(()) };
-        match (answer.result, task) {
-            (Err(_), _) => mounted.reply_error(unique),
-            (Ok(()), Task::Read) => {
-                let bytes = |count: u64| {
-                    usize::try_from(count).expect("the kernel asks for little at once")
-                };
-                // Whole sectors were read, of which the asker wants a part.
-                let data = mounted.read_buffer(bytes(answer.sectors.bytes().get()));
-                self.drive.take_read(answer, data)?;
-                mounted.reply_read(unique, bytes(offset % SECTOR_BYTES), bytes(length));
-            }
-            (Ok(()), Task::Write) => mounted.reply_written(unique, length),
-            (Ok(()), _) => mounted.reply_done(unique),
-        }
-        let now = self.clock.now();
-        self.lateness.record(now.since(answer.due));
-        self.spin.answered(now);
+        self.touched.push(id.slot);
         Ok(())
     }
 }

@@ -12,7 +12,6 @@ use super::job::{Job, Sector};
 #[derive(Debug, Default)]
 pub(in crate::server) struct JobQueue {
     jobs: Slab<Job>,
-    /// In the order in which they came.
     waiting: VecDeque<Job>,
     /// How many of both put something back: mostly none, and then nobody has to wait.
     edged: usize,
@@ -36,14 +35,13 @@ impl JobQueue {
 
     fn begin(&mut self, job: Job) -> Command {
         let token = self.jobs.insert(job) as u64;
-        self.job(token).first(token)
+        self.job(token).command(token)
     }
 
     fn job(&mut self, token: u64) -> &mut Job {
         self.jobs.get_mut(place(token)).expect("an answer comes while its job is there")
     }
 
-    /// The first command of a job that need wait no longer; asked again until there is none.
     pub(super) fn admit(&mut self) -> Option<Command> {
         let may = |place: &usize| {
             let job = &self.waiting[*place];
@@ -60,14 +58,13 @@ impl JobQueue {
         self.job(token).reads_edge()
     }
 
-    /// The next command of a job, after one is done.
     pub(super) fn next(&mut self, token: u64, found: Option<&Sector>) -> Option<Command> {
         self.job(token).next(token, found)
     }
 
-    /// Takes out a job that is over.
     pub(super) fn remove(&mut self, token: u64) -> Job {
         let job = self.jobs.remove(place(token));
+        debug_assert!(self.edged >= usize::from(job.has_edges()), "it was counted when it came");
         self.edged -= usize::from(job.has_edges());
         job
     }
@@ -79,23 +76,29 @@ fn place(token: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use drivelab_core::{Bytes, Device, Disk, Lba, Rng, Time};
+    use drivelab_core::{Bytes, Device as _, Disk as _, Lba, Rng, Time};
     use drivelab_model::options::Options;
     use drivelab_model::profile::Profile;
 
-    use super::super::job::{Asker, Task};
+    use super::super::job::{Asker, Front};
     use super::*;
     use crate::drive::ServedDrive;
     use crate::medium::Memory;
     use crate::store::{Dice, Store};
+    use crate::task::{BlockRequest, Task};
 
     const BYTES: usize = 24 << 10;
 
     /// A job queue and a modelled disk, in virtual time.
     struct Bench {
         queue: JobQueue,
-        drive: ServedDrive<Box<dyn Device>>,
+        drive: ServedDrive,
         now: Time,
+    }
+
+    fn job(task: Task, range: (u64, u64), data: Option<Box<[u8]>>) -> Job {
+        let request = BlockRequest { data, ..BlockRequest::new(task, range.0, range.1) };
+        Job::new(Asker::Kernel { front: Front::Fuse, id: 0 }, request)
     }
 
     impl Bench {
@@ -104,12 +107,12 @@ mod tests {
             let device = drivelab_model::build(&profile, &Options::default(), seed).unwrap();
             let medium = Memory::new(device.capacity(), Bytes::mib(8));
             let store = Store::new(Box::new(medium), profile.physical_sector);
-            let drive = ServedDrive::new(Box::new(device) as Box<dyn Device>, store, seed);
+            let drive = ServedDrive::new(device, store, seed);
             Self { queue: JobQueue::default(), drive, now: Time::ZERO }
         }
 
         fn start(&mut self, task: Task, range: (u64, u64), data: Option<Box<[u8]>>) {
-            let job = Job::new(Asker::Fuse { unique: 0 }, task, range, false, data);
+            let job = job(task, range, data);
             if let Some(command) = self.queue.take(job) {
                 self.drive.submit(self.now, command).unwrap();
             }
@@ -219,10 +222,10 @@ mod tests {
     fn reads_are_rounded_to_sectors_and_wait_for_nobody() {
         let mut bench = Bench::new(1);
         bench.start(Task::Write, (100, 5), Some(Box::new([1; 5])));
-        let read = Job::new(Asker::Fuse { unique: 0 }, Task::Read, (510, 4), false, None);
+        let read = job(Task::Read, (510, 4), None);
         let command = bench.queue.take(read).expect("a read waits for nobody");
         assert_eq!((command.lba, command.sectors.get()), (Lba::ZERO, 2));
-        let write = Job::new(Asker::Fuse { unique: 0 }, Task::Write, (200, 5), false, None);
+        let write = job(Task::Write, (200, 5), Some(Box::new([2; 5])));
         assert!(write.has_edges() && bench.queue.is_excluded(&write));
     }
 }

@@ -14,7 +14,6 @@ use rustix::time::{
 pub(in crate::server) struct Clock {
     began: u64,
     alarm: OwnedFd,
-    /// What the alarm is set to.
     set: Option<Time>,
 }
 
@@ -58,7 +57,6 @@ impl Clock {
         Ok(())
     }
 
-    /// The alarm has rung; gives the moment it was set to.
     pub(in crate::server) fn acknowledge(&mut self) -> Option<Time> {
         // Empty if it was set anew in between: then there is nothing to acknowledge.
         let _ = rustix::io::read(&self.alarm, &mut [0; 8]);

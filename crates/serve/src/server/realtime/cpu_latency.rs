@@ -22,17 +22,14 @@ pub(in crate::server) struct CpuLatencyRequest {
 }
 
 impl CpuLatencyRequest {
-    /// Nothing is held before the first request; finds out whether it could be.
     pub(in crate::server) fn new(wanted: bool) -> Self {
         Self { asks: wanted && hold().is_some(), held: None, last_request: Time::ZERO }
     }
 
-    /// Whether the host lets us ask.
     pub(in crate::server) fn is_permitted(&self) -> bool {
         self.asks
     }
 
-    /// A client asked for something at `now`.
     pub(in crate::server) fn busy(&mut self, now: Time) {
         self.last_request = now;
         if self.asks && self.held.is_none() {

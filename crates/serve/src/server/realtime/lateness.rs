@@ -1,7 +1,7 @@
 //! How late answers left, and whether the run counts.
 
+use drivelab_core::record::LatenessNs;
 use drivelab_core::{Histogram, Ratio, Span};
-use serde::Serialize;
 
 /// What lateness a run bears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,26 +27,13 @@ const FLOOR_NORMAL: Span = Span::from_us(500);
 /// short it is.
 const ONE_IN: u64 = 100;
 
-/// How late the answers were, and whether the run counts.
 #[derive(Debug)]
 pub(in crate::server) struct Lateness {
     histogram: Histogram,
     bound: Span,
     from: &'static str,
     answers: u64,
-    /// Answers later than the bound.
     late: u64,
-}
-
-/// Quantiles of lateness in nanoseconds; `null` before the first answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct LatenessNs {
-    /// Median.
-    pub p50: Option<u64>,
-    /// 99th percentile.
-    pub p99: Option<u64>,
-    /// The latest.
-    pub max: Option<u64>,
 }
 
 impl Lateness {
@@ -68,7 +55,6 @@ impl Lateness {
         self.late += u64::from(late > self.bound);
     }
 
-    /// Forgets what was recorded.
     pub(in crate::server) fn reset(&mut self) {
         (self.histogram, self.answers, self.late) = (Histogram::new(), 0, 0);
     }

@@ -11,11 +11,69 @@ mod scheduling;
 mod spin_policy;
 mod wakeup_latency;
 
+use drivelab_core::record::{Latency, Served};
+use drivelab_core::{Histogram, Time};
+
 pub(super) use clock::Clock;
-pub(super) use cpu_latency::CpuLatencyRequest;
-pub(super) use lateness::Lateness;
-pub use lateness::{LatenessBound, LatenessNs};
-pub use scheduling::Scheduling;
+use cpu_latency::CpuLatencyRequest;
+use lateness::Lateness;
+pub use lateness::LatenessBound;
+pub(super) use scheduling::Scheduling;
 pub use spin_policy::Spin;
-pub(super) use spin_policy::SpinPolicy;
-pub use wakeup_latency::{typical_read, wakeup_latency};
+use spin_policy::SpinPolicy;
+pub use wakeup_latency::{least_answer_time, typical_read};
+
+/// What keeps a server on time, and how late it was all the same.
+#[derive(Debug)]
+pub(super) struct Timing {
+    pub(super) spin: SpinPolicy,
+    pub(super) cpu_latency: CpuLatencyRequest,
+    pub(super) lateness: Lateness,
+    /// How long the drive takes, by its own word.
+    pub(super) modelled: Histogram,
+    pub(super) scheduling: Scheduling,
+}
+
+impl Timing {
+    /// Asks the host for real-time scheduling of this thread, where that is wanted.
+    pub(super) fn new(real_time: bool, spin: Spin, bound: LatenessBound) -> Self {
+        let scheduling = if real_time {
+            Scheduling::ask_for_fifo()
+        } else {
+            Scheduling::Normal("real-time scheduling was not requested".to_owned())
+        };
+        Self {
+            spin: SpinPolicy::new(spin),
+            cpu_latency: CpuLatencyRequest::new(real_time),
+            lateness: Lateness::new(bound, scheduling == Scheduling::Fifo),
+            modelled: Histogram::new(),
+            scheduling,
+        }
+    }
+
+    pub(super) fn asked(&mut self, now: Time) {
+        self.spin.asked(now);
+        self.cpu_latency.busy(now);
+    }
+
+    /// The answers that were `due` at these moments left at `now`.
+    pub(super) fn left(&mut self, now: Time, due: &mut Vec<Time>) {
+        if !due.is_empty() {
+            due.drain(..).for_each(|due| self.lateness.record(now.since(due)));
+            self.spin.answered(now);
+        }
+    }
+
+    /// How `ios` requests were served.
+    pub(super) fn served(&self, ios: u64) -> Served {
+        Served {
+            ios,
+            lateness_ns: self.lateness.quantiles(),
+            model_ns: Some(Latency::of(&self.modelled)),
+            lateness_bound_ns: self.lateness.bound().ns(),
+            late: self.lateness.late(),
+            valid: self.lateness.is_valid(),
+            scheduling: self.scheduling.name().to_owned(),
+        }
+    }
+}

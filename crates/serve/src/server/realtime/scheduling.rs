@@ -5,10 +5,8 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// How the loop runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scheduling {
-    /// `SCHED_FIFO`: it runs as soon as it has something to do.
+pub(in crate::server) enum Scheduling {
     Fifo,
     /// Like any other program, for the reason given.
     Normal(String),
@@ -17,7 +15,6 @@ pub enum Scheduling {
 /// Low among real-time threads: above every normal one, below the kernel's own.
 const PRIORITY: u8 = 10;
 
-/// What the system said, in its words.
 fn reason(error: &Error) -> String {
     match error {
         Error::OS(code) => std::io::Error::from_raw_os_error(*code).to_string(),
@@ -26,7 +23,10 @@ fn reason(error: &Error) -> String {
 }
 
 impl Scheduling {
-    /// Asks for `SCHED_FIFO` for the calling thread.
+    pub(in crate::server) fn name(&self) -> &'static str {
+        if *self == Self::Fifo { "fifo" } else { "normal" }
+    }
+
     pub(in crate::server) fn ask_for_fifo() -> Self {
         let value = ThreadPriorityValue::try_from(PRIORITY).expect("between 0 and 99");
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);

@@ -62,7 +62,6 @@ const TRY_EVERY: u32 = 16;
 const SHARE: u64 = 4;
 const SAVED_MOST_NS: i64 = 25_000_000;
 
-/// Decides between sleeping and spinning.
 #[derive(Debug)]
 pub(in crate::server) struct SpinPolicy {
     spin: Spin,
@@ -122,7 +121,6 @@ impl SpinPolicy {
         self.spin != Spin::Auto || self.saved > 0
     }
 
-    /// Books the time since the last look.
     fn count(&mut self, now: Time) {
         let passed = now.since(self.counted);
         self.counted = now;
@@ -145,7 +143,6 @@ impl SpinPolicy {
         self.early = Span::from_ns(early).clamp(EARLY_LEAST, EARLY_MOST);
     }
 
-    /// An answer has left.
     pub(in crate::server) fn answered(&mut self, now: Time) {
         if self.spin == Spin::Fixed(Span::ZERO) {
             return;
@@ -162,7 +159,6 @@ impl SpinPolicy {
         self.listens = (pays || tries).then(|| now + LISTEN);
     }
 
-    /// A client asks for something.
     pub(in crate::server) fn asked(&mut self, now: Time) {
         self.listens = None;
         let Some(answered) = self.answered.take() else { return };

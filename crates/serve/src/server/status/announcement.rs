@@ -1,38 +1,40 @@
 //! What a server says when it is ready.
 
-use crate::server::{Backend, Endpoint, Scheduling, Server};
+use crate::server::endpoint::Listener;
+use crate::server::realtime::Scheduling;
+use crate::server::{Backend, Endpoint, Server};
 
 impl<B: Backend> Server<B> {
     /// Where the drive, called `name`, is to be found, and what its timing is worth.
     pub fn announcement(&self, name: &str) -> String {
         let mut text = format!("serving {name}");
-        if let Some(endpoint) = self.nbd_endpoint() {
-            text.push_str(&match &endpoint {
-                Endpoint::Unix(path) => {
-                    format!("\n  nbd      nbd+unix:///?socket={}", path.display())
-                }
-                Endpoint::Tcp(address) => format!("\n  nbd      nbd://{address}"),
-            });
+        let mut line = |what: &str, value: &str| text.push_str(&format!("\n  {what:<9}{value}"));
+        match self.nbd.as_ref().map(Listener::endpoint) {
+            Some(Endpoint::Unix(path)) => {
+                line("nbd", &format!("nbd+unix:///?socket={}", path.display()));
+            }
+            Some(Endpoint::Tcp(address)) => line("nbd", &format!("nbd://{address}")),
+            None => {}
         }
         if let Some(path) = &self.settings.fuse {
-            text.push_str(&format!("\n  file     {}", path.display()));
+            line("file", &path.display().to_string());
         }
         #[cfg(feature = "ublk")]
         if let Some(path) = self.block_device() {
-            text.push_str(&format!("\n  block    {}", path.display()));
+            line("block", &path.display().to_string());
         }
-        if let Some(endpoint) = self.control_endpoint() {
-            text.push_str(&format!("\n  control  {endpoint}"));
+        if let Some(listener) = &self.control {
+            line("control", &listener.endpoint().to_string());
         }
-        if !self.settings.real_time {
-            return text;
-        }
-        if let Scheduling::Normal(why) = self.scheduling() {
-            text.push_str(&format!("\n  timing   {why}; answers may be late on a busy machine"));
-        } else if !self.keeps_awake() {
-            text.push_str(
-                "\n  timing   /dev/cpu_dma_latency is not ours: processors may oversleep",
-            );
+        match &self.timing.scheduling {
+            _ if !self.settings.real_time => {}
+            Scheduling::Normal(why) => {
+                line("timing", &format!("{why}; answers may be late on a busy machine"));
+            }
+            Scheduling::Fifo if self.timing.cpu_latency.is_permitted() => {}
+            Scheduling::Fifo => {
+                line("timing", "/dev/cpu_dma_latency is not ours: processors may oversleep");
+            }
         }
         text
     }

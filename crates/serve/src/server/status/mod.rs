@@ -4,30 +4,23 @@ mod announcement;
 mod summary;
 
 use drivelab_core::Time;
+use drivelab_core::record::Served;
 use serde::Serialize;
 
 use super::farewell::TakenAway;
-use super::realtime::LatenessNs;
 use crate::fault::Listed;
 use crate::store::Survival;
 
 /// The answer to `GET /stats`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Requests answered, flushes and trims included.
-    pub ios: u64,
+    /// Requests, flushes and trims included, and how late their answers were.
+    #[serde(flatten)]
+    pub served: Served,
     /// The most that were on their way at once.
     pub in_flight_max: usize,
-    /// How late answers left, against when the model said they were due.
-    pub lateness_ns: LatenessNs,
-    /// What an answer may be late.
-    pub lateness_bound_ns: u64,
-    /// Where the bound comes from: `option`, `drive` or `host`.
+    /// Where the bound of lateness comes from: `option`, `drive` or `host`.
     pub lateness_bound_from: &'static str,
-    /// Answers that were later.
-    pub late: u64,
-    /// Whether the run counts: at most one answer in a hundred was later, or one alone.
-    pub valid: bool,
     /// Since when all of this was counted, from the server's beginning.
     pub since_ns: u64,
     /// Acknowledged data that is not durable, in bytes.
@@ -40,8 +33,6 @@ pub struct Stats {
     pub keeps_awake: bool,
     /// How long before a deadline the loop now wakes up and spins.
     pub early_ns: u64,
-    /// How the loop is scheduled: `fifo` or `normal`.
-    pub scheduling: &'static str,
 }
 
 /// Why the server stopped.

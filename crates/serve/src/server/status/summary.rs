@@ -33,50 +33,45 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&text_of(self))
-    }
-}
-
-fn text_of(summary: &Summary) -> String {
-    let stats = &summary.stats;
-    let late = |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Span::from_ns(ns).to_string());
-    let lateness = &stats.lateness_ns;
-    let mut text = format!(
-        "{} requests, at most {} in flight{}\n\
-         lateness p50 {}, p99 {}, max {}; {} later than {}, {}\n",
-        stats.ios,
-        stats.in_flight_max,
-        if stats.since_ns > 0 { " since the last reset" } else { "" },
-        late(lateness.p50),
-        late(lateness.p99),
-        late(lateness.max),
-        stats.late,
-        Span::from_ns(stats.lateness_bound_ns),
-        match stats.lateness_bound_from {
+        let (stats, served) = (&self.stats, &self.stats.served);
+        let span =
+            |ns: Option<u64>| ns.map_or_else(|| "-".into(), |ns| Span::from_ns(ns).to_string());
+        let lateness = &served.lateness_ns;
+        let (p50, p99, max) = (span(lateness.p50), span(lateness.p99), span(lateness.max));
+        let since = if stats.since_ns > 0 { " since the last reset" } else { "" };
+        writeln!(f, "{} requests, at most {} in flight{since}", served.ios, stats.in_flight_max)?;
+        let (late, bound) = (served.late, Span::from_ns(served.lateness_bound_ns));
+        let whence = match stats.lateness_bound_from {
             "drive" => "a twentieth of the drive's typical read",
-            "option" => "the bound that was given",
-            _ => "what an idle host keeps",
-        },
-    );
-    if !stats.valid && stats.ios > 0 {
-        text.push_str(
-            "VOID: more than one answer in a hundred was later; this measured the host, not the \
+            "option" => "set by --lateness-bound",
+            _ => "the minimum for an idle host",
+        };
+        writeln!(
+            f,
+            "lateness p50 {p50}, p99 {p99}, max {max}; {late} later than {bound}, {whence}"
+        )?;
+        if !served.valid && served.ios > 0 {
+            f.write_str(
+                "VOID: more than 1 % of the completions were later; this measured the host, not the \
              drive\n",
-        );
+            )?;
+        }
+        for fault in self.faults.iter().filter(|fault| fault.strikes > 0) {
+            writeln!(f, "fault {}: {} strikes", fault.id, fault.strikes)?;
+        }
+        match self.stopped {
+            Stopped::Asked => Ok(()),
+            Stopped::PowerCut { survival, at, seed } => {
+                f.write_str(&of_power_cut(survival, at, seed))
+            }
+        }
     }
-    for fault in summary.faults.iter().filter(|fault| fault.strikes() > 0) {
-        text.push_str(&format!("fault {}: {} strikes\n", fault.id(), fault.strikes()));
-    }
-    if let Stopped::PowerCut { survival, at, seed } = summary.stopped {
-        text.push_str(&of_power_cut(survival, at, seed));
-    }
-    text
 }
 
 fn of_power_cut(survival: Survival, at: Time, seed: u64) -> String {
     format!(
-        "power cut at {at} with seed {seed}: of what reached the drive {} acknowledged writes \
-         lost, {} torn; what the kernel still held never came here\n",
+        "power cut at {at} with seed {seed}: {} acknowledged writes lost and {} torn of those that \
+         reached the drive; dirty pages in the kernel never reached it\n",
         survival.dropped_writes, survival.torn_writes
     )
 }
@@ -90,9 +85,9 @@ mod tests {
         let cut = |dropped_writes| Survival { dropped_writes, torn_writes: 0 };
         for lost in [0, 7] {
             let text = of_power_cut(cut(lost), Time::from_ns(1_500_000_000), 3);
-            let words = format!("of what reached the drive {lost} acknowledged writes lost");
+            let words = format!("{lost} acknowledged writes lost");
             assert!(text.contains(&words), "{text}");
-            assert!(text.contains("what the kernel still held never came here"), "{text}");
+            assert!(text.contains("dirty pages in the kernel never reached it"), "{text}");
         }
     }
 }

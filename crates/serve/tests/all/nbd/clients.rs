@@ -97,7 +97,7 @@ fn a_thousand_clients_that_are_killed_leave_the_server_serving() {
     }
     check_serves(&mut running.client(), 1);
     let stats = running.serving.stop().stats;
-    assert!(stats.ios > 1000, "{stats:?}");
+    assert!(stats.served.ios > 1000, "{stats:?}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn the_statistics_begin_anew_when_they_are_reset() {
     assert!(after["lateness_ns"]["max"].is_null(), "{after}");
     assert!(after["since_ns"].as_u64() > before["since_ns"].as_u64(), "{after}");
     check_serves(&mut running.client(), 6);
-    assert_eq!(running.serving.stop().stats.ios, 2);
+    assert_eq!(running.serving.stop().stats.served.ios, 2);
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub(crate) trait Wiring {
 pub(crate) struct Right;
 impl Wiring for Right {}
 
-pub(crate) type Served = ServedDrive<Box<dyn Device>>;
+pub(crate) type Served = ServedDrive;
 pub(crate) type MakeDevice<'a> = &'a dyn Fn(u64) -> Box<dyn Device>;
 
 pub(crate) struct Rig<'a> {

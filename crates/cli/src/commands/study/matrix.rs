@@ -1,0 +1,45 @@
+//! A matrix file: a study without arms, which the same command begins and goes on with.
+
+use std::path::PathBuf;
+
+use drivelab_core::matrix::Matrix;
+use drivelab_study::{Agenda, Asked, Begun, Out, Stage as _, StudyFile};
+
+use super::session::{Session, header, plan};
+use crate::failure::Outcome;
+use crate::input;
+use crate::stage::RealCells;
+use crate::ui::{Console, Show, Ui};
+
+/// What the command line says of a matrix.
+#[derive(Debug)]
+pub(crate) struct MatrixRequest {
+    /// The matrix file.
+    pub(crate) file: PathBuf,
+    /// The results folder; beside the file where absent.
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) overwrite: bool,
+    pub(crate) allow_destructive: Vec<PathBuf>,
+    pub(crate) progress: Show,
+}
+
+/// Measures the cells that are missing, and shows all.
+pub(crate) fn run(request: MatrixRequest, ui: Ui) -> Outcome {
+    let MatrixRequest { file, overwrite, allow_destructive, progress, .. } = request;
+    let name = file.display().to_string();
+    let text = input::text(&file, input::MATRIX)?;
+    let study = StudyFile::of_matrix(Matrix::parse(&name, &text)?);
+    let mut stage = RealCells::new(&study, overwrite, allow_destructive)?;
+    let asked = Asked { study: name, blocks: study.blocks, overwrite, ..Asked::default() };
+    let header = header(&study, stage.target(), plan(&study), &asked);
+    let agenda = Agenda::new(&study, &header.plan);
+    let folder = request.out.unwrap_or_else(|| file.with_extension("matrix"));
+    let console = Console::new(ui);
+    let out = if Begun::is_in(&folder)? {
+        Begun::open(&folder)?.resume(&text, &header, &console)?.out(&agenda, &console)
+    } else {
+        Out::create(&folder, &text, &header, &console)?
+    };
+    let session = Session { study, asked, plan: header.plan, agenda, out };
+    session.go_on(&mut stage, progress, ui)
+}

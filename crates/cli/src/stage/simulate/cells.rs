@@ -1,0 +1,128 @@
+//! Cells of a matrix in virtual time.
+
+use drivelab_core::Device as _;
+use drivelab_core::matrix::{Cell, Cursor, Matrix};
+use drivelab_core::record::{JobRecord, Tally};
+use drivelab_core::rng::Rng;
+use drivelab_core::units::{Bytes, Sectors, Span};
+use drivelab_core::workload::{Pace, Workload};
+use drivelab_engine::{Control, Simulation, VirtualJobs, VirtualTarget, simulate};
+use drivelab_model::options::{Options, Switch};
+use drivelab_model::profile::Profile;
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::target;
+
+/// What the run of a cell does: all that its figures depend on.
+#[derive(Debug, Clone)]
+pub(super) struct CellRun {
+    pub(super) options: Options,
+    pub(super) workload: Workload,
+    cell: Cell,
+    cursor: Cursor,
+    /// Whether anything depends on seeds.
+    draws: bool,
+    /// The seed of the drives, and of the threads on each.
+    seed: u64,
+    seeds: Vec<u64>,
+}
+
+/// What a cell measured.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CellFigures {
+    /// One entry a drive.
+    pub(super) jobs: Vec<JobRecord>,
+    pub(super) total: JobRecord,
+}
+
+impl CellRun {
+    /// The run of a cell on drives with these options, and with `seed`, which all cells of a block
+    /// share.
+    ///
+    /// Drives of one profile differ by their seeds only: a run that draws nothing has the same
+    /// figures on each. A run that only reads never meets the write cache, on or off.
+    pub(super) fn new(
+        matrix: &Matrix,
+        cell: Cell,
+        profile: &Profile,
+        options: &Options,
+        seed: u64,
+    ) -> Result<Self, Failure> {
+        let mut options = *options;
+        options.drives = Some(u32::try_from(matrix.targets(&cell).len()).expect("few drives"));
+        if cell.group.read == 100 {
+            options.write_cache = Some(Switch::Off);
+        }
+        let draws = cell.group.random > 0 || !matches!(cell.group.read, 0 | 100) || profile.draws();
+        let of_drive = |drive: usize| Rng::for_part(seed, drive as u64).bits();
+        let (seed, seeds) = match cell.target {
+            Some(drive) => {
+                let own = of_drive(if draws { drive } else { 0 });
+                (own, vec![own])
+            }
+            None => (seed, (0..matrix.targets.len()).map(of_drive).collect()),
+        };
+        let workload = cell.workload(matrix).map_err(Failure::bad_request)?;
+        Ok(Self {
+            options,
+            workload,
+            cell,
+            cursor: matrix.cursors[cell.cursor],
+            draws,
+            seed,
+            seeds,
+        })
+    }
+
+    /// A name that is equal exactly where the figures must be.
+    pub(super) fn key(&self) -> String {
+        let Cell { group, size, .. } = self.cell;
+        let seeds = if self.draws { &self.seeds[..] } else { &[] };
+        format!("{:?} {group:?} {size} {} {seeds:?}", self.options.entries(), self.cursor)
+    }
+
+    /// Whether it is aimed at all drives at once.
+    pub(super) fn is_of_all(&self) -> bool {
+        self.cell.target.is_none()
+    }
+
+    /// Threads on each drive.
+    pub(super) fn threads(&self) -> u32 {
+        self.cell.group.threads
+    }
+
+    /// An arm's options, for as many drives as it is aimed at.
+    pub(super) fn with_drives(&self, arm: &Options) -> Options {
+        let mut options = *arm;
+        options.drives = self.options.drives;
+        options
+    }
+
+    /// Makes it.
+    pub(super) fn make(&self, profile: &Profile) -> Result<CellFigures, Failure> {
+        let device = target::build(profile, &self.options, self.seed)?;
+        let capacity = device.capacity().bytes().get() / self.seeds.len() as u64;
+        let threads = self.cell.group.threads;
+        // Threads that go on in one place are one that has as many requests outstanding.
+        let one = self.cursor == Cursor::Shared && !self.workload.rw.is_random();
+        let (numjobs, iodepth) = if one { (1, threads) } else { (threads, 1) };
+        let pace = Pace::Closed { iodepth, think_time: Span::ZERO };
+        let workload = Workload { pace, ..self.workload.clone() };
+        let drives = (0..).zip(&self.seeds).map(|(drive, seed)| VirtualJobs {
+            numjobs,
+            first: Sectors::holding(Bytes::new(drive * capacity)),
+            capacity: Some(Bytes::new(capacity)),
+            ..VirtualJobs::one(&workload, *seed)
+        });
+        let control = Control { stop: interrupt::flag(), progress: &|_| () };
+        let mut device = VirtualTarget::new(device);
+        let made = simulate(&mut device, &drives.collect::<Vec<_>>(), &control);
+        let of_drives = made.map_err(Failure::bad_request)?;
+        let of_drives: Vec<Tally> = of_drives.iter().map(Simulation::total).collect();
+        let mut total = of_drives[0].clone();
+        of_drives[1..].iter().for_each(|other| total.merge(other));
+        let figures = |tally: &Tally| tally.record().figures_only();
+        Ok(CellFigures { jobs: of_drives.iter().map(figures).collect(), total: figures(&total) })
+    }
+}

@@ -1,0 +1,437 @@
+//! Stage simulate: a modelled drive in virtual time, several runs at once.
+
+mod cells;
+mod parallel;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use drivelab_core::Device as _;
+use drivelab_core::matrix::{Cell, Matrix};
+use drivelab_core::outline::Risk;
+use drivelab_core::record::{Attached, JobRecord, RunConfig, RunRecord};
+use drivelab_core::units::Bytes;
+use drivelab_core::workload::Workload;
+use drivelab_engine::RunPlan;
+use drivelab_model::Drive;
+use drivelab_model::options::{DriveSpec, Options, ProfileRef};
+use drivelab_model::profile::Profile;
+use drivelab_study::file::NamedWorkload;
+use drivelab_study::risk::{self, WriteCache};
+use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task};
+
+use super::options;
+use crate::attached;
+use crate::failure::Failure;
+use crate::target;
+use cells::{CellFigures, CellRun};
+
+/// Runs that each thread makes between two looks at the journal: enough that none waits long for
+/// the others, and few that a kill costs.
+const RUNS_A_THREAD: usize = 32;
+
+/// The arms of a study as modelled drives.
+#[derive(Debug)]
+pub(crate) struct Simulator {
+    arms: Vec<ModelledArm>,
+    workloads: Vec<(Workload, Options)>,
+    curve: Vec<Workload>,
+    matrix: Option<(Matrix, Vec<Cell>)>,
+    /// Cells that were made, by all that their figures depend on.
+    made: BTreeMap<String, CellFigures>,
+    threads: NonZeroUsize,
+    /// How much every arm has, where some have more.
+    shared: Option<Bytes>,
+}
+
+/// The drive of one arm.
+#[derive(Debug)]
+struct ModelledArm {
+    name: String,
+    profile_ref: ProfileRef,
+    profile: Profile,
+    options: Options,
+    capacity: Bytes,
+}
+
+impl ModelledArm {
+    fn new(study: &StudyFile, arm: &Arm) -> Result<Self, Failure> {
+        let Some(drive) = arm.drive.as_ref().or(study.drive.as_ref()) else {
+            let message = if study.arms.iter().any(|arm| arm.drive.is_some()) {
+                format!("arm `{}` names no drive to model", arm.name)
+            } else {
+                "this study names no drive to model".to_owned()
+            };
+            return Err(Failure::bad_words(message)
+                .hint("add `[base]` with `drive = \"NAME\"` (see `drivelab drive list`)")
+                .hint("or run it on a real file: --stage hardware --target FILE"));
+        };
+        let spec = target::drive_spec(drive)?;
+        let base = options(&study.base);
+        // What stands in the arm goes before what all arms share.
+        let shared = match &arm.drive {
+            Some(_) => base.overlaid_with(&spec.options),
+            None => spec.options.overlaid_with(&base),
+        };
+        let options = shared.overlaid_with(&options(&arm.settings));
+        let profile = target::profile(&spec)?;
+        let built = target::build(&profile, &options, 0)
+            .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
+        let capacity = built.capacity().bytes();
+        Ok(Self { name: arm.name.clone(), profile_ref: spec.profile, profile, options, capacity })
+    }
+
+    fn drive(&self) -> Drive {
+        target::build(&self.profile, &self.options, 0).expect("built once before")
+    }
+
+    /// What is modelled, in words that are equal exactly when the model is.
+    fn target(&self) -> String {
+        let name = &self.profile_ref;
+        match name {
+            ProfileRef::Embedded(_) => format!("drive:{name}"),
+            // A file may be edited between two sessions, and is another drive then.
+            ProfileRef::File(_) => {
+                let profile = format!("{:?}", self.profile);
+                format!("drive:{name} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+            }
+        }
+    }
+}
+
+impl Simulator {
+    /// Reads the profiles and checks that every arm can be built.
+    pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
+        let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
+        let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
+        if study.matrix.is_some() && study.arms.iter().any(|arm| arm.drive.is_some()) {
+            let message = "the arms of a matrix have one drive, that of `[base]`";
+            return Err(Failure::bad_words(message));
+        }
+        let least = arms.iter().map(|arm| arm.capacity).min();
+        let shared = least.filter(|least| arms.iter().any(|arm| arm.capacity > *least));
+        // Every arm is asked for the same addresses.
+        let limited = |workload: &Workload| {
+            let rest =
+                shared.map(|all| Bytes::new(all.get().saturating_sub(workload.offset.get())));
+            Workload { size: workload.size.or(rest), ..workload.clone() }
+        };
+        let workload = |named: &NamedWorkload| (limited(&named.workload), options(&named.settings));
+        let depths = study.curve.iter().flat_map(|curve| &curve.depths);
+        Ok(Self {
+            workloads: study.workloads.iter().map(workload).collect(),
+            curve: depths.map(|(_, workload)| limited(workload)).collect(),
+            matrix: study.matrix.clone().map(|matrix| (matrix, study.cells.clone())),
+            made: BTreeMap::new(),
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            arms,
+            shared,
+        })
+    }
+
+    /// The run of a cell; `None` for any other.
+    fn cell(&self, request: Request) -> Result<Option<CellRun>, Failure> {
+        let (Task::Cell(place), Some((matrix, cells))) = (request.task, &self.matrix) else {
+            return Ok(None);
+        };
+        let ModelledArm { profile, options, .. } = &self.arms[request.arm];
+        CellRun::new(matrix, cells[place], profile, options, request.seed).map(Some)
+    }
+
+    /// Makes the cells whose figures are not known yet, each once.
+    fn make_cells(&mut self, requests: &[Request]) -> Result<(), Failure> {
+        let mut missing = BTreeMap::new();
+        for request in requests {
+            if let Some(run) = self.cell(*request)?
+                && !self.made.contains_key(&run.key())
+            {
+                missing.insert(run.key(), run);
+            }
+        }
+        let mut missing: Vec<(String, CellRun)> = missing.into_iter().collect();
+        // The longest first, so that no processor is left with one at the end: small sequential
+        // blocks are the most requests.
+        missing
+            .sort_by_key(|(_, run)| (run.workload.rw.is_random(), run.workload.blocks.largest()));
+        let profile = &self.arms[0].profile;
+        let made = parallel::map(self.threads, &missing, |(_, run)| run.make(profile));
+        for ((key, _), made) in missing.into_iter().zip(made) {
+            self.made.insert(key, made?);
+        }
+        Ok(())
+    }
+
+    /// The record of a run; what it takes of cells is there.
+    fn make(&self, request: Request) -> Result<RunRecord, Failure> {
+        let Request { arm, task, seed } = request;
+        let ModelledArm { profile_ref, profile, options, .. } = &self.arms[arm];
+        if let Some(run) = self.cell(request)? {
+            let CellFigures { jobs, total } = self.made[&run.key()].clone();
+            let options = run.with_drives(options);
+            let drive = target::build(profile, &options, 0)?;
+            let attached = attached::to_model(&profile_ref.to_string(), drive.about());
+            let spec = DriveSpec { profile: profile_ref.clone(), options };
+            let record = target::record(&spec, attached, &run.workload, seed, total);
+            let config = RunConfig { numjobs: run.threads(), ..record.config };
+            return Ok(RunRecord { config, jobs, ..record });
+        }
+        let (workload, options) = self.plan(arm, task);
+        let spec = DriveSpec { profile: profile_ref.clone(), options };
+        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload.clone()) };
+        let record = target::simulate(&spec, profile, &plan, &|_| ())?;
+        // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
+        Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
+    }
+
+    /// How many runs the cells of a matrix rest on.
+    fn rests_on(&self, runs: &[StoredRun]) -> Option<String> {
+        let (matrix, _) = self.matrix.as_ref()?;
+        let request = |run: &StoredRun| Request {
+            arm: run.step.arm,
+            task: run.task,
+            seed: run.record.config.seed,
+        };
+        let cells = runs.iter().filter_map(|run| self.cell(request(run)).ok().flatten());
+        let (mut rows, mut made) = (0, BTreeSet::new());
+        for cell in cells {
+            rows += usize::from(cell.is_of_all());
+            made.insert(cell.key());
+        }
+        Some(format!(
+            "{rows} cells rest on {} runs of {} in virtual time. The drives are alike but for their \
+             seeds: what draws nothing is run once for all of them, and reads once for both states \
+             of the write cache.",
+            made.len(),
+            matrix.runtime
+        ))
+    }
+
+    /// The workload of a task that is no cell, and the drive settings that it runs under.
+    fn plan(&self, arm: usize, task: Task) -> (&Workload, Options) {
+        let options = &self.arms[arm].options;
+        match task {
+            Task::Workload(place) => {
+                let (workload, own) = &self.workloads[place];
+                (workload, options.overlaid_with(own))
+            }
+            Task::Curve(place) => (&self.curve[place], *options),
+            Task::Cell(_) => unreachable!("cells are planned by themselves"),
+        }
+    }
+
+    /// The workload of a task.
+    pub(super) fn workload(&self, task: Task) -> &Workload {
+        self.plan(0, task).0
+    }
+
+    /// The drive of an arm for a task, as a command line spells it.
+    pub(super) fn spec(&self, arm: usize, task: Task) -> String {
+        let (_, options) = self.plan(arm, task);
+        DriveSpec { profile: self.arms[arm].profile_ref.clone(), options }.to_string()
+    }
+
+    /// What the model of an arm says of how it is attached.
+    pub(super) fn attached(&self, arm: usize, task: Task) -> Attached {
+        let (_, options) = self.plan(arm, task);
+        let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
+        let drive = target::build(profile, &options, 0).expect("built once before");
+        attached::to_model(&profile_ref.to_string(), drive.about())
+    }
+
+    /// The drives that are modelled, each once.
+    pub(super) fn models(&self) -> Vec<String> {
+        let mut models = self.each(|arm| arm.profile.model.clone());
+        models.sort_unstable();
+        models.dedup();
+        models
+    }
+
+    /// What `of` says of each arm, once where all arms say the same.
+    fn each(&self, of: impl Fn(&ModelledArm) -> String) -> Vec<String> {
+        let mut each: Vec<String> = self.arms.iter().map(of).collect();
+        if each.iter().all(|one| *one == each[0]) {
+            each.truncate(1);
+        }
+        each
+    }
+}
+
+impl Stage for Simulator {
+    type Error = Failure;
+
+    fn target(&self) -> String {
+        self.each(ModelledArm::target).join(", ")
+    }
+
+    fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        self.make_cells(&[request])?;
+        self.make(request)
+    }
+
+    fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Failure> {
+        self.make_cells(requests)?;
+        parallel::map(self.threads, requests, |request| self.make(*request)).into_iter().collect()
+    }
+
+    fn at_once(&self) -> usize {
+        RUNS_A_THREAD * self.threads.get()
+    }
+
+    fn settings(&self) -> Vec<Vec<(String, String)>> {
+        self.arms.iter().map(|arm| target::settings(arm.drive().about())).collect()
+    }
+
+    fn risks(&self, _runs: &[StoredRun]) -> Vec<Risk> {
+        let names: Vec<&str> = self.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let cache = |arm: &ModelledArm| {
+            let drive = arm.drive();
+            let attached = drive.about().attached.as_ref();
+            let size = attached.and_then(|attached| attached.write_cache_bytes);
+            WriteCache { size: size.map(Bytes::new) }
+        };
+        vec![risk::modelled(&names, &self.arms.iter().map(cache).collect::<Vec<_>>())]
+    }
+
+    fn notes(&self, runs: &[StoredRun]) -> Vec<String> {
+        let models = self.models();
+        let mut profiles = self.each(|arm| arm.profile_ref.to_string());
+        profiles.sort_unstable();
+        profiles.dedup();
+        let model = if models.len() == 1 { "model" } else { "models" };
+        let name = if profiles.len() == 1 { "names" } else { "name" };
+        let mut notes = vec![format!(
+            "Simulated in virtual time on the {model} of {}: no real drive was involved, and the \
+             verdict is only as good as the {model} (`drivelab drive show {}` {name} the source of \
+             each number).",
+            models.join(" and "),
+            profiles.join("`, `drivelab drive show ")
+        )];
+        let mut missing = self.each(|arm| arm.profile.leaves_out.clone().unwrap_or_default());
+        missing.retain(|what| !what.is_empty());
+        missing.dedup();
+        notes.extend(missing.iter().map(|what| format!("Not modelled: {what}.")));
+        notes.extend(self.shared.map(|least| {
+            format!(
+                "The drives differ in size: every arm uses the first {least} bytes, the size of \
+                 the smallest."
+            )
+        }));
+        notes.extend(self.rests_on(runs));
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_model::options::Switch;
+
+    use super::*;
+    use crate::stage::DriveKeys;
+
+    const SMALL: &str = r#"
+title = "Does a narrow bus matter?"
+primary = "sequential-read-1.scaling"
+blocks = 1
+[base]
+drive = "seagate-st31000333as"
+drives = 2
+[[arm]]
+name = "narrow"
+bus = "pci"
+[[arm]]
+name = "narrow-uncached"
+bus = "pci"
+write-cache = "off"
+[matrix]
+read = [100, 0]
+random = [0, 100]
+threads = [1, 3]
+bs = ["64k", "1m"]
+cursor = ["own", "shared"]
+runtime = "500ms"
+"#;
+
+    const WORKLOADS: &str = r#"
+title = "Does a queue help?"
+primary = "read.iops"
+[base]
+drive = "seagate-st31000333as"
+[[arm]]
+name = "ide"
+controller = "ide"
+[[arm]]
+name = "ahci"
+controller = "ahci"
+[[workload]]
+name = "read"
+rw = "randread"
+iodepth = 8
+number_ios = 500
+[curve]
+rw = "randread"
+iodepth = [1, 4, 16]
+number_ios = 500
+"#;
+
+    fn simulator(text: &str, threads: usize) -> (Simulator, StudyFile) {
+        let study = StudyFile::parse("small", text, &DriveKeys).unwrap();
+        let mut simulator = Simulator::new(&study).unwrap();
+        simulator.threads = NonZeroUsize::new(threads).unwrap();
+        (simulator, study)
+    }
+
+    /// A run of every kind in every arm.
+    fn requests(study: &StudyFile) -> Vec<Request> {
+        let points = study.curve.as_ref().map_or(0, |curve| curve.depths.len());
+        let tasks = (0..study.workloads.len()).map(Task::Workload);
+        let tasks = tasks.chain((0..points).map(Task::Curve));
+        let tasks: Vec<Task> = tasks.chain((0..study.cells.len()).map(Task::Cell)).collect();
+        let of_arm = |arm| tasks.iter().map(move |&task| Request { arm, task, seed: 7 });
+        (0..study.arms.len()).flat_map(of_arm).collect()
+    }
+
+    #[test]
+    fn records_do_not_depend_on_how_many_threads_make_them_nor_on_the_runs_beside_them() {
+        for text in [SMALL, WORKLOADS] {
+            let (mut one, study) = simulator(text, 1);
+            let (mut three, _) = simulator(text, 3);
+            let requests = requests(&study);
+            let alone: Vec<RunRecord> =
+                requests.iter().map(|request| one.run(*request).unwrap()).collect();
+            assert_eq!(alone, three.run_all(&requests).unwrap());
+        }
+    }
+
+    #[test]
+    fn reads_are_made_once_for_both_states_of_the_write_cache_and_alike_drives_once() {
+        let (mut simulator, study) = simulator(SMALL, 2);
+        // Sixteen cells, and four that a shared cursor changes, on two drives and on both.
+        assert_eq!(study.cells.len(), (16 + 4) * 3);
+        let records = simulator.run_all(&requests(&study)).unwrap();
+        // Six sequential cells: one drive alone, and all together. Four random ones: each of the
+        // two drives alone, and both together. Reads once for both arms, writes in each.
+        assert_eq!(simulator.made.len(), (1 + 2) * (6 * 2 + 4 * 3));
+        // A record says what its arm is all the same.
+        let caches = |arm: usize| {
+            let of_arm = &records[arm * study.cells.len()..][..study.cells.len()];
+            of_arm.iter().filter(|record| record.target.contains("write-cache=off")).count()
+        };
+        assert_eq!((caches(0), caches(1)), (0, study.cells.len()));
+    }
+
+    #[test]
+    fn a_write_cache_changes_nothing_for_reads() {
+        let (simulator, study) = simulator(SMALL, 1);
+        let profile = &simulator.arms[0].profile;
+        for request in requests(&study) {
+            let run = simulator.cell(request).unwrap().unwrap();
+            if !run.workload.rw.writes() {
+                let mut cached = run.clone();
+                cached.options.write_cache = Some(Switch::On);
+                let figures = |run: &CellRun| run.make(profile).unwrap();
+                assert_eq!(figures(&run), figures(&cached), "{}", run.key());
+            }
+        }
+    }
+}

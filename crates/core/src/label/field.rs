@@ -1,0 +1,20 @@
+//! What a sector says of itself, whichever the format.
+
+/// Bytes of a sector: the smallest unit that drives write whole or not at all.
+pub const SECTOR: usize = 512;
+
+/// Which write a sector came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label {
+    /// Where it belongs, in sectors from the beginning of the target.
+    pub place: u64,
+    /// The number of the write, from 1.
+    pub generation: u64,
+    /// What tells the run from every other.
+    pub run: u64,
+}
+
+/// Eight bytes of a sector, from `at` on.
+pub(super) fn word(sector: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(sector[at..at + 8].try_into().expect("eight bytes of a sector"))
+}

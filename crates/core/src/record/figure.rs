@@ -1,0 +1,210 @@
+//! Numbers with all that a comparison needs to know of them, and the phases that yield them.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Latency;
+use crate::choice_as_text;
+use crate::config::Choice;
+
+/// What a number is a measurement of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Nature {
+    /// The medium and the way to it.
+    Disk,
+    /// The drive's own cache.
+    DriveCache,
+    /// The host's memory.
+    PageCache,
+    /// How the file system writes its journal, and what `sync` waits for.
+    JournalSync,
+    /// The processor.
+    Cpu,
+    /// The way to another machine.
+    Network,
+}
+
+impl Choice for Nature {
+    const WHAT: &'static str = "nature of a figure";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("disk", Self::Disk),
+        ("drive-cache", Self::DriveCache),
+        ("page-cache", Self::PageCache),
+        ("journal-sync", Self::JournalSync),
+        ("cpu", Self::Cpu),
+        ("network", Self::Network),
+    ];
+}
+
+/// A doubt about a number. The names are a contract with scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Label {
+    /// It measures this, whatever its name says.
+    Nature(Nature),
+    /// Whatever it is, no disk was measured.
+    NotDisk,
+    /// Made once: nothing is known of its variation.
+    SingleRun,
+    /// The tool itself gets it wrong.
+    ToolDefect,
+}
+
+impl Choice for Label {
+    const WHAT: &'static str = "label of a figure";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("disk", Self::Nature(Nature::Disk)),
+        ("drive-cache", Self::Nature(Nature::DriveCache)),
+        ("page-cache", Self::Nature(Nature::PageCache)),
+        ("journal-sync", Self::Nature(Nature::JournalSync)),
+        ("cpu-test", Self::Nature(Nature::Cpu)),
+        ("network", Self::Nature(Nature::Network)),
+        ("not-disk", Self::NotDisk),
+        ("single-run", Self::SingleRun),
+        ("tool-defect", Self::ToolDefect),
+    ];
+}
+
+choice_as_text!(Nature, Label);
+
+/// A label with the reason for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    /// The kind.
+    pub label: Label,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+impl Remark {
+    /// A label and its reason.
+    pub fn new(label: Label, why: impl Into<String>) -> Self {
+        Self { label, why: why.into() }
+    }
+}
+
+/// The labels alone, each once, in order.
+pub fn label_names(remarks: &[Remark]) -> Vec<&'static str> {
+    let labels: BTreeSet<Label> = remarks.iter().map(|remark| remark.label).collect();
+    labels.into_iter().map(Label::name).collect()
+}
+
+/// Which direction of a number is an improvement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Throughput.
+    More,
+    /// Latency.
+    Less,
+    /// Neither: it describes, and is not compared.
+    Neither,
+}
+
+/// One number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// `iops`, `lat_p99_ns`, or what a benchmark calls it.
+    pub name: String,
+    /// The number.
+    pub value: f64,
+    /// Its unit; empty where the name says it.
+    pub unit: String,
+    /// Which way is better.
+    pub better: Better,
+    /// What it measures; what its phase does where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nature: Option<Nature>,
+    /// It only accompanies another number (processor load, longest wait).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_detail: bool,
+    /// What casts doubt on it besides what its phase says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+}
+
+impl Figure {
+    /// A number whose name says its unit, and of which nothing else is known.
+    pub fn new(name: impl Into<String>, value: f64, better: Better) -> Self {
+        let (unit, remarks) = (String::new(), Vec::new());
+        Self { name: name.into(), value, unit, better, nature: None, is_detail: false, remarks }
+    }
+}
+
+/// One part of a benchmark.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// `rewrite`, `seeks`; empty where the benchmark has no parts.
+    pub name: String,
+    /// What it measures.
+    pub nature: Nature,
+    /// Its numbers.
+    pub figures: Vec<Figure>,
+    /// How long its steps took, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lat_ns: Option<Latency>,
+    /// What casts doubt on all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+}
+
+impl Phase {
+    /// Its numbers as metrics of a whole run: called `PHASE.FIGURE`, or as they are where they are
+    /// called after the phase (`seeks`, `seeks_cpu`), with what the phase says of all of them.
+    pub fn metrics(&self) -> impl Iterator<Item = Figure> {
+        self.figures.iter().map(|figure| Figure {
+            name: self.metric(&figure.name),
+            nature: figure.nature.or(Some(self.nature)),
+            remarks: self.remarks.iter().chain(&figure.remarks).cloned().collect(),
+            ..figure.clone()
+        })
+    }
+
+    /// The name of one of its numbers among all of a run.
+    pub fn metric(&self, figure: &str) -> String {
+        if figure.starts_with(&self.name) {
+            return figure.to_owned();
+        }
+        format!("{}.{figure}", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_the_json_of_the_contract() {
+        let figure = Figure { unit: "1/s".into(), ..Figure::new("seeks", 228.9, Better::More) };
+        let nature = Nature::JournalSync;
+        let phase = Phase {
+            name: "seeks".into(),
+            nature,
+            figures: vec![figure],
+            lat_ns: None,
+            remarks: Vec::new(),
+        };
+        let json = serde_json::to_value(&phase).unwrap();
+        let expected = serde_json::json!({
+            "name": "seeks",
+            "nature": "journal-sync",
+            "figures": [{"name": "seeks", "value": 228.9, "unit": "1/s", "better": "more"}],
+        });
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_value::<Phase>(json).unwrap(), phase);
+    }
+
+    #[test]
+    fn figures_are_called_after_their_phase() {
+        let check = |phase: &str, figure: &str, expected: &str| {
+            let (figures, remarks) = (Vec::new(), Vec::new());
+            let phase =
+                Phase { name: phase.into(), nature: Nature::Disk, figures, lat_ns: None, remarks };
+            assert_eq!(phase.metric(figure), expected);
+        };
+        check("seeks", "seeks", "seeks");
+        check("seeks", "seeks_cpu", "seeks_cpu");
+        check("rewrite", "bytes_per_s", "rewrite.bytes_per_s");
+        check("", "iops", "iops");
+    }
+}

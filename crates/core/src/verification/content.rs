@@ -1,0 +1,119 @@
+//! What a block of labelled sectors turned out to hold, and what is wrong with it.
+
+use crate::label::{self, SECTOR, Sector};
+use crate::record::Damage;
+
+/// What the sectors of one block hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BlockContent {
+    /// A sector holds nothing of this run: zeros, an earlier run's data, anybody's.
+    pub is_blank: bool,
+    /// A sector is not as any write left it.
+    pub is_damaged: bool,
+    /// Where the first sector belongs that was written for another place.
+    pub elsewhere: Option<u64>,
+    /// The oldest write that a sector holds.
+    pub oldest: Option<u64>,
+    /// The newest one.
+    pub newest: Option<u64>,
+}
+
+impl BlockContent {
+    /// Of a block that begins at sector `first`, written by `run`.
+    pub fn of(bytes: &[u8], run: u64, first: u64) -> Self {
+        let mut content = Self::default();
+        for (own, sector) in (first..).zip(bytes.chunks_exact(SECTOR)) {
+            match label::read(sector) {
+                Sector::Damaged => content.is_damaged = true,
+                Sector::Intact(label) if label.run == run && label.place != own => {
+                    content.elsewhere.get_or_insert(label.place);
+                }
+                Sector::Intact(label) if label.run == run => {
+                    let write = label.generation;
+                    content.oldest = Some(content.oldest.map_or(write, |oldest| oldest.min(write)));
+                    content.newest = content.newest.max(Some(write));
+                }
+                Sector::Intact(_) | Sector::Plain | Sector::Zeros | Sector::Foreign => {
+                    content.is_blank = true;
+                }
+            }
+        }
+        content
+    }
+
+    /// Whether its sectors hold several writes.
+    pub fn is_mixed(&self) -> bool {
+        self.oldest != self.newest
+    }
+
+    /// What is wrong with a block that must hold write `floor` or a later one. Where nothing was
+    /// promised (0) only what belongs elsewhere is a fault: it is missing there.
+    pub fn damage(&self, floor: u64) -> Option<Damage> {
+        if self.elsewhere.is_some() {
+            return Some(Damage::Misdirected);
+        }
+        if floor == 0 {
+            return None;
+        }
+        if self.is_damaged {
+            return Some(Damage::Corrupt);
+        }
+        let is_good = self.newest.is_some_and(|newest| newest >= floor);
+        let is_stale = self.oldest.is_some_and(|oldest| oldest < floor);
+        match (is_good, is_stale, self.is_blank) {
+            (_, false, false) => None,
+            (false, true, false) => Some(Damage::Stale),
+            (false, false, true) => Some(Damage::Lost),
+            _ => Some(Damage::Torn),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: u64 = 9;
+
+    /// A block at sector 8: of which write each of its sectors is; 0 is blank.
+    fn block(writes: &[u64]) -> Vec<u8> {
+        let mut bytes = vec![0; writes.len() * SECTOR];
+        for (number, write) in writes.iter().enumerate().filter(|(_, write)| **write > 0) {
+            let sector = &mut bytes[number * SECTOR..(number + 1) * SECTOR];
+            label::put_all(sector, RUN, 8 + number as u64, *write);
+        }
+        bytes
+    }
+
+    #[test]
+    fn each_fate_of_a_block_is_told_apart() {
+        let check = |writes: &[u64], floor, expected| {
+            assert_eq!(
+                BlockContent::of(&block(writes), RUN, 8).damage(floor),
+                expected,
+                "{writes:?}"
+            );
+        };
+        check(&[5, 5], 5, None);
+        check(&[5, 6], 5, None);
+        check(&[4, 4], 5, Some(Damage::Stale));
+        check(&[3, 4], 5, Some(Damage::Stale));
+        check(&[0, 0], 5, Some(Damage::Lost));
+        check(&[4, 5], 5, Some(Damage::Torn));
+        check(&[0, 6], 5, Some(Damage::Torn));
+        check(&[0, 4], 5, Some(Damage::Torn));
+        check(&[0, 4], 0, None);
+    }
+
+    #[test]
+    fn damage_and_what_belongs_elsewhere_come_first() {
+        let mut bytes = block(&[5, 5]);
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).damage(0), Some(Damage::Misdirected));
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).elsewhere, Some(8));
+        assert_eq!(BlockContent::of(&bytes, 8, 8).damage(5), Some(Damage::Lost), "another run's");
+        bytes[700] ^= 1;
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).damage(5), Some(Damage::Corrupt));
+        assert_eq!(BlockContent::of(&bytes, RUN, 8).damage(0), None);
+        assert_eq!(BlockContent::of(&bytes, RUN, 16).damage(5), Some(Damage::Misdirected));
+    }
+}

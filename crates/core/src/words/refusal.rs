@@ -1,0 +1,146 @@
+//! Why a request was not carried out, and what to type next.
+
+use std::error::Error;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Who can mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The user: the request makes no sense.
+    Request,
+    /// The machine: the same request may succeed elsewhere, or later.
+    Machine,
+    /// The developers of drivelab.
+    Bug,
+}
+
+/// An error of a crate that carries out what a user asked for.
+///
+/// A crate below, whose errors a caller tells apart, has an enum of its own; this is for those
+/// whose errors only a person reads.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Who can mend it.
+    pub kind: RefusalKind,
+    /// What happened, in one sentence without a full stop.
+    pub message: String,
+    /// What to do about it, the best first.
+    pub hints: Vec<String>,
+    /// What it follows from, not repeated in the message.
+    pub source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Refusal {
+    /// The request makes no sense.
+    pub fn request(message: impl fmt::Display) -> Self {
+        Self::of(RefusalKind::Request, message)
+    }
+
+    /// This machine cannot do it.
+    pub fn machine(message: impl fmt::Display) -> Self {
+        Self::of(RefusalKind::Machine, message)
+    }
+
+    fn of(kind: RefusalKind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string(), hints: Vec::new(), source: None }
+    }
+
+    /// Adds what to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Says what it follows from.
+    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// An operation on a file that failed: `cannot <operation> <path>`.
+    ///
+    /// A path that leads nowhere is the user's to mend, all else the machine's.
+    pub fn at_path(operation: &str, path: &Path, error: std::io::Error) -> Self {
+        let message = format!("cannot {operation} `{}`", path.display());
+        let refusal = match error.kind() {
+            ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::InvalidInput
+            | ErrorKind::InvalidData => Self::request(message),
+            _ => Self::machine(message),
+        };
+        let hint = path_hint(error.kind(), operation, path);
+        hint.into_iter().fold(refusal, Self::hint).because(error)
+    }
+}
+
+/// What to type next where an operation on a file failed.
+pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).display();
+    Some(match kind {
+        ErrorKind::NotFound if operation.starts_with("read") => {
+            format!("check the name: `ls {folder}` lists the existing files")
+        }
+        ErrorKind::NotFound => format!("create it first: `mkdir -p {folder}`"),
+        ErrorKind::ReadOnlyFilesystem => {
+            "choose a place on a file system that is mounted read-write".into()
+        }
+        ErrorKind::IsADirectory => "name a file, not a folder".into(),
+        ErrorKind::NotADirectory => {
+            let path = path.display();
+            format!("check the path: `ls -d {path}` shows which part is a file")
+        }
+        ErrorKind::PermissionDenied => "try as another user, or with sudo".into(),
+        ErrorKind::StorageFull => "free some space, or choose another place".into(),
+        _ => return None,
+    })
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Refusal {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_users_to_mend_and_a_full_disk_the_machines() {
+        let check = |kind: ErrorKind, expected| {
+            let refusal = Refusal::at_path("open", Path::new("data"), kind.into());
+            assert_eq!(refusal.kind, expected, "{kind:?}");
+            assert_eq!(refusal.to_string(), "cannot open `data`");
+            assert!(Error::source(&refusal).is_some());
+        };
+        check(ErrorKind::NotFound, RefusalKind::Request);
+        check(ErrorKind::IsADirectory, RefusalKind::Request);
+        check(ErrorKind::StorageFull, RefusalKind::Machine);
+        check(ErrorKind::PermissionDenied, RefusalKind::Machine);
+    }
+
+    #[test]
+    fn a_path_at_fault_has_a_hint_that_can_be_typed() {
+        let check = |kind: ErrorKind, operation: &str, expected: &str| {
+            let hint = path_hint(kind, operation, Path::new("none/data")).unwrap();
+            assert!(hint.contains(expected), "{kind:?}: {hint}");
+        };
+        check(ErrorKind::NotFound, "read", "`ls none`");
+        check(ErrorKind::NotFound, "write", "`mkdir -p none`");
+        check(ErrorKind::IsADirectory, "write", "not a folder");
+        check(ErrorKind::NotADirectory, "read", "`ls -d none/data`");
+        check(ErrorKind::ReadOnlyFilesystem, "write", "mounted read-write");
+        assert_eq!(path_hint(ErrorKind::TimedOut, "read", Path::new("data")), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! An inspection in words: a block for each disk, with a drawing of the way to it.
+
+mod disk;
+mod moment;
+mod plural;
+
+pub use moment::watched;
+
+use drivelab_core::outline::{Line, Severity, Tone};
+
+use self::plural::plural;
+use crate::inspection::Inspection;
+
+/// Problems that are shown; all of them are in the JSON.
+const PROBLEMS_SHOWN: usize = 5;
+
+/// The first screen.
+pub fn outline(inspection: &Inspection) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for device in &inspection.devices {
+        disk::block(&mut lines, device, inspection);
+        lines.push(Line::default());
+    }
+    if inspection.devices.is_empty() && inspection.environment.block_devices {
+        lines.extend([Line::new("no disks were found", 0), Line::default()]);
+    }
+    lines.push(summary(inspection));
+    if !inspection.environment.kernel_log {
+        let missing = "no kernel log was read, so link errors, downshifts and NCQ quirks may be missing: add \
+             --dmesg FILE";
+        lines.push(Line::new(missing, 0));
+    }
+    lines.extend(problems(inspection));
+    lines
+}
+
+fn summary(inspection: &Inspection) -> Line {
+    let count = |severity| {
+        let findings = inspection.devices.iter().flat_map(|device| &device.findings);
+        findings.filter(|finding| finding.severity == severity).count()
+    };
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warn));
+    if let Some(worst) = inspection.worst().filter(|_| errors + warnings > 0) {
+        let counts = format!("{}, {}", plural(errors, "error"), plural(warnings, "warning"));
+        let line = Line::new("; each is explained in docs/findings/", 0);
+        return line.part(Tone::Wrong(worst), counts);
+    }
+    if inspection.environment.block_devices {
+        return Line::default().part(Tone::Good, "no problems found");
+    }
+    let nothing = if inspection.devices.is_empty() {
+        "no disk could be inspected: sys/block is missing"
+    } else {
+        "no problems found in the kernel log; sys/block is missing"
+    };
+    Line::new(nothing, 0)
+}
+
+fn problems(inspection: &Inspection) -> Vec<Line> {
+    let problems = &inspection.problems;
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let about = format!("{} not read or not understood:", plural(problems.len(), "file"));
+    let mut lines = vec![Line::new(about, 0)];
+    lines.extend(problems.iter().take(PROBLEMS_SHOWN).map(|problem| {
+        Line::new(format!("{} {}", problem.path, problem.message), 4).part(Tone::Plain, "  ")
+    }));
+    if problems.len() > PROBLEMS_SHOWN {
+        lines.push(Line::new("... (all with --json)", 4).part(Tone::Plain, "  "));
+    }
+    lines
+}

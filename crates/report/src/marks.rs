@@ -1,0 +1,30 @@
+//! The marks of many runs, folded: one sentence a mark, which names the arms.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::record::MarkId;
+
+/// What casts doubt on the figures of which arms; `runs` are the marks of each, by arm.
+pub(crate) fn notes(names: &[&str], runs: &[(usize, Vec<MarkId>)]) -> Vec<String> {
+    let mut all = vec![0_usize; names.len()];
+    let mut marked: BTreeMap<MarkId, Vec<usize>> = BTreeMap::new();
+    for (arm, marks) in runs {
+        all[*arm] += 1;
+        for mark in marks {
+            marked.entry(*mark).or_insert_with(|| vec![0; names.len()])[*arm] += 1;
+        }
+    }
+    let note = |(mark, counts): (MarkId, Vec<usize>)| {
+        let arms = counts.iter().zip(&all).zip(names).filter(|((count, _), _)| **count > 0);
+        let who: Vec<String> =
+            arms.map(|((count, all), name)| format!("{count} of {all} runs of `{name}`")).collect();
+        let alike = counts.iter().zip(&all).all(|both| both == (&counts[0], &all[0]));
+        let who = if alike {
+            format!("{} of {} runs of every arm", counts[0], all[0])
+        } else {
+            who.join(", ")
+        };
+        format!("In {who}: {}.", mark.meaning())
+    };
+    marked.into_iter().map(note).collect()
+}

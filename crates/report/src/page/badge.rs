@@ -1,0 +1,27 @@
+//! A verdict as a coloured sign.
+
+use drivelab_stats::Verdict;
+
+/// The class that colours a verdict.
+pub(super) fn class(verdict: Verdict) -> &'static str {
+    signs(verdict)[0]
+}
+
+/// The class that colours a verdict, and a sign of its own, so that nobody needs the colour.
+fn signs(verdict: Verdict) -> [&'static str; 2] {
+    match verdict {
+        Verdict::Faster => ["faster", "\u{25b2}"],
+        Verdict::Slower => ["slower", "\u{25bc}"],
+        Verdict::Different => ["different", "\u{2260}"],
+        Verdict::NoPracticalDifference => ["same", "\u{2248}"],
+        Verdict::Inconclusive => ["open", "?"],
+    }
+}
+
+/// The sign and the word.
+pub(super) fn badge(verdict: Verdict) -> String {
+    let [class, sign] = signs(verdict);
+    format!(
+        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</span>"
+    )
+}

@@ -1,0 +1,127 @@
+//! Runs that do not count: no request completed, or the host that served the drive was too late.
+//! The blocks they are in are left out, and a note says so.
+//!
+//! An arm that stalls for a whole run would otherwise be judged by the blocks in which it did not,
+//! so that a stall makes it look no worse.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drivelab_stats::{Warning, WarningId};
+
+use super::Experiment;
+use super::blocks::{Blocks, Cell};
+use crate::outcome::{Outcome, Series};
+
+/// What to do about runs that are too short.
+const LONGER: &str = "start a new study with a longer `runtime`";
+
+/// What to do about a host that is too late.
+const QUIETER: &str = "run nothing else on this host, or use a quieter one";
+
+/// Which arm has runs of which workload that do not count, and why, a sentence for each.
+pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
+    let empty = of_kind(experiment, blocks, &blocks.empty, |arm, name, which| {
+        (format!("`{arm}` completed no request of `{name}` in {which}"), LONGER)
+    });
+    let void = of_kind(experiment, blocks, &blocks.void, |arm, name, which| {
+        (format!("the host served `{arm}` too late in `{name}` of {which}"), QUIETER)
+    });
+    [empty, void].concat()
+}
+
+fn of_kind(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    lost: &BTreeSet<Cell>,
+    words: impl Fn(&str, &str, &str) -> (String, &'static str),
+) -> Vec<String> {
+    let mut places: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+    for (workload, arm, block) in lost {
+        places.entry((*workload, *arm)).or_default().push(*block);
+    }
+    let note = |((workload, arm), empty): ((usize, usize), Vec<u32>)| {
+        let (arm, name) = (&experiment.arms[arm].name, &experiment.workloads[workload].name);
+        let left_out = match (blocks.workloads.contains(&workload), empty.len()) {
+            (false, _) => "",
+            (true, 1) => ", which is ignored",
+            (true, _) => ", which are ignored",
+        };
+        let (what, remedy) = words(arm, name, &numbers(&empty));
+        format!("{what}{left_out}: {remedy}.")
+    };
+    places.into_iter().map(note).collect()
+}
+
+/// Of so many finished blocks at most one may be lost to a late host. Where more than a fifth of a
+/// sample is missing, what is left is no longer taken to be like it (Schulz and Grimes, Lancet 359,
+/// 2002: 781-785); blocks are lost where the host was slow, which is not by chance.
+const VOID_OF: usize = 5;
+
+/// Withholds verdicts that rest on a selection of the blocks.
+pub(super) fn withhold(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    series: &[Series],
+    outcomes: &mut [Outcome],
+) {
+    withhold_void(blocks, outcomes);
+    withhold_empty(experiment, blocks, series, outcomes);
+}
+
+/// All verdicts where too many blocks are lost to void runs: all rest on the same blocks.
+fn withhold_void(blocks: &Blocks, outcomes: &mut [Outcome]) {
+    let counts = |(workload, _, block): &&Cell| {
+        blocks.workloads.contains(workload) && blocks.finished.contains(block)
+    };
+    let lost: BTreeSet<u32> = blocks.void.iter().filter(counts).map(|cell| cell.2).collect();
+    if lost.len() * VOID_OF <= blocks.finished.len() {
+        return;
+    }
+    let advice = format!(
+        "runs were void in {} of {} blocks, more than one in five: the blocks that are left are a \
+         selection, so the verdict is withheld; {QUIETER}",
+        lost.len(),
+        blocks.finished.len(),
+    );
+    for outcome in outcomes {
+        outcome.withhold(Warning::new(WarningId::RunsVoid, advice.clone()));
+    }
+}
+
+/// The verdict on two arms of which one completed nothing in a block in which the other completed
+/// something.
+fn withhold_empty(
+    experiment: &Experiment,
+    blocks: &Blocks,
+    series: &[Series],
+    outcomes: &mut [Outcome],
+) {
+    for outcome in outcomes {
+        let workload = series[outcome.series].workload;
+        let of = |arm: usize| {
+            let cells = blocks.empty.range((workload, arm, 0)..=(workload, arm, u32::MAX));
+            cells.map(|(_, _, block)| *block).collect::<Vec<u32>>()
+        };
+        let (from, to) = (of(outcome.from), of(outcome.to));
+        for (arm, own, others) in [(outcome.from, &from, &to), (outcome.to, &to, &from)] {
+            let alone: Vec<u32> = own.iter().copied().filter(|it| !others.contains(it)).collect();
+            if alone.is_empty() {
+                continue;
+            }
+            let advice = format!(
+                "`{}` completed no request in {}, so these figures cover only the other blocks: \
+                 the verdict is withheld",
+                experiment.arms[arm].name,
+                numbers(&alone),
+            );
+            outcome.withhold(Warning::new(WarningId::RunsEmpty, advice));
+        }
+    }
+}
+
+/// `block 5`, `blocks 2, 5`; people count from 1.
+fn numbers(blocks: &[u32]) -> String {
+    let numbers: Vec<String> = blocks.iter().map(|block| (block + 1).to_string()).collect();
+    let noun = if blocks.len() == 1 { "block" } else { "blocks" };
+    format!("{noun} {}", numbers.join(", "))
+}
