@@ -3,7 +3,8 @@
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(imported) = drivelab_formats::fio::results::parse(text) else { return };
-    for result in imported.results {
-        assert!(result.value.is_finite() && result.value > 0.0, "{result:?}");
+    let phases = imported.runs.iter().flat_map(|run| &run.phases);
+    for figure in phases.flat_map(|phase| &phase.figures) {
+        assert!(figure.value.is_finite() && figure.value > 0.0, "{figure:?}");
     }
 });
