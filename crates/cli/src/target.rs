@@ -196,10 +196,15 @@ pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     let mut settings = vec![("drive".to_owned(), about.model.clone())];
     settings.extend(about.arrangement.iter().flat_map(arrangement));
     let Some(attached) = &about.attached else { return settings };
-    let guard = attached.guard_ns.map_or_else(
-        || "first come, first served".into(),
-        |ns| format!("shortest positioning first, guard band {}", Span::from_ns(ns)),
-    );
+    let guard = match (attached.guard_ns.map(Span::from_ns), attached.guard_growth) {
+        (None, _) => "first come, first served".into(),
+        (Some(guard), None) => format!("shortest positioning first, guard band {guard}"),
+        (Some(guard), Some(share)) => format!(
+            "shortest positioning first, guard band {guard} and {:.0} % of the seek time beyond \
+             the shortest seek",
+            100.0 * share
+        ),
+    };
     let cache = attached
         .write_cache_bytes
         .map_or_else(|| "off".into(), |bytes| format!("on, {}", Bytes::new(bytes)));

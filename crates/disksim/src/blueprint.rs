@@ -80,6 +80,7 @@ impl Blueprint for ScsiDisk {
             nr_requests: options.nr_requests.map_or(SCSI_NR_REQUESTS, |asked| asked as usize),
             write_cache_bytes: params.writes.immediate_report.then_some(segment),
             guard_ns: None,
+            guard_growth: None,
         };
         Ok(Drive::of_mechanism(model.to_owned(), attached, Disk::new(params)))
     }

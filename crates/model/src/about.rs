@@ -42,6 +42,8 @@ pub struct Attachment {
     pub write_cache_bytes: Option<u64>,
     /// The rotational guard band of the firmware, in ns; `None` where it serves by arrival.
     pub guard_ns: Option<u64>,
+    /// By what share of the seek that guard band grows; `None` where it does not.
+    pub guard_growth: Option<f64>,
 }
 
 /// How several drives are put together.

@@ -89,6 +89,10 @@ fn negotiate(model: &str, hdd: &HddProfile, options: &Options) -> Result<Attachm
     let link = (hdd.interface == Interface::Sata).then_some(link);
     let cached = options.write_cache.unwrap_or(hdd.write_cache).is_on();
     let write_cache = hdd.parts.write_cache.filter(|_| cached);
+    let (guard_ns, guard_growth) = match hdd.parts.order {
+        Order::Fifo => (None, None),
+        Order::ShortestPositioning { guard, .. } => (Some(guard.ns()), hdd.guard_growth),
+    };
     Ok(Attachment {
         controller,
         dispatch: options.dispatch.unwrap_or(alone),
@@ -99,10 +103,8 @@ fn negotiate(model: &str, hdd: &HddProfile, options: &Options) -> Result<Attachm
         scheduler: options.scheduler.unwrap_or(sorting),
         nr_requests,
         write_cache_bytes: write_cache.map(|limits| limits.size.bytes().get()),
-        guard_ns: match hdd.parts.order {
-            Order::Fifo => None,
-            Order::ShortestPositioning { guard, .. } => Some(guard.ns()),
-        },
+        guard_ns,
+        guard_growth,
     })
 }
 

@@ -35,6 +35,9 @@ pub(crate) struct Mechanics {
     pub(crate) spindle: Spindle,
     pub(crate) geometry: Geometry,
     pub(crate) seeks: SeekTable,
+    /// To the next cylinder where a stream goes on: no track is searched for, so that it settles
+    /// sooner than a seek.
+    pub(crate) track_step: Span,
     /// From one head to another of the same cylinder.
     pub(crate) head_switch: Span,
     /// What a write waits longer than a read after the arm or the head has changed.
@@ -55,15 +58,36 @@ impl Mechanics {
         seek.max(switch) + settle
     }
 
+    /// The same where the sectors of `to` follow those that the head has just passed.
+    fn reach_next(&self, from: Arm, to: Arm, write: bool) -> Span {
+        if from.cylinder.abs_diff(to.cylinder) != 1 {
+            return self.reach(from, to, write);
+        }
+        let switch = if from.head == to.head { Span::ZERO } else { self.head_switch };
+        let settle = if write { self.write_settle } else { Span::ZERO };
+        self.track_step.max(switch) + settle
+    }
+
     #[inline]
     pub(crate) fn arrive(&self, now: Time, arm: Arm, place: Place, write: bool) -> Time {
-        let on_track = now + self.reach(arm, place.arm, write);
+        self.arrive_after(now, self.reach(arm, place.arm, write), place)
+    }
+
+    /// The same where the sectors of `place` follow those that the head has just passed.
+    pub(crate) fn arrive_next(&self, now: Time, arm: Arm, place: Place, write: bool) -> Time {
+        self.arrive_after(now, self.reach_next(arm, place.arm, write), place)
+    }
+
+    #[inline]
+    fn arrive_after(&self, now: Time, reach: Span, place: Place) -> Time {
+        let on_track = now + reach;
         on_track + self.spindle.wait(self.spindle.angle_at(on_track), place.angle)
     }
 
+    /// The stream that goes on at `lba` on the track after that of `arm`.
     pub(crate) fn stream_from(&self, now: Time, arm: Arm, lba: Lba) -> Stream {
         let place = self.geometry.place(lba);
-        Stream { lba, place, at: self.arrive(now, arm, place, false) }
+        Stream { lba, place, at: self.arrive_next(now, arm, place, false) }
     }
 
     /// Follows `stream` over `sectors` sectors.

@@ -22,7 +22,7 @@ use crate::stack::{Mechanism, Tag};
 use crate::watch::{self, Step};
 use geometry::Arm;
 use mechanics::{Stream, TransferEnd};
-use parts::{Parts, Retries};
+use parts::{Parts, Retries, UncachedWrites};
 use queue::{Candidate, Choosing, Heads, Order};
 use read_ahead::ReadAhead;
 use read_cache::ReadCache;
@@ -119,7 +119,11 @@ impl Disk {
     /// Takes the best access out of the queue or the write cache; says whether it was cached.
     fn choose(&mut self, heads: Heads, order: Order) -> Option<(Candidate, bool)> {
         let mut choosing = Choosing::new(&self.parts.mechanics, order, heads);
-        let queued = choosing.best_of(&self.queue);
+        let queued = if self.parts.uncached_writes == UncachedWrites::InOrder {
+            choosing.best_with_writes_in_order(&self.queue)
+        } else {
+            choosing.best_of(&self.queue)
+        };
         if self.destages(heads.now, queued.is_some()) {
             let cache = self.writes.as_mut().expect("only a cache destages");
             if let Some(index) = choosing.best_of_cached(cache.runs()) {
@@ -175,7 +179,12 @@ impl Disk {
             assert!(ended.at >= now, "what is buffered is answered from the buffer");
             (now, ended)
         } else {
-            let at = self.parts.mechanics.arrive(now, self.arm, work.place, work.write);
+            let mechanics = &self.parts.mechanics;
+            let at = if self.next_lba == Some(work.lba) {
+                mechanics.arrive_next(now, self.arm, work.place, work.write)
+            } else {
+                mechanics.arrive(now, self.arm, work.place, work.write)
+            };
             let stream =
                 Stream { lba: work.lba, place: work.place, at: at + self.lost_to_retries() };
             (at, self.parts.mechanics.transfer(stream, work.sectors))

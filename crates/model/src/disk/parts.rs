@@ -9,6 +9,7 @@ use super::queue::Order;
 pub(crate) struct Parts {
     pub(crate) mechanics: Mechanics,
     pub(crate) order: Order,
+    pub(crate) uncached_writes: UncachedWrites,
     pub(crate) overheads: Overheads,
     pub(crate) read_segments: usize,
     pub(crate) segment_size: Sectors,
@@ -25,6 +26,15 @@ pub(crate) struct Parts {
 pub(crate) struct WriteCacheLimits {
     pub(crate) size: Sectors,
     pub(crate) runs: usize,
+}
+
+/// How the firmware orders writes that go past the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UncachedWrites {
+    /// As it orders everything else.
+    ByTheRule,
+    /// As they came, whatever reads do.
+    InOrder,
 }
 
 /// Accesses that do not succeed at once: the long tail of a healthy drive.

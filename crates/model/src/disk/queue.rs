@@ -32,6 +32,11 @@ pub(crate) enum Order {
         /// A target that would be reached with less time to spare than this is counted as missed:
         /// it costs one revolution more in the choice.
         guard: Span,
+        /// By how much the guard grows with what a seek takes beyond `guard_from`, in units of
+        /// 2^-20: settling and flight of long seeks vary, so that firmware keeps a margin in
+        /// proportion. It grows to half a revolution at most, and never below `guard`.
+        guard_growth: u64,
+        guard_from: Span,
         /// By how much waiting lowers the cost, in units of 2^-20 of the time waited.
         ageing: u64,
         /// What has waited longer than this comes first, the oldest before all.
@@ -64,6 +69,33 @@ impl Heads {
     }
 }
 
+/// With how much less time to spare a target counts as missed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Margin {
+    least_ns: u64,
+    most_ns: u64,
+    growth: u64,
+    from_ns: u64,
+}
+
+impl Margin {
+    fn of(order: Order, period: Span) -> Self {
+        let Order::ShortestPositioning { guard, guard_growth, guard_from, .. } = order else {
+            return Self::default();
+        };
+        let least_ns = guard.ns();
+        let most_ns = if guard_growth == 0 { least_ns } else { least_ns.max(period.ns() / 2) };
+        Self { least_ns, most_ns, growth: guard_growth, from_ns: guard_from.ns() }
+    }
+
+    /// The margin, in nanoseconds, for a target whose track is reached after `reach`.
+    #[inline]
+    fn after(&self, reach: Span) -> u64 {
+        let grown = (reach.ns().saturating_sub(self.from_ns) * self.growth) >> 20;
+        (self.least_ns + grown).min(self.most_ns)
+    }
+}
+
 /// How many times older than a command cached data may become. Our choice: a hundred cached writes
 /// take about a second, and a limit near that would turn the sorting off.
 const CACHED_PATIENCE: u64 = 5;
@@ -75,13 +107,15 @@ pub(crate) struct Choosing<'a> {
     order: Order,
     heads: Heads,
     angle: u64,
+    margin: Margin,
     best: Option<(i64, u64)>,
 }
 
 impl<'a> Choosing<'a> {
     pub(crate) fn new(mechanics: &'a Mechanics, order: Order, heads: Heads) -> Self {
         let angle = mechanics.spindle.angle_at(heads.now);
-        Self { mechanics, order, heads, angle, best: None }
+        let margin = Margin::of(order, mechanics.spindle.period());
+        Self { mechanics, order, heads, angle, margin, best: None }
     }
 
     /// The index of the candidate in `list` that beats all seen before, if one does.
@@ -96,10 +130,29 @@ impl<'a> Choosing<'a> {
         self.best_with_patience(list, CACHED_PATIENCE)
     }
 
+    /// The same for commands of which only the oldest write may go: the firmware serves writes that
+    /// go past the cache in order.
+    pub(crate) fn best_with_writes_in_order(&mut self, list: &[Candidate]) -> Option<usize> {
+        let writes = list.iter().filter(|candidate| candidate.write);
+        let oldest = writes.map(|write| write.sequence).min();
+        let barred = |candidate: &Candidate| candidate.write && Some(candidate.sequence) != oldest;
+        self.best_of_those(list, 1, |candidate| !barred(candidate))
+    }
+
     #[inline]
     fn best_with_patience(&mut self, list: &[Candidate], patience: u64) -> Option<usize> {
+        self.best_of_those(list, patience, |_| true)
+    }
+
+    #[inline]
+    fn best_of_those(
+        &mut self,
+        list: &[Candidate],
+        patience: u64,
+        may_go: impl Fn(&Candidate) -> bool,
+    ) -> Option<usize> {
         let mut found = None;
-        for (index, candidate) in list.iter().enumerate() {
+        for (index, candidate) in list.iter().enumerate().filter(|(_, one)| may_go(one)) {
             if candidate.ready > self.heads.now {
                 continue;
             }
@@ -115,7 +168,9 @@ impl<'a> Choosing<'a> {
     /// What it costs to serve `candidate` next, in nanoseconds less its bonus for age.
     #[inline]
     fn cost(&self, candidate: &Candidate, patience: u64) -> i64 {
-        let Order::ShortestPositioning { guard, ageing, age_limit } = self.order else { return 0 };
+        let Order::ShortestPositioning { guard, ageing, age_limit, .. } = self.order else {
+            return 0;
+        };
         let waited = self.heads.now.since(candidate.arrived);
         if waited > age_limit * patience {
             // Below every other cost; among those that are over it the sequence decides.
@@ -134,7 +189,8 @@ impl<'a> Choosing<'a> {
         }
         let arrives = self.angle.wrapping_add(spindle.turned_in(reach));
         let mut wait = spindle.wait_about(arrives, candidate.place.angle);
-        if wait < guard.ns() {
+        let margin = &self.margin;
+        if wait < margin.most_ns && wait < margin.after(reach) {
             wait += period.ns();
         }
         signed(reach.ns() + wait) - bonus

@@ -21,22 +21,22 @@ pub struct SeekTable {
 const NEAR: u32 = 16_384;
 const FAR_STEP: u32 = 16;
 
-/// A smooth curve `track + (full - track) * (w sqrt(x) + (1 - w) x)`, where x is the share of the
+/// A smooth curve `short + (full - short) * (w sqrt(x) + (1 - w) x)`, where x is the share of the
 /// full stroke.
 ///
 /// The square root is the acceleration of short seeks, the line the coasting of long ones
 /// (Ruemmler and Wilkes 1994, "An introduction to disk drive modeling").
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SeekCurve {
-    /// To the next cylinder.
-    pub(crate) track: Span,
+    /// To a cylinder near by, settled.
+    pub(crate) short: Span,
     /// From the first cylinder to the last.
     pub(crate) full: Span,
     /// The share w of the square root, 0 to 2: beyond that the curve would fall again.
     pub(crate) shape: f64,
 }
 
-/// Two of the three that fix a curve once the track-to-track time is known.
+/// Two of the three that fix a curve once the short seek is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CurveFrom {
     AverageAndFull { average: Span, full: Span },
@@ -52,26 +52,26 @@ struct MeanStroke {
 }
 
 impl SeekCurve {
-    /// The curve through `track` whose mean over uniformly random addresses is the average given.
+    /// The curve through `short` whose mean over uniformly random addresses is the average given.
     ///
     /// # Errors
     /// No rising curve has that average; says which averages there are.
     pub(crate) fn fit(
         geometry: &Geometry,
-        track: Span,
+        short: Span,
         from: CurveFrom,
     ) -> Result<Self, (Span, Span)> {
         let mean = MeanStroke::of(geometry);
-        let low = ms(track);
+        let low = ms(short);
         match from {
-            CurveFrom::FullAndShape { full, shape } => Ok(Self { track, full, shape }),
+            CurveFrom::FullAndShape { full, shape } => Ok(Self { short, full, shape }),
             CurveFrom::AverageAndShape { average, shape } => {
                 let share = shape * mean.root + (1.0 - shape) * mean.line;
                 let full = low + (ms(average) - low) / share;
                 if ms(average) < low {
-                    return Err((track, Span::MAX));
+                    return Err((short, Span::MAX));
                 }
-                Ok(Self { track, full: span(full), shape })
+                Ok(Self { short, full: span(full), shape })
             }
             CurveFrom::AverageAndFull { average, full } => {
                 let stroke = ms(full) - low;
@@ -80,13 +80,13 @@ impl SeekCurve {
                     let most = 2.0 * mean.root - mean.line;
                     return Err((span(low + stroke * mean.line), span(low + stroke * most)));
                 }
-                Ok(Self { track, full, shape })
+                Ok(Self { short, full, shape })
             }
         }
     }
 
     pub(crate) fn table(&self, cylinders: u32) -> SeekTable {
-        let (low, stroke) = (ms(self.track), ms(self.full) - ms(self.track));
+        let (low, stroke) = (ms(self.short), ms(self.full) - ms(self.short));
         let longest = f64::from(cylinders.max(3) - 2);
         let at = |distance: u32| {
             let x = f64::from(distance - 1) / longest;
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn far_seeks_lie_on_the_curve_to_the_nanosecond() {
         let curve =
-            SeekCurve { track: Span::from_us(800), full: Span::from_us(18_500), shape: 0.5 };
+            SeekCurve { short: Span::from_us(800), full: Span::from_us(18_500), shape: 0.5 };
         let table = curve.table(200_000);
         for distance in (1..200_000_u32).step_by(37).chain([16_383, 16_384, 199_999]) {
             let x = f64::from(distance - 1) / 199_998.0;

@@ -1,19 +1,17 @@
 //! From measurements at depth 1 to a profile, by a documented search.
 //!
-//! Searched for are the seek curve, as times at nine distances that rise and grow less steep, and
-//! the retries. The search is a random one that narrows down (a (1+1) evolution strategy with
+//! Searched for are the seek curve, smooth from a settled short seek to the full stroke, and the
+//! retries. The search is a random one that narrows down (a (1+1) evolution strategy with
 //! steps that grow on success and shrink on failure, Rechenberg 1973): each trial moves one value
 //! or several, and is kept if the weighted root mean square of the logarithms of (found / measured)
 //! over all given figures has become smaller; the mean, which every request takes part in, counts
 //! as much as all quantiles together. What the figures leave open stays near a usual curve. Same
 //! measurements and seed, same profile.
 //!
-//! What random reads at depth 1 cannot show, the profile takes from priors and says so. The guard
-//! band of the firmware's queue is set so that the whole drive gains at depth 32 what the median
-//! drive of its kind does.
+//! What random reads at depth 1 cannot show, the profile takes from priors and says so. The margin
+//! of the firmware's queue grows with the seek as in the median drive of its kind.
 
 mod curve;
-mod gain;
 mod measurements;
 mod sample;
 mod search;
@@ -25,13 +23,13 @@ pub use measurements::Measurements;
 use drivelab_core::Sectors;
 
 use crate::disk::geometry::{Geometry, ZoneShape};
-use crate::profile::Prior;
 use sample::Sample;
 use simulate::Load;
 use text::Text;
 
-/// Random reads on the finished drive.
+/// Random reads on the finished drive, and of each measurement of its gain.
 pub const REQUESTS: u64 = 100_000;
+const GAIN_REQUESTS: u64 = 30_000;
 
 /// One figure: what it is called, what was measured and what the fitted profile gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +51,7 @@ pub struct Fit {
     pub figures: Vec<FittedFigure>,
     /// Root mean square of the logarithms of (fitted / measured), the mean weighted.
     pub rms_log_error: f64,
-    /// What the fitted drive gains at depth 32, with the guard band chosen for it.
+    /// What the fitted drive gains at depth 32, with the margin of the median drive of its kind.
     pub gain: f64,
     /// What these measurements cannot show, and what stands in for it.
     pub not_identified: Vec<String>,
@@ -90,15 +88,11 @@ pub fn fit(
     let rest = text::OVERHEAD_MS + text.transfer_ms(sectors);
     let sample = Sample::new(&geometry, revolution, rest);
     text.found = Some(search::search(&sample, &wanted, average, seed));
-    text.full = geometry.cylinders().max(2) - 1;
-    let prior = Prior::of(measurements.rpm);
-    let with_guard = |guard: f64| {
-        let mut text = text.clone();
-        text.guard = guard;
-        text.profile()
+    let rate = |depth| {
+        let load = Load { depth, requests: GAIN_REQUESTS, sectors: 8, seed };
+        simulate::random_reads(&text.profile(), load).map(|times| times.per_s)
     };
-    let (guard, gain) = gain::guard_for(prior.median, revolution, seed, with_guard)?;
-    text.guard = guard;
+    let gain = rate(32)? / rate(1)?;
     let load = Load { depth: 1, requests: REQUESTS, sectors, seed };
     let times = simulate::random_reads(&text.profile(), load)?;
     let fitted = measurements::of_times(&times.sorted, times.mean);

@@ -6,7 +6,7 @@
 
 use drivelab_core::Lba;
 
-use super::curve::{self, Times};
+use super::curve::Curve;
 use super::measurements::{Figures, QUANTILES};
 use crate::disk::geometry::Geometry;
 
@@ -48,9 +48,9 @@ impl Sample {
         Self { accesses: (0..ACCESSES).map(access).collect(), rest, revolution }
     }
 
-    pub(super) fn figures(&self, seeks: &Times, extremes: Extremes) -> Figures {
+    pub(super) fn figures(&self, seeks: &Curve, extremes: Extremes) -> Figures {
         let time = |(distance, wait): &(f64, f64)| {
-            let seek = if *distance > 0.0 { curve::at(seeks, *distance) } else { 0.0 };
+            let seek = if *distance > 0.0 { seeks.at(*distance) } else { 0.0 };
             self.rest + seek + wait
         };
         let mut times: Vec<f64> = self.accesses.iter().map(time).collect();

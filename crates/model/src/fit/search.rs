@@ -2,7 +2,7 @@
 
 use drivelab_core::Rng;
 
-use super::curve::{self, Times};
+use super::curve::{self, Curve};
 use super::measurements::Figures;
 use super::sample::{Extremes, Sample};
 
@@ -15,26 +15,26 @@ const NARROWEST: f64 = 0.005;
 /// How much the mean, or its inverse, counts against a quantile: there are up to eleven of them.
 const MEAN_WEIGHT: f64 = 11.0;
 
-/// What it costs to depart from the usual seek curve: a factor of two at every distance counts as
-/// an error of 0.7 %. It decides only what the figures leave open.
-const DEPARTURE_WEIGHT: f64 = 1e-4;
+/// What it costs to depart from the usual seek curve: one deviation counts as an error of 0.7 %. It
+/// decides only what the figures leave open.
+const DEPARTURE_WEIGHT: f64 = 5e-5;
 
 /// Hits on random addresses: so many count as much as a curve of twice the usual times.
 const RARE: f64 = 0.02;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Solution {
-    pub(super) seeks: Times,
+    pub(super) seeks: Curve,
     pub(super) extremes: Extremes,
 }
 
 /// Searches from a usual drive whose mean seek is `average` ms.
 pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64) -> Solution {
-    let usual = curve::usual(average);
+    let usual = Curve::usual(average);
     let cost = |found: &Solution| {
         let error = distance(wanted, &sample.figures(&found.seeks, found.extremes));
         let hits = found.extremes.hits / RARE;
-        error * error + DEPARTURE_WEIGHT * (departure(&found.seeks, &usual) + hits * hits)
+        error * error + DEPARTURE_WEIGHT * (found.seeks.departure(&usual) + hits * hits)
     };
     // Retries show above p99 only, hits below p5.
     let given = |names: [&str; 2]| wanted.iter().any(|(name, _)| names.contains(name));
@@ -44,7 +44,7 @@ pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64)
     let mut best = Solution { seeks: usual, extremes: Extremes { hits, retries, revolutions: 2 } };
     let (mut least, mut width) = (cost(&best), WIDEST);
     for _ in 0..TRIALS {
-        let trial = moved(&best, usual[0], &mut rng, width);
+        let trial = moved(&best, &mut rng, width);
         let found = cost(&trial);
         if found < least {
             (best, least) = (trial, found);
@@ -60,7 +60,7 @@ pub(super) fn search(sample: &Sample, wanted: &Figures, average: f64, seed: u64)
     best
 }
 
-fn moved(from: &Solution, shortest: f64, rng: &mut Rng, width: f64) -> Solution {
+fn moved(from: &Solution, rng: &mut Rng, width: f64) -> Solution {
     let mut moved = *from;
     let extremes = &mut moved.extremes;
     match rng.below(6) {
@@ -76,17 +76,8 @@ fn moved(from: &Solution, shortest: f64, rng: &mut Rng, width: f64) -> Solution 
         }
         _ => {}
     }
-    moved.seeks = curve::moved(&from.seeks, shortest, rng, width);
+    moved.seeks = from.seeks.moved(rng, width);
     moved
-}
-
-/// The mean square of the logarithms of how far two curves lie apart.
-fn departure(seeks: &Times, usual: &Times) -> f64 {
-    let squares = seeks.iter().zip(usual).map(|(time, usual)| {
-        let log = libm::log(time / usual);
-        log * log
-    });
-    squares.sum::<f64>() / 9.0
 }
 
 /// The weighted root mean square of the logarithms of the ratios.

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::Measurements;
-use super::curve::SHARES;
 use super::search::{Solution, TRIALS};
 use crate::profile::Prior;
 
@@ -12,6 +11,9 @@ pub(super) const HEADS: u32 = 4;
 pub(super) const ZONES: u32 = 24;
 /// Firmware before a seek. Random reads show only the sum of it and the shortest seek.
 pub(super) const OVERHEAD_MS: f64 = 0.15;
+
+/// From one track to the next in sequence, as data sheets say; no random read shows it.
+const TRACK_MS: f64 = 0.8;
 
 /// What a drive's own figures differ by from day to day: no fit to them is nearer to the truth.
 const ONE_DRIVE: f64 = 0.01;
@@ -23,11 +25,7 @@ pub(super) struct Text<'a> {
     measurements: &'a Measurements,
     seed: u64,
     pub(super) outer: u32,
-    /// The cylinders of the full stroke.
-    pub(super) full: u32,
     pub(super) found: Option<Solution>,
-    /// In milliseconds.
-    pub(super) guard: f64,
     /// The remaining error, and the gain at depth 32.
     pub(super) outcome: Option<(f64, f64)>,
 }
@@ -50,7 +48,7 @@ impl<'a> Text<'a> {
         )]
         let outer = (outer as u32).clamp(32, 60_000);
         let (found, outcome) = (None, None);
-        Self { model, command, measurements, seed, outer, full: 1, found, guard: 0.0, outcome }
+        Self { model, command, measurements, seed, outer, found, outcome }
     }
 
     pub(super) fn inner(&self) -> u32 {
@@ -65,7 +63,7 @@ impl<'a> Text<'a> {
     }
 
     pub(super) fn profile(&self) -> String {
-        let Some(Solution { extremes, .. }) = self.found else { return String::new() };
+        let Some(Solution { extremes, seeks }) = self.found else { return String::new() };
         let Measurements { capacity_bytes, rpm, .. } = self.measurements;
         let prior = Prior::of(*rpm);
         let (error, gain) = self.outcome.unwrap_or((0.0, prior.median));
@@ -98,51 +96,35 @@ impl<'a> Text<'a> {
              sectors_per_track_outer = {outer}  # {rate} 2 to 1 from the outside in [P]\n\
              sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}          # [P]\n\
              head_switch = \"0.8ms\"    # [P]\n\n\
-             # Cylinders and time [F]: between the points seeks are straight lines.\n\
-             [seek]\nseek_table = [{}]\nwrite_settle = \"1ms\"     # [P]\n\n\
+             [seek]\nseek_track = \"{:.3}ms\"  # [P] in sequence\n\
+             seek_short = \"{:.3}ms\"  # [F] settled\nseek_full = \"{:.3}ms\"  # [F]\n\
+             seek_shape = {:.3}       # [F]\nwrite_settle = \"1ms\"     # [P]\n\n\
              [buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # [P]\n\
              read_ahead_bytes = \"512k\"  # [P]\n\
              write_cache = \"{cache}\"       # [P] unless random writes were measured\n\
              write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128   # [P]\n\n\
              [queue]\nqueue_depth = 32         # [P]\n\
              # [P] {}: gain at depth 32 log-normal about {}, sigma {}\n\
-             guard = \"{:.2}ms\"\ngain_sigma = {}\n\n\
+             guard_growth = {}\ngain_sigma = {}\n\n\
              [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
              overhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
              [tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # {tail}\nretry_revolutions = {}    # {tail}\n\n\
              [attachment]\ninterface = \"sata\"       # [P]\nlink = \"6\"               # [P]\n",
             error.max(ONE_DRIVE),
-            self.seek_table(),
+            seeks.short.min(TRACK_MS),
+            seeks.short,
+            seeks.full,
+            seeks.shape,
             prior.kind,
             prior.median,
             prior.sigma,
-            self.guard,
+            prior.growth,
             prior.sigma,
             100.0 * extremes.hits,
             100.0 * extremes.retries,
             extremes.revolutions,
         );
         text
-    }
-
-    /// The points of the curve at whole cylinders.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "shares of the cylinders"
-    )]
-    fn seek_table(&self) -> String {
-        let Some(Solution { seeks, .. }) = self.found else { return String::new() };
-        let mut last = 0;
-        let mut points = Vec::new();
-        for (share, time) in SHARES.into_iter().zip(seeks) {
-            let distance = ((share * f64::from(self.full) + 0.5) as u32).max(1);
-            if distance > last {
-                points.push(format!("\n  [{distance}, \"{time:.3}ms\"]"));
-                last = distance;
-            }
-        }
-        points.join(",") + "\n"
     }
 
     /// Random writes hardly faster than reads: nothing puts them off.
@@ -163,9 +145,10 @@ impl<'a> Text<'a> {
         let prior = Prior::of(self.measurements.rpm);
         let mut missing = vec![
             format!(
-                "the order in the drive's queue: a guard band of {:.2} ms, which gives a gain of \
-                 {:.2} at depth 32; prior for {}: log-normal around {}, sigma {}",
-                self.guard,
+                "the order in the drive's queue: a guard band that grows by {} of the seek time, \
+                 which gives a gain of {:.2} at depth 32; prior for {}: log-normal around {}, \
+                 sigma {}",
+                prior.growth,
                 self.outcome.map_or(0.0, |(_, gain)| gain),
                 prior.kind,
                 prior.median,

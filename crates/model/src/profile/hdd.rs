@@ -7,7 +7,7 @@ use super::values::{Interface, Memory, OrderName};
 use crate::controller::Link;
 use crate::disk::geometry::{Geometry, ZoneShape};
 use crate::disk::mechanics::Mechanics;
-use crate::disk::parts::{Overheads, Parts, Retries, WriteCacheLimits};
+use crate::disk::parts::{Overheads, Parts, Retries, UncachedWrites, WriteCacheLimits};
 use crate::disk::queue::Order;
 use crate::disk::seek::{CurveFrom, SeekCurve, SeekTable};
 use crate::options::Switch;
@@ -21,6 +21,7 @@ pub(crate) struct HddProfile {
     milli_rpm: u64,
     pub(crate) write_cache: Switch,
     pub(crate) queue_depth: usize,
+    pub(crate) guard_growth: Option<f64>,
     pub(crate) interface: Interface,
     pub(crate) link: Link,
     /// For SCSI, where the bus is not a SATA link.
@@ -56,12 +57,18 @@ impl HddProfile {
             .collect::<Vec<_>>();
         let geometry = Geometry::new(heads, capacity, &zones);
         let seeks = seek(raw, &geometry)?;
-        let order = order(raw, &spindle)?;
-        let mechanics = Mechanics { spindle, geometry, seeks, head_switch, write_settle };
+        let order = order(raw, &spindle, short_seek(raw, &seeks, geometry.cylinders()))?;
+        let track_step = step;
+        let mechanics =
+            Mechanics { spindle, geometry, seeks, track_step, head_switch, write_settle };
         let memory = |value: Option<Memory>, usual| value.map_or(usual, |memory| memory.0);
         let parts = Parts {
             mechanics,
             order,
+            uncached_writes: match raw.uncached_writes.unwrap_or(OrderName::Sptf) {
+                OrderName::Sptf => UncachedWrites::ByTheRule,
+                OrderName::Fifo => UncachedWrites::InOrder,
+            },
             overheads: overheads(raw)?,
             read_segments: raw.read_segments.map_or(16, |count| count.0 as usize),
             segment_size: memory(raw.segment_bytes, Sectors::new(2048)),
@@ -80,6 +87,7 @@ impl HddProfile {
             parts,
             milli_rpm,
             write_cache: raw.write_cache.unwrap_or(Switch::On),
+            guard_growth: raw.guard_growth.map(|share| share.0).filter(|share| *share > 0.0),
             queue_depth: raw.queue_depth.map_or(32, |count| count.0 as usize),
             interface: raw.interface.unwrap_or(Interface::Sata),
             link: raw.link.unwrap_or(Link::Sata2),
@@ -198,6 +206,12 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
         return Ok(SeekTable::interpolated(points, cylinders));
     }
     let track = required(raw.seek_track, "seek_track")?.0;
+    let short = raw.seek_short.map_or(track, |span| span.0);
+    if short < track {
+        return Err(
+            "`seek_short`, a settled seek, takes less than `seek_track`, a seek in sequence".into(),
+        );
+    }
     let (average, full) = (raw.seek_average.map(|span| span.0), raw.seek_full.map(|span| span.0));
     let from = match (average, full, raw.seek_shape.map(|shape| shape.0)) {
         (Some(average), Some(full), None) => CurveFrom::AverageAndFull { average, full },
@@ -209,10 +223,10 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
                 .into());
         }
     };
-    if full.is_some_and(|full| full < track) || average.is_some_and(|average| average < track) {
-        return Err("the track-to-track seek takes longer than the average or the full seek".into());
+    if full.is_some_and(|full| full < short) || average.is_some_and(|average| average < short) {
+        return Err("the shortest seek takes longer than the average or the full seek".into());
     }
-    let curve = SeekCurve::fit(geometry, track, from).map_err(|(low, high)| {
+    let curve = SeekCurve::fit(geometry, short, from).map_err(|(low, high)| {
         format!(
             "no seek curve through these points has that average; with this full stroke it is \
              between {low} and {high}"
@@ -221,7 +235,13 @@ fn seek(raw: &Raw, geometry: &Geometry) -> Result<SeekTable, String> {
     Ok(curve.table(cylinders))
 }
 
-fn order(raw: &Raw, spindle: &Spindle) -> Result<Order, String> {
+/// The settled short seek; of a table, its time at a two-thousandth of the stroke.
+fn short_seek(raw: &Raw, seeks: &SeekTable, cylinders: u32) -> Span {
+    let of_curve = raw.seek_short.or(raw.seek_track).map(|span| span.0);
+    of_curve.unwrap_or_else(|| seeks.time((cylinders / 2000).max(1)))
+}
+
+fn order(raw: &Raw, spindle: &Spindle, short_seek: Span) -> Result<Order, String> {
     match raw.order.unwrap_or(OrderName::Sptf) {
         OrderName::Fifo => Ok(Order::Fifo),
         OrderName::Sptf => {
@@ -238,7 +258,14 @@ fn order(raw: &Raw, spindle: &Spindle) -> Result<Order, String> {
             let ageing = raw.ageing.map_or(Ratio::ZERO, |share| share.0);
             let scaled = u128::from(ageing.billionths()) << 20;
             let ageing = u64::try_from(scaled / 1_000_000_000).expect("at most 2^20");
-            Ok(Order::ShortestPositioning { guard, ageing, age_limit })
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share from 0 to 10"
+            )]
+            let guard_growth = (raw.guard_growth.map_or(0.0, |share| share.0) * 1_048_576.0) as u64;
+            let guard_from = raw.guard_from.map_or(short_seek, |span| span.0);
+            Ok(Order::ShortestPositioning { guard, guard_growth, guard_from, ageing, age_limit })
         }
     }
 }

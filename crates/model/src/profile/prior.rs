@@ -12,16 +12,18 @@ pub struct Prior {
     pub median: f64,
     /// The deviation of its logarithm.
     pub sigma: f64,
+    /// By what share of the seek the firmware's margin grows, in the median drive.
+    pub growth: f64,
 }
 
 impl Prior {
     /// The prior for a drive of this speed.
     pub fn of(rpm: f64) -> Self {
-        let (kind, median, sigma) = match rpm {
-            ..6_500.0 => ("laptop and low-power drives", 1.55, 0.25),
-            9_000.0.. => ("10K and 15K SCSI drives", 1.80, 0.15),
-            _ => ("desktop SATA drives", 1.65, 0.20),
+        let (kind, median, sigma, growth) = match rpm {
+            ..6_500.0 => ("laptop and low-power drives", 1.55, 0.25, 1.2),
+            9_000.0.. => ("10K and 15K SCSI drives", 1.80, 0.15, 0.4),
+            _ => ("desktop SATA drives", 1.65, 0.20, 0.7),
         };
-        Self { kind, median, sigma }
+        Self { kind, median, sigma, growth }
     }
 }

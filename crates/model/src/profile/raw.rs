@@ -4,8 +4,8 @@ use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section};
 
 use super::values::{
-    Capacity, Count, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape, Share,
-    Short, Sigma,
+    Capacity, Count, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape,
+    Share, Short, Sigma,
 };
 use crate::controller::Link;
 use crate::options::Switch;
@@ -68,7 +68,10 @@ profile_keys! {
     track_skew: Short,
     cylinder_skew: Short,
     // Seek.
+    /// Sequential, from one track to the next.
     seek_track: Short,
+    /// Settled, to a cylinder near by.
+    seek_short: Short,
     seek_average: Short,
     seek_full: Short,
     seek_shape: Shape,
@@ -86,6 +89,9 @@ profile_keys! {
     gain_sigma: Sigma,
     order: OrderName,
     guard: Short,
+    guard_growth: Growth,
+    guard_from: Short,
+    uncached_writes: OrderName,
     ageing: Share,
     age_limit: Patience,
     // Firmware time.
@@ -139,9 +145,10 @@ impl Raw {
             base.zones = None;
         }
         if self.seek_table.is_some() {
-            (base.seek_track, base.seek_average) = (None, None);
+            (base.seek_track, base.seek_short, base.seek_average) = (None, None, None);
             (base.seek_full, base.seek_shape) = (None, None);
-        } else if self.seek_track.is_some() || self.seek_average.is_some() {
+        } else if [self.seek_track, self.seek_short, self.seek_average].iter().any(Option::is_some)
+        {
             base.seek_table = None;
         }
         // Any two of average, full stroke and shape fix the third.

@@ -84,7 +84,8 @@ fn slips_are_found_with_line_and_suggestion() {
     check("capacity_bytes = \"99999999P\"", "mine.toml:2:18");
     check("seek_average = \"2h\"", "longer than a second");
     check("seek_average = \"25ms\"\nseek_full = \"26ms\"", "it is between");
-    check("seek_track = \"15ms\"", "takes longer than the average");
+    check("seek_short = \"15ms\"", "takes longer than the average");
+    check("seek_track = \"15ms\"", "takes less than `seek_track`");
     check("guard = \"12ms\"", "longer than a revolution");
     check("zones = [[10, 100]]", "the zones hold 4000 sectors");
     check("zones = [[10]]", "this row has 1 values, not 2");

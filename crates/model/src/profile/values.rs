@@ -84,6 +84,8 @@ limited! {
     Share(Ratio): Ratio::ZERO..=Ratio::ONE, "is more than 100%";
     /// The deviation of a logarithm.
     Sigma(f64): 0.0..=1.0, "is not a deviation from 0 (exact) to 1";
+    /// How much of a seek a margin grows by.
+    Growth(f64): 0.0..=10.0, "is not a share of the seek from 0 to 10";
     /// The share of the square root in a seek curve: beyond 2 the curve would fall.
     Shape(f64): 0.0..=2.0, "is not a number from 0 (line) to 2 (steep root)";
 }

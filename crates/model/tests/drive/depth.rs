@@ -5,7 +5,7 @@ use crate::load::{Load, drive_with, run};
 
 /// The drive of that simulation: half square root, half line, 2:1 density,
 /// 7200 rpm, 76.5 IOPS at depth 1, with an overhead of 1 %.
-const TABLE: &str = "seek_track = \"1ms\"\nseek_average = \"8.74ms\"\nseek_shape = 0.5\n\
+const TABLE: &str = "seek_track = \"1ms\"\nseek_short = \"1ms\"\nguard_growth = 0\nseek_average = \"8.74ms\"\nseek_shape = 0.5\n\
                      sectors_per_track_outer = 2200\nsectors_per_track_inner = 1100\n\
                      read_segments = 0\noverhead_read_miss = \"0.11ms\"\nage_limit = \"1h\"\n";
 const DISK: &str = "seagate-st31000333as";
@@ -101,11 +101,11 @@ fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
 /// Two measured drives by what they do at depth 1, and their IOPS at depths 1 to 32 (fio results
 /// in the history of the project fio-plot): 500 GB, p1 5.93, p50 14.22, p99 23.72 ms; and a Samsung
 /// `SpinPoint` F1 with 1 TB, p1 5.28, p50 13.83, p99 22.41 ms.
-const MEASURED_500_GB: &str = "seek_track = \"1.6ms\"\nseek_average = \"10.0ms\"\n\
+const MEASURED_500_GB: &str = "seek_track = \"1.6ms\"\nseek_short = \"1.6ms\"\nguard_growth = 0\nseek_average = \"10.0ms\"\n\
                                seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
                                read_segments = 0\n";
 const IOPS_500_GB: [f64; 6] = [69.8, 70.3, 82.1, 93.8, 104.8, 113.6];
-const MEASURED_F1: &str = "seek_track = \"1.2ms\"\nseek_average = \"9.55ms\"\n\
+const MEASURED_F1: &str = "seek_track = \"1.2ms\"\nseek_short = \"1.2ms\"\nguard_growth = 0\nseek_average = \"9.55ms\"\n\
                            seek_shape = 0.75\noverhead_read_miss = \"0.12ms\"\n\
                            read_segments = 0\n";
 const IOPS_F1: [f64; 6] = [72.1, 72.7, 75.4, 86.5, 111.0, 131.0];

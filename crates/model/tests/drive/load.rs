@@ -31,6 +31,8 @@ pub(crate) struct Load {
     pub(crate) sequential: bool,
     /// Percent of the drive that is used ...
     pub(crate) span: u64,
+    /// So many bytes of it at most.
+    pub(crate) within: u64,
     /// ... beginning this many percent into it.
     pub(crate) from: u64,
     pub(crate) seed: u64,
@@ -46,6 +48,7 @@ impl Default for Load {
             reads: 100,
             sequential: false,
             span: 100,
+            within: u64::MAX,
             from: 0,
             seed: 1,
         }
@@ -118,7 +121,8 @@ struct Addresses {
 
 impl Addresses {
     fn new(drive: &Drive, load: Load) -> Self {
-        let slots = drive.capacity().get() / 100 * load.span / load.sectors;
+        let span = (drive.capacity().get() / 100 * load.span).min(load.within / 512);
+        let slots = span / load.sectors;
         let first = drive.capacity().get() / 100 * load.from / load.sectors;
         Self { load, first, slots, rng: Rng::new(load.seed) }
     }

@@ -16,4 +16,5 @@ mod invariants;
 mod load;
 mod mixed;
 mod profiles;
+mod spans;
 mod writes;

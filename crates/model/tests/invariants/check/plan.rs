@@ -122,7 +122,8 @@ impl Plan {
         let order = if self.fifo {
             "order = \"fifo\"".to_owned()
         } else {
-            format!("guard = \"{}us\"", [0, 500, 3_000][index(rng, 3)])
+            let growth = ["0", "0.7", "1.2"][index(&mut Rng::new(self.seed), 3)];
+            format!("guard = \"{}us\"\nguard_growth = {growth}", [0, 500, 3_000][index(rng, 3)])
         };
         let cache = if self.write_cache.is_some() { "on" } else { "off" };
         let attachment = if self.sata {
