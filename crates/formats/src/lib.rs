@@ -4,7 +4,12 @@
 #![forbid(unsafe_code)]
 
 pub mod bonnie;
+pub mod crystaldiskmark;
 pub mod fio;
+mod found;
+pub mod hyperfine;
+pub mod phoronix;
 pub mod results;
 mod single_run;
 pub mod trace;
+mod xml;

@@ -3,22 +3,39 @@
 use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
 
-use crate::bonnie;
 use crate::fio::results as fio;
+use crate::{bonnie, crystaldiskmark, hyperfine, phoronix};
+
+/// How the output of a tool is recognised and read.
+struct Reader {
+    is: fn(&str) -> bool,
+    parse: fn(&str) -> Result<Imported, ParseError>,
+}
+
+const fn reader(is: fn(&str) -> bool, parse: fn(&str) -> Result<Imported, ParseError>) -> Reader {
+    Reader { is, parse }
+}
+
+/// Every tool; the one with the least specific sign is last.
+const READERS: &[Reader] = &[
+    reader(fio::is_fio, fio::parse),
+    reader(phoronix::is_phoronix, phoronix::parse),
+    reader(hyperfine::is_hyperfine, hyperfine::parse),
+    reader(crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse),
+    reader(bonnie::is_bonnie, bonnie::parse),
+];
 
 /// Reads a result of any known tool.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    if fio::is_fio(text) {
-        return fio::parse(text);
+    if let Some(reader) = READERS.iter().find(|reader| (reader.is)(text)) {
+        return (reader.parse)(text);
     }
     // What is empty or binary gets its own message.
     let is_empty = lines(text)?.is_empty();
-    if bonnie::is_bonnie(text) {
-        return bonnie::parse(text);
-    }
     let what = if is_empty { "it is empty" } else { "not the output of a known tool" };
-    let hint = "give fio's JSON (`--output-format=json`, version 3) or bonnie++'s CSV line \
-                (versions 1.03, 1.96, 1.97 or 1.98)";
+    let hint = "give fio's JSON (`--output-format=json`, version 3), bonnie++'s CSV line \
+                (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of CrystalDiskMark, hyperfine (`--export-json`) \
+                or the Phoronix Test Suite (`composite.xml`)";
     Err(ParseError::new(0, what, hint))
 }
 
@@ -36,6 +53,12 @@ mod tests {
         check("{\"fio version\": \"fio-3.1\", \"jobs\": []}", Err("it contains no results of fio"));
         check("1.98,2.00a,vm,1,1795319432,64M,,8192,5", Err("line 1: there are 9 fields"));
         check("kvm,4G,439,99,52686,15,,,,,,,,,,,,,,,,,,,,,", Ok("bonnie++"));
+        check("<PhoronixTestSuite></PhoronixTestSuite>", Err("it contains no results of Phoronix"));
+        check("{\"results\": [{\"command\": \"a\", \"mean\": 1}]}", Ok("hyperfine"));
+        check(
+            "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo",
+            Err("it contains no results of C"),
+        );
         check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));
         check("{\"schema\": \"drivelab.run/1\"}", Err("not the output of a known tool"));
     }
