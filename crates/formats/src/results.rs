@@ -4,7 +4,9 @@ use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::Imported;
 
 use crate::fio::results as fio;
-use crate::{bonnie, crystaldiskmark, hyperfine, phoronix};
+use crate::{
+    ab, blogbench, bonnie, crystaldiskmark, fsmark, hyperfine, pgbench, phoronix, sysbench, tiotest,
+};
 
 /// How the output of a tool is recognised and read.
 struct Reader {
@@ -22,6 +24,12 @@ const READERS: &[Reader] = &[
     reader(phoronix::is_phoronix, phoronix::parse),
     reader(hyperfine::is_hyperfine, hyperfine::parse),
     reader(crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse),
+    reader(sysbench::is_sysbench, sysbench::parse),
+    reader(pgbench::is_pgbench, pgbench::parse),
+    reader(ab::is_ab, ab::parse),
+    reader(fsmark::is_fsmark, fsmark::parse),
+    reader(blogbench::is_blogbench, blogbench::parse),
+    reader(tiotest::is_tiotest, tiotest::parse),
     reader(bonnie::is_bonnie, bonnie::parse),
 ];
 
@@ -34,8 +42,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let is_empty = lines(text)?.is_empty();
     let what = if is_empty { "it is empty" } else { "not the output of a known tool" };
     let hint = "give fio's JSON (`--output-format=json`, version 3), bonnie++'s CSV line \
-                (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of CrystalDiskMark, hyperfine (`--export-json`) \
-                or the Phoronix Test Suite (`composite.xml`)";
+                (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of ab, blogbench, CrystalDiskMark, fs_mark, hyperfine \
+                (`--export-json`), pgbench, sysbench, tiotest or the Phoronix Test Suite \
+                (`composite.xml`)";
     Err(ParseError::new(0, what, hint))
 }
 
@@ -58,6 +67,18 @@ mod tests {
         check(
             "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo",
             Err("it contains no results of C"),
+        );
+        check("sysbench 1.0.20\n", Err("it contains no results of sysbench"));
+        check("transaction type: a\ntps = 5.0\n", Ok("pgbench"));
+        check("This is ApacheBench, Version 2.3\n", Err("it contains no results of ab"));
+        check(
+            "FSUse% Count Size Files/sec App Overhead\n",
+            Err("it contains no results of fs_mark"),
+        );
+        check("Final score for writes:  5\n", Ok("blogbench"));
+        check(
+            "Tiotest results for 4 concurrent io threads:\n",
+            Err("it contains no results of tio"),
         );
         check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));
         check("{\"schema\": \"drivelab.run/1\"}", Err("not the output of a known tool"));

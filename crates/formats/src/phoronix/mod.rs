@@ -22,7 +22,6 @@ pub fn is_phoronix(text: &str) -> bool {
 /// One test.
 #[derive(Debug, Default)]
 struct Test {
-    line: usize,
     identifier: String,
     title: String,
     description: String,
@@ -78,7 +77,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
             return Err(ParseError::new(line, "not a result of the Phoronix Test Suite", hint));
         }
         match (&path[1..], step) {
-            (["Result"], Step::Open) => tests.push(Test { line, ..Test::default() }),
+            (["Result"], Step::Open) => tests.push(Test::default()),
             (["Result", inner @ ..], step) if !inner.is_empty() => {
                 if let Some(test) = tests.last_mut() {
                     test.take(inner, line, step);
