@@ -3,7 +3,8 @@
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(imported) = drivelab_formats::fio::results::parse(text) else { return };
-    for result in imported.results {
-        assert!(result.value.is_finite() && result.value > 0.0, "{result:?}");
+    for figure in imported.runs.iter().flat_map(|run| &run.phases).flat_map(|phase| phase.metrics())
+    {
+        assert!(figure.value.is_finite() && figure.value > 0.0, "{figure:?}");
     }
 });

@@ -16,6 +16,10 @@ const NUMBER_MAX: f64 = 1e15;
 /// Lines that are reported as not understood, and notes; the rest is counted.
 const LISTED_MAX: usize = 100;
 
+/// Characters of a name or unit from the file: one long name, repeated in every figure, would take
+/// memory without bound.
+const NAME_MAX: usize = 120;
+
 /// A result file while it is read.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -58,7 +62,7 @@ impl Found {
         let phases: Vec<Phase> =
             phases.into_iter().filter(|phase| !phase.figures.is_empty()).collect();
         if !phases.is_empty() {
-            self.imported.runs.push(ImportedRun { line, arm: arm.to_owned(), phases });
+            self.imported.runs.push(ImportedRun { line, arm: short(arm).to_owned(), phases });
         }
     }
 
@@ -88,7 +92,7 @@ impl Found {
 
 /// A number that is compared.
 pub(crate) fn figure(name: &str, value: f64, unit: &str, better: Better) -> Figure {
-    Figure { unit: unit.into(), ..Figure::new(name, value, better) }
+    Figure { unit: short(unit).into(), ..Figure::new(name, value, better) }
 }
 
 /// A number that only accompanies another one.
@@ -118,6 +122,11 @@ pub(crate) fn transfer(name: &str, bytes_per_s: f64, figures: Vec<Figure>) -> Ph
     phase
 }
 
+/// As much of a name as is kept.
+fn short(name: &str) -> &str {
+    name.char_indices().nth(NAME_MAX).map_or(name, |(end, _)| &name[..end])
+}
+
 /// A plain decimal number; Rust's parser also takes `inf`, `nan` and `-1`.
 pub(crate) fn decimal(text: &str) -> Option<f64> {
     let text = text.trim();
@@ -138,7 +147,7 @@ pub(crate) fn number(line: Line, text: &str) -> Result<f64, ParseError> {
 /// A text as part of the name of a metric: `1000 Files, 1MB Size` is `1000-files-1mb-size`.
 pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();
-    for sign in text.chars() {
+    for sign in short(text).chars() {
         if sign.is_alphanumeric() || sign == '.' {
             slug.extend(sign.to_lowercase());
         } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -171,6 +180,7 @@ mod tests {
         check("fs-mark-1.0.1", "fs-mark-1.0.1");
         check("Test: 1000 Files, 1MB Size", "test-1000-files-1mb-size");
         check(" - ", "");
+        check(&"ä".repeat(500), &"ä".repeat(120));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use drivelab_core::foreign::Imported;
 
 use crate::fio::results as fio;
 use crate::{
-    ab, blogbench, bonnie, crystaldiskmark, fsmark, hyperfine, pgbench, phoronix, sysbench, tiotest,
+    ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
+    phoronix, sysbench, tiotest, wrk,
 };
 
 /// How the output of a tool is recognised and read.
@@ -30,6 +31,10 @@ const READERS: &[Reader] = &[
     reader(fsmark::is_fsmark, fsmark::parse),
     reader(blogbench::is_blogbench, blogbench::parse),
     reader(tiotest::is_tiotest, tiotest::parse),
+    reader(hdtune::is_hdtune, hdtune::parse),
+    reader(kdiskmark::is_kdiskmark, kdiskmark::parse),
+    reader(wrk::is_wrk, wrk::parse),
+    reader(diskspd::is_diskspd, diskspd::parse),
     reader(bonnie::is_bonnie, bonnie::parse),
 ];
 
@@ -42,9 +47,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let is_empty = lines(text)?.is_empty();
     let what = if is_empty { "it is empty" } else { "not the output of a known tool" };
     let hint = "give fio's JSON (`--output-format=json`, version 3), bonnie++'s CSV line \
-                (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of ab, blogbench, CrystalDiskMark, fs_mark, hyperfine \
-                (`--export-json`), pgbench, sysbench, tiotest or the Phoronix Test Suite \
-                (`composite.xml`)";
+                (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of ab, blogbench, \
+                CrystalDiskMark, diskspd (`-Rxml`), fs_mark, HD Tune, hyperfine \
+                (`--export-json`), KDiskMark, pgbench, sysbench, tiotest, wrk or the Phoronix \
+                Test Suite (`composite.xml`)";
     Err(ParseError::new(0, what, hint))
 }
 
@@ -79,6 +85,13 @@ mod tests {
         check(
             "Tiotest results for 4 concurrent io threads:\n",
             Err("it contains no results of tio"),
+        );
+        check("HD Tune: a Benchmark\n", Err("it contains no results of HD Tune"));
+        check("  KDiskMark (3.1.4): https://a\n", Err("it contains no results of KDiskMark"));
+        check("Running 30s test @ http://a\n", Err("it contains no results of wrk"));
+        check(
+            "<Results><a></Results><TestTimeSeconds>",
+            Err("line 1: `</Results>` closes no open"),
         );
         check("block,arm,value\n1,ide,75\n", Err("not the output of a known tool"));
         check("{\"schema\": \"drivelab.run/1\"}", Err("not the output of a known tool"));

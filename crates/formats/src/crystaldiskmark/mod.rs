@@ -1,4 +1,4 @@
-//! CrystalDiskMark's text, versions 2.2 to 8.
+//! `CrystalDiskMark`'s text, versions 2.2 to 8.
 //!
 //! The test file is read and written past the cache of Windows. The figure of a test is its fastest
 //! run (and its shortest latency, from version 8 on), so a file holds one run and no variation.

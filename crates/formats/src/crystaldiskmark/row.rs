@@ -1,4 +1,4 @@
-//! A row of figures, as CrystalDiskMark and KDiskMark write it.
+//! A row of figures, as `CrystalDiskMark` and `KDiskMark` write it.
 
 use drivelab_core::csv::{Line, ParseError, quote};
 use drivelab_core::record::{Better, Phase, Remark};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::csv::ParseError;
+use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
 use serde::Deserialize;
@@ -21,7 +21,8 @@ struct Output {
 /// One command with what was measured of it, in seconds.
 #[derive(Deserialize)]
 struct Command {
-    command: String,
+    #[serde(rename = "command")]
+    line: String,
     mean: f64,
     #[serde(default)]
     times: Vec<f64>,
@@ -66,13 +67,17 @@ impl Command {
         if self.times.is_empty() && is_time(&self.mean) {
             return found.run(0, &arm, vec![self.mean()]);
         }
+        let mut has_failed = false;
         let failed = |place: usize| self.exit_codes.get(place).is_some_and(|code| *code != Some(0));
         for (place, time) in self.times.iter().enumerate() {
             if failed(place) {
-                found.note(format!("A run of `{arm}` failed and is excluded."));
+                has_failed = true;
             } else if is_time(time) {
                 found.run(0, &arm, vec![wall(*time)]);
             }
+        }
+        if has_failed {
+            found.note(format!("Runs of {} failed and are excluded.", quote(&arm)));
         }
     }
 
@@ -83,7 +88,7 @@ impl Command {
             other => other.to_string(),
         };
         let parameters = self.parameters.iter().map(|(name, it)| format!("{name}={}", value(it)));
-        [self.command.clone()].into_iter().chain(parameters).collect::<Vec<_>>().join(" ")
+        [self.line.clone()].into_iter().chain(parameters).collect::<Vec<_>>().join(" ")
     }
 
     fn mean(&self) -> Phase {

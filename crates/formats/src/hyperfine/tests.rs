@@ -50,7 +50,7 @@ fn each_time_is_a_run_of_its_command() {
         ("sync b", vec![wall(0.5), (user, 0.125), (system, 0.25)]),
     ];
     assert_eq!(found, expected);
-    assert_eq!(imported.notes, ["A run of `sync a size=4k` failed and is excluded."]);
+    assert_eq!(imported.notes, ["Runs of `sync a size=4k` failed and are excluded."]);
     assert!(imported.runs[0].phases[0].remarks.is_empty());
     assert_eq!(imported.runs[2].phases[0].remarks[0].label, Label::SingleRun);
 }

@@ -6,7 +6,7 @@ use drivelab_core::csv::{Line, ParseError, lines};
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
-use crate::found::{Found, detail, figure, labelled, number, phase};
+use crate::found::{Found, detail, figure, labelled, number, phase, slug};
 
 /// Indented lines that describe a run and are not compared.
 const DESCRIPTIONS: [&str; 13] = [
@@ -100,7 +100,7 @@ impl Run {
         if let Some(mode) = text.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test"))
         {
             let name = MODES.iter().find_map(|(long, short)| (*long == mode).then_some(*short));
-            self.mode = Some(name.unwrap_or(mode).replace(' ', "-"));
+            self.mode = Some(slug(name.unwrap_or(mode)));
             self.kind = Kind::File;
             return Ok(());
         }

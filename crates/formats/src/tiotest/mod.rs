@@ -171,7 +171,7 @@ impl Access {
             && whole_mib.is_some_and(|whole| whole.to_bits() == self.mib.to_bits())
         {
             let why = "the random phase is credited with the whole file: versions of 2003 to 2023 \
-                       do so whatever was read, so the rate is too high";
+                       do so regardless of what was read, so the rate is too high";
             phase.remarks.push(Remark::new(Label::ToolDefect, why));
         }
         phase
