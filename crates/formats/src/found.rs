@@ -16,6 +16,8 @@ const NUMBER_MAX: f64 = 1e15;
 /// Lines that are reported as not understood, and notes; the rest is counted.
 const LISTED_MAX: usize = 100;
 
+/// Runs of one file: two bytes of a file can be a run, which takes hundreds in memory.
+const RUNS_MAX: usize = 100_000;
 /// Characters of a name or unit from the file: one long name, repeated in every figure, would take
 /// memory without bound.
 const NAME_MAX: usize = 120;
@@ -27,12 +29,14 @@ pub(crate) struct Found {
     versions: Vec<String>,
     /// Unknown lines beyond those listed.
     unlisted: usize,
+    /// Runs beyond those that are kept.
+    dropped: usize,
 }
 
 impl Found {
     pub(crate) fn new(tool: &str) -> Self {
         let imported = Imported { tool: tool.into(), ..Imported::default() };
-        Self { imported, versions: Vec::new(), unlisted: 0 }
+        Self { imported, versions: Vec::new(), unlisted: 0, dropped: 0 }
     }
 
     pub(crate) fn version(&mut self, version: &str) {
@@ -61,20 +65,25 @@ impl Found {
     pub(crate) fn run(&mut self, line: usize, arm: &str, phases: Vec<Phase>) {
         let phases: Vec<Phase> =
             phases.into_iter().filter(|phase| !phase.figures.is_empty()).collect();
-        if !phases.is_empty() {
+        if self.imported.runs.len() == RUNS_MAX {
+            self.dropped += usize::from(!phases.is_empty());
+        } else if !phases.is_empty() {
             self.imported.runs.push(ImportedRun { line, arm: short(arm).to_owned(), phases });
         }
     }
 
     /// The result; without a run it is an error, which `hint` remedies.
     pub(crate) fn finish(self, hint: &str) -> Result<Imported, ParseError> {
-        let Self { mut imported, versions, unlisted } = self;
+        let Self { mut imported, versions, unlisted, dropped } = self;
         if imported.runs.is_empty() {
             let what = format!("it contains no results of {}", imported.tool);
             return Err(ParseError::new(0, what, hint));
         }
         if unlisted > 0 {
             imported.unknown.push(format!("{unlisted} more lines"));
+        }
+        if dropped > 0 {
+            imported.unknown.push(format!("{dropped} more runs: {RUNS_MAX} are read from a file"));
         }
         imported.tool_version = versions.join(", ");
         let mut runs_of_arm: BTreeMap<String, usize> = BTreeMap::new();
@@ -197,5 +206,17 @@ mod tests {
         assert_eq!(imported.runs[0].phases[0].remarks[0].label, Label::SingleRun);
         let error = Found::new("a tool").finish("give it").unwrap_err().to_string();
         assert_eq!(error, "it contains no results of a tool; give it");
+    }
+
+    #[test]
+    fn runs_beyond_the_limit_are_counted() {
+        let mut found = Found::new("a tool");
+        for line in 0..RUNS_MAX + 3 {
+            let figures = vec![figure("seeks", 1.0, "1/s", Better::More)];
+            found.run(line, "a", vec![phase("seeks", Nature::Disk, figures)]);
+        }
+        let imported = found.finish("give it").unwrap();
+        assert_eq!(imported.runs.len(), RUNS_MAX);
+        assert_eq!(imported.unknown, ["3 more runs: 100000 are read from a file"]);
     }
 }

@@ -152,7 +152,8 @@ mod tests {
       <IOCount>4000</IOCount><ReadBytes>12288000</ReadBytes><ReadCount>3000</ReadCount>
       <WriteBytes>4096000</WriteBytes><WriteCount>1000</WriteCount></Target></Thread>
     <Thread><Id>1</Id><Target><Path>a.dat</Path><ReadBytes>4096000</ReadBytes>
-      <ReadCount>1000</ReadCount><WriteBytes>0</WriteBytes><WriteCount>0</WriteCount></Target></Thread>
+      <ReadCount>1000</ReadCount><WriteBytes>0</WriteBytes><WriteCount>0</WriteCount></Target>
+    </Thread>
   </TimeSpan>
 </Results>
 "#;

@@ -57,7 +57,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     for command in output.results {
         command.read(&mut found);
     }
-    found.finish("give the file of `--export-json` of a call that finished")
+    found.finish("check whether every run failed: failed runs are excluded")
 }
 
 impl Command {

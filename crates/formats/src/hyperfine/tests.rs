@@ -62,7 +62,7 @@ fn damage_is_named_with_its_line() {
         assert!(error.starts_with(expected), "{error}");
     };
     check(&TWO[..60], "line 5: not a result of hyperfine: EOF while parsing");
-    check("{\"results\": []}", "it contains no results of hyperfine; give");
+    check("{\"results\": []}", "it contains no results of hyperfine; check");
     check("{\"results\": [{\"command\": 5}]}", "line 1: not a result of hyperfine: invalid type");
 }
 

@@ -9,7 +9,7 @@ use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 use crate::found::{Found, detail, figure, labelled, number, phase, slug};
 
 /// Indented lines that describe a run and are not compared.
-const DESCRIPTIONS: [&str; 13] = [
+const DESCRIPTIONS: [&str; 17] = [
     "total time",
     "total number of events",
     "time elapsed",
@@ -23,6 +23,10 @@ const DESCRIPTIONS: [&str; 13] = [
     "total",
     "ignored errors",
     "reconnects",
+    "block size",
+    "total size",
+    "operation",
+    "scope",
 ];
 /// What sysbench does to its files, and the name of the mode.
 const MODES: [(&str, &str); 6] = [

@@ -118,7 +118,9 @@ fn databases_have_transactions() {
 #[test]
 fn cpu_and_memory_are_not_disks() {
     let cpu = "sysbench 1.0.20\nCPU speed:\n    events per second:  1042.13\n";
-    let memory = "sysbench 1.0.20\nTotal operations: 1024 (512.50 per second)\n\n\
+    let memory = "sysbench 1.0.20\nRunning memory speed test with the following options:\n  block \
+                  size: 1KiB\n  total size: 102400MiB\n  operation: write\n  scope: global\n\
+                  Total operations: 1024 (512.50 per second)\n\n\
                   1.00 MiB transferred (0.50 MiB/sec)\n";
     let imported = check(cpu, Nature::Cpu, &[("cpu_events", 1042.13)]);
     assert_eq!(imported.runs[0].phases[0].remarks[1].label, Label::NotDisk);
