@@ -3,8 +3,23 @@
 //! Pure, in linear time and bounded memory.
 #![forbid(unsafe_code)]
 
+pub mod ab;
+pub mod blogbench;
 pub mod bonnie;
+pub mod crystaldiskmark;
+pub mod diskspd;
 pub mod fio;
+mod found;
+pub mod fsmark;
+pub mod hdtune;
+pub mod hyperfine;
+pub mod kdiskmark;
+pub mod pgbench;
+pub mod phoronix;
 pub mod results;
 mod single_run;
+pub mod sysbench;
+pub mod tiotest;
 pub mod trace;
+pub mod wrk;
+mod xml;

@@ -1,0 +1,111 @@
+//! `ApacheBench`: the output of `ab`.
+
+use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
+
+use crate::found::{Found, detail, figure, labelled, number};
+
+const BANNER: &str = "This is ApacheBench, Version ";
+/// Lines that say how it was run, and progress.
+const SETTINGS: [&str; 24] = [
+    "Copyright",
+    "Licensed to",
+    "Benchmarking ",
+    "Completed ",
+    "Finished ",
+    "Server ",
+    "SSL/TLS",
+    "TLS ",
+    "Document ",
+    "Concurrency Level:",
+    "Time taken for tests:",
+    "Complete requests:",
+    "Write errors:",
+    "Keep-Alive requests:",
+    "Total transferred:",
+    "Total body sent:",
+    "HTML transferred:",
+    "Connection Times",
+    "min  mean",
+    "Percentage of the requests",
+    "(Connect:",
+    "WARNING:",
+    "These are not close",
+    "you should increase",
+];
+
+/// Whether a text holds the output of `ab`.
+pub fn is_ab(text: &str) -> bool {
+    text.contains(BANNER)
+}
+
+/// Reads every run of a text.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("ab");
+    let (mut begin, mut figures) = (0, Vec::new());
+    for line in lines(text)? {
+        let text = line.text.trim();
+        if let Some((_, version)) = text.split_once(BANNER) {
+            found.version(version.split_whitespace().next().unwrap_or(""));
+            add(&mut found, begin, std::mem::take(&mut figures));
+            begin = line.number;
+        } else if let Some(count) = text
+            .strip_prefix("Failed requests:")
+            .or_else(|| text.strip_prefix("Non-2xx responses:"))
+        {
+            if number(line, count)? > 0.0 {
+                let what = text.split(':').next().unwrap_or("");
+                found.note(format!("Line {}: {what}: {}.", line.number, count.trim()));
+            }
+        } else if let Some(figure) = row(line)? {
+            figures.push(figure);
+        } else if !SETTINGS.iter().any(|start| text.starts_with(start)) {
+            found.unknown(line.number, text);
+        }
+    }
+    add(&mut found, begin, figures);
+    found.finish("give the complete output of a call of `ab` that finished")
+}
+
+fn add(found: &mut Found, line: usize, figures: Vec<Figure>) {
+    let why = "one small page is served from memory: it measures the CPU";
+    let mut phase = labelled("requests", Nature::Cpu, why, figures);
+    phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
+    found.run(line, "", vec![phase]);
+}
+
+/// The figure of a line, where it has one.
+fn row(line: Line) -> Result<Option<Figure>, ParseError> {
+    let text = line.text.trim();
+    let mut words = text.split_whitespace();
+    if let Some((percent, after)) = text.split_once('%')
+        && percent.parse::<u8>().is_ok()
+    {
+        let name = if percent == "100" { "max".into() } else { format!("p{percent}") };
+        let value = number(line, after.split_whitespace().next().unwrap_or(""))?;
+        let name = format!("requests_latency_{name}");
+        return Ok(Some(detail(&name, value, "ms", Better::Less)));
+    }
+    let Some((key, value)) = text.split_once(':') else { return Ok(None) };
+    let first = || number(line, value.split_whitespace().next().unwrap_or(""));
+    let figure = match key {
+        "Requests per second" => figure("requests", first()?, "1/s", Better::More),
+        "Time per request" if value.contains("across all") => {
+            detail("requests_interval_mean", first()?, "ms", Better::Less)
+        }
+        "Time per request" => detail("requests_latency_mean", first()?, "ms", Better::Less),
+        // `received`, and with a body `kb/s sent` and `kb/s total` in lines of their own.
+        "Transfer rate" => detail("requests_transfer_rate", first()?, "KiB/s", Better::More),
+        "Connect" | "Processing" | "Waiting" | "Total" => {
+            let mean = number(line, words.nth(2).unwrap_or(""))?;
+            let name = format!("requests_{}_mean", key.to_lowercase());
+            detail(&name, mean, "ms", Better::Less)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(figure))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! A row of figures, as `CrystalDiskMark` and `KDiskMark` write it.
+
+use drivelab_core::csv::{Line, ParseError, quote};
+use drivelab_core::record::{Better, Phase, Remark};
+
+use crate::found::{detail, figure, number, transfer};
+
+/// What a test did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+    Mix,
+}
+
+impl Direction {
+    /// What the line of a section says: `[Read]`, `[Mix] Read 70%/Write 30%`.
+    pub(crate) fn of_section(line: &str) -> Option<Self> {
+        let directions = [("[Read]", Self::Read), ("[Write]", Self::Write), ("[Mix]", Self::Mix)];
+        directions.into_iter().find_map(|(name, it)| line.starts_with(name).then_some(it))
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Mix => "mix",
+        }
+    }
+}
+
+/// One test with its figures.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    /// `seq1m_q8t1_read`; what the row does not say is not in it.
+    pub(crate) name: String,
+    /// Bytes a request, where the row says it.
+    pub(crate) request_bytes: Option<f64>,
+    /// Million bytes a second.
+    pub(crate) rate: f64,
+    pub(crate) iops: Option<f64>,
+    /// Microseconds.
+    pub(crate) latency: Option<f64>,
+}
+
+impl Row {
+    /// Reads a row; `None` where the line is none.
+    pub(crate) fn new(line: Line, section: Option<Direction>) -> Result<Option<Self>, ParseError> {
+        let Some((label, values)) = line.text.split_once(':') else { return Ok(None) };
+        let Some((rate, rest)) = values.split_once("MB/s") else { return Ok(None) };
+        let Some(test) = Test::new(label) else { return Ok(None) };
+        let Some(direction) = test.direction.or(section) else {
+            let what = format!("{} is in no section", quote(label.trim()));
+            let hint = "keep the line `[Read]` or `[Write]` above it";
+            return Err(ParseError::new(line.number, what, hint));
+        };
+        let name = format!("{}_{}", test.name, direction.name());
+        let between = |start, end| {
+            let inside = rest.split_once(start)?.1.split_once(end)?.0;
+            Some(number(line, inside))
+        };
+        let iops = between("[", "IOPS]").transpose()?;
+        let latency = between("<", "us>").transpose()?;
+        let rate = number(line, rate)?;
+        Ok(Some(Self { name, request_bytes: test.request_bytes, rate, iops, latency }))
+    }
+
+    /// Its figures, with what is doubted of the rate.
+    pub(crate) fn phase(&self, of_rate: Vec<Remark>) -> Phase {
+        let name = &self.name;
+        let mut rate = figure(name, self.rate, "MB/s", Better::More);
+        rate.remarks = of_rate;
+        let iops = self.iops.map(|iops| detail(&format!("{name}_iops"), iops, "1/s", Better::More));
+        let latency = self
+            .latency
+            .map(|latency| detail(&format!("{name}_latency"), latency, "us", Better::Less));
+        let figures = [Some(rate), iops, latency].into_iter().flatten().collect();
+        transfer(name, self.rate * 1e6, figures)
+    }
+}
+
+/// What the label of a row says.
+#[derive(Debug, PartialEq)]
+struct Test {
+    name: String,
+    direction: Option<Direction>,
+    request_bytes: Option<f64>,
+}
+
+impl Test {
+    fn new(label: &str) -> Option<Self> {
+        let label: String = label.chars().filter(|c| !c.is_whitespace()).collect();
+        let one_of = |names: &[(&'static str, &'static str)], text: &str| {
+            names
+                .iter()
+                .find_map(|(name, short)| Some((*short, text.strip_prefix(name)?.to_owned())))
+        };
+        let kinds = [("Sequential", "seq"), ("SEQ", "seq"), ("Random", "rnd"), ("RND", "rnd")];
+        let (kind, rest) = one_of(&kinds, &label)?;
+        let (direction, rest) = match one_of(&[("Read", ""), ("Write", "")], &rest) {
+            Some((_, after)) if rest.starts_with('R') => (Some(Direction::Read), after),
+            Some((_, after)) => (Some(Direction::Write), after),
+            None => (None, rest),
+        };
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (size, rest) = rest.split_at(digits);
+        let units = [("KiB", "k"), ("KB", "k"), ("MiB", "m"), ("MB", "m")];
+        let (unit, rest) = match one_of(&units, rest) {
+            Some(found) if !size.is_empty() => found,
+            None if size.is_empty() => ("", rest.to_owned()),
+            _ => return None,
+        };
+        let unit_bytes = if unit == "k" { 1024.0 } else { 1_048_576.0 };
+        let request_bytes = size.parse::<f64>().ok().map(|size| size * unit_bytes);
+        let depth = depth(&rest)?;
+        let name = format!("{kind}{size}{unit}{depth}");
+        Some(Self { name, direction, request_bytes })
+    }
+}
+
+/// `(Q=8,T=1)` as `_q8t1`, `(QD=32)` as `_q32`, and nothing as nothing.
+fn depth(text: &str) -> Option<String> {
+    if text.is_empty() {
+        return Some(String::new());
+    }
+    let inside = text.strip_prefix('(')?.strip_suffix(')')?;
+    let (queue, threads) = match inside.split_once(',') {
+        Some((queue, threads)) => (queue, Some(threads.strip_prefix("T=")?)),
+        None => (inside, None),
+    };
+    let queue = queue.strip_prefix("QD=").or_else(|| queue.strip_prefix("Q="))?;
+    let is_count = |text: &str| text.parse::<u16>().is_ok();
+    let threads = threads.map(|threads| is_count(threads).then(|| format!("t{threads}")));
+    let threads = threads.unwrap_or(Some(String::new()))?;
+    is_count(queue).then(|| format!("_q{queue}{threads}"))
+}

@@ -1,0 +1,121 @@
+//! `fs_mark`'s table.
+//!
+//! Each row is an iteration (`-L`), and so a run; the metric holds the size of the files.
+
+use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
+
+use crate::found::{Found, detail, figure, labelled, number, phase};
+
+/// The columns, and those that `-v` adds: shortest, mean and longest call.
+const COLUMNS: [&str; 5] = ["FSUse%", "Count", "Size", "Files/sec", "App Overhead"];
+const CALLS: [&str; 6] = ["creat", "write", "fsync", "sync", "close", "unlink"];
+const OF_CALL: [&str; 3] = ["min", "avg", "max"];
+
+fn is_header(line: &str) -> bool {
+    let mut rest = line.trim();
+    for column in COLUMNS {
+        let Some(after) = rest.strip_prefix(column) else { return false };
+        rest = after.trim_start();
+    }
+    true
+}
+
+/// Whether a text holds a table of `fs_mark`.
+pub fn is_fsmark(text: &str) -> bool {
+    text.lines().any(is_header)
+}
+
+/// Reads every row of a text.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("fs_mark");
+    let mut setup = Setup::default();
+    let mut in_table = false;
+    for line in lines(text)? {
+        let text = line.text.trim();
+        let is_row = in_table && text.starts_with(|c: char| c.is_ascii_digit());
+        if let Some(comment) = text.strip_prefix('#') {
+            in_table = false;
+            setup.take(comment.trim(), &mut found);
+        } else if is_header(text) {
+            in_table = true;
+        } else if is_row {
+            found.run(line.number, "", vec![setup.row(line)?]);
+        } else {
+            found.unknown(line.number, text);
+        }
+    }
+    found.finish("give the complete output of a call of `fs_mark` that finished")
+}
+
+/// What the lines above the table say.
+#[derive(Debug, Default)]
+struct Setup {
+    threads: u32,
+    /// `NO SYNC: ...`, `INBAND FSYNC: ...`; empty where it does not say.
+    sync: String,
+}
+
+impl Setup {
+    fn take(&mut self, comment: &str, found: &mut Found) {
+        if let Some(rest) = comment.strip_prefix("Version ") {
+            let (version, rest) = rest.split_once(',').unwrap_or((rest, ""));
+            found.version(version);
+            let threads = rest.split_once("thread").map_or("", |(count, _)| count);
+            self.threads = threads.trim().parse().unwrap_or(1);
+        } else if let Some(method) = comment.strip_prefix("Sync method:") {
+            method.trim().clone_into(&mut self.sync);
+        }
+    }
+
+    fn row(&self, line: Line) -> Result<Phase, ParseError> {
+        let values: Vec<&str> = line.text.split_whitespace().collect();
+        let (plain, verbose) = (COLUMNS.len(), COLUMNS.len() + CALLS.len() * OF_CALL.len());
+        if values.len() != plain && values.len() != verbose {
+            let what = format!(
+                "there are {} columns, but `fs_mark` writes {plain}, or {verbose} with `-v`",
+                values.len()
+            );
+            return Err(ParseError::new(line.number, what, "check whether the line is truncated"));
+        }
+        for value in &values {
+            number(line, value)?;
+        }
+        let name = format!("files_{}b", values[2]);
+        let mut figures = vec![figure(&name, number(line, values[3])?, "1/s", Better::More)];
+        let mut time = |what: &str, value: &str| {
+            let value = number(line, value)?;
+            figures.push(detail(&format!("{name}_{what}"), value, "us", Better::Less));
+            Ok::<(), ParseError>(())
+        };
+        time("app_overhead", values[4])?;
+        for (place, value) in values[plain..].iter().enumerate() {
+            let (call, of) = (CALLS[place / OF_CALL.len()], OF_CALL[place % OF_CALL.len()]);
+            time(&format!("{call}_{of}"), value)?;
+        }
+        Ok(self.phase(&name, figures))
+    }
+
+    fn phase(&self, name: &str, figures: Vec<drivelab_core::record::Figure>) -> Phase {
+        let mut phase = if self.sync.starts_with("NO SYNC") {
+            let why = "nothing is synced: the files may still be in memory";
+            labelled(name, Nature::PageCache, why, figures)
+        } else if self.sync.is_empty() {
+            phase(name, Nature::JournalSync, figures)
+        } else {
+            let why = "files are synced inside the timed part: it measures how the file system \
+                       writes its journal and flushes it";
+            labelled(name, Nature::JournalSync, why, figures)
+        };
+        if self.threads > 1 {
+            let why = "the rates of the threads are added up, although not all of them run for the \
+                       whole time, so the sum is too high";
+            phase.remarks.push(Remark::new(Label::ToolDefect, why));
+        }
+        phase
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! hyperfine's results (`--export-json`).
+//!
+//! Each command is an arm, and each of its timed runs a run. The processor times are means over all
+//! runs, so only a result without single times has them.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::csv::{ParseError, quote};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::found::{Found, detail, figure, phase};
+
+#[derive(Deserialize)]
+struct Output {
+    results: Vec<Command>,
+}
+
+/// One command with what was measured of it, in seconds.
+#[derive(Deserialize)]
+struct Command {
+    #[serde(rename = "command")]
+    line: String,
+    mean: f64,
+    #[serde(default)]
+    times: Vec<f64>,
+    #[serde(default)]
+    exit_codes: Vec<Option<i32>>,
+    user: Option<f64>,
+    system: Option<f64>,
+    #[serde(default)]
+    parameters: BTreeMap<String, Value>,
+}
+
+/// Whether a text is such a document.
+pub fn is_hyperfine(text: &str) -> bool {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    start.starts_with('{')
+        && text.contains("\"results\"")
+        && text.contains("\"command\"")
+        && text.contains("\"mean\"")
+}
+
+/// Reads every command of a document.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let output: Output = serde_json::from_str(text).map_err(|error| {
+        let said = error.to_string();
+        let said = said.split(" at line ").next().unwrap_or_default();
+        let what = format!("not a result of hyperfine: {said}");
+        let hint = "give the complete file of `--export-json`";
+        ParseError::new(error.line(), what, hint)
+    })?;
+    let mut found = Found::new("hyperfine");
+    for command in output.results {
+        command.read(&mut found);
+    }
+    found.finish("check whether every run failed: failed runs are excluded")
+}
+
+impl Command {
+    fn read(self, found: &mut Found) {
+        let is_time = |time: &f64| time.is_finite() && *time > 0.0;
+        let arm = self.arm();
+        if self.times.is_empty() && is_time(&self.mean) {
+            return found.run(0, &arm, vec![self.mean()]);
+        }
+        let mut has_failed = false;
+        let failed = |place: usize| self.exit_codes.get(place).is_some_and(|code| *code != Some(0));
+        for (place, time) in self.times.iter().enumerate() {
+            if failed(place) {
+                has_failed = true;
+            } else if is_time(time) {
+                found.run(0, &arm, vec![wall(*time)]);
+            }
+        }
+        if has_failed {
+            found.note(format!("Runs of {} failed and are excluded.", quote(&arm)));
+        }
+    }
+
+    /// The command; its parameters, where they are not part of it.
+    fn arm(&self) -> String {
+        let value = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let parameters = self.parameters.iter().map(|(name, it)| format!("{name}={}", value(it)));
+        [self.line.clone()].into_iter().chain(parameters).collect::<Vec<_>>().join(" ")
+    }
+
+    fn mean(&self) -> Phase {
+        let mut phase = wall(self.mean);
+        let of = |name, time: Option<f64>| {
+            let time = time.filter(|time| time.is_finite() && *time >= 0.0)?;
+            Some(detail(name, time, "s", Better::Less))
+        };
+        let times = [of("wall_time_user", self.user), of("wall_time_system", self.system)];
+        phase.figures.extend(times.into_iter().flatten());
+        let why =
+            "the file holds only the mean: the number of runs and their variation are unknown";
+        phase.remarks.push(Remark::new(Label::SingleRun, why));
+        phase
+    }
+}
+
+fn wall(time: f64) -> Phase {
+    phase("wall_time", Nature::Disk, vec![figure("wall_time", time, "s", Better::Less)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Documents in the form of `--export-json`.
+
+use super::*;
+
+const TWO: &str = r#"{
+  "results": [
+    {
+      "command": "sync a",
+      "mean": 0.25,
+      "stddev": 0.05,
+      "median": 0.25,
+      "user": 0.01,
+      "system": 0.02,
+      "min": 0.2,
+      "max": 0.3,
+      "times": [0.2, 0.3, 9.0],
+      "exit_codes": [0, 0, 1],
+      "parameters": {"size": "4k"}
+    },
+    {
+      "command": "sync b",
+      "mean": 0.5,
+      "stddev": null,
+      "median": 0.5,
+      "user": 0.125,
+      "system": 0.25,
+      "min": 0.5,
+      "max": 0.5
+    }
+  ]
+}
+"#;
+
+#[test]
+fn each_time_is_a_run_of_its_command() {
+    let imported = parse(TWO).unwrap();
+    let found: Vec<_> = imported
+        .runs
+        .iter()
+        .map(|run| {
+            let figures = run.phases.iter().flat_map(Phase::metrics);
+            (run.arm.as_str(), figures.map(|f| (f.name, f.value)).collect::<Vec<_>>())
+        })
+        .collect();
+    let wall = |value| ("wall_time".to_owned(), value);
+    let (user, system) = ("wall_time_user".to_owned(), "wall_time_system".to_owned());
+    let expected = [
+        ("sync a size=4k", vec![wall(0.2)]),
+        ("sync a size=4k", vec![wall(0.3)]),
+        ("sync b", vec![wall(0.5), (user, 0.125), (system, 0.25)]),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(imported.notes, ["Runs of `sync a size=4k` failed and are excluded."]);
+    assert!(imported.runs[0].phases[0].remarks.is_empty());
+    assert_eq!(imported.runs[2].phases[0].remarks[0].label, Label::SingleRun);
+}
+
+#[test]
+fn damage_is_named_with_its_line() {
+    let check = |text: &str, expected: &str| {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    };
+    check(&TWO[..60], "line 5: not a result of hyperfine: EOF while parsing");
+    check("{\"results\": []}", "it contains no results of hyperfine; check");
+    check("{\"results\": [{\"command\": 5}]}", "line 1: not a result of hyperfine: invalid type");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_damage_panics(at in 0..600_usize, cut in 0..30_usize, put in "[{}\\[\\],:0-9.\"-]{0,8}") {
+        let mut text = TWO.to_owned();
+        let at = at.min(text.len());
+        let end = (at + cut).min(text.len());
+        text.replace_range(at..end, &put);
+        let _ = parse(&text);
+    }
+}

@@ -1,0 +1,149 @@
+//! `KDiskMark`'s text: rows as `CrystalDiskMark` 7 writes them, measured by fio.
+
+use drivelab_core::csv::{ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Label, Remark};
+
+use crate::crystaldiskmark::row::{Direction, Row};
+use crate::found::Found;
+
+/// The beginnings of lines that say how it was run.
+const SETTINGS: [&str; 8] =
+    ["* ", "--", "Flexible I/O Tester", "Test:", "Mode:", "Time:", "Date:", "OS:"];
+/// fio's KiB/s divided by 1000 are called MB/s: 1000 of them are 1024 of a million bytes.
+const SLIP: f64 = 1000.0 / 1024.0;
+/// How far rounding moves the ratio of a row with two digits of each figure.
+const SLIP_TOLERANCE: f64 = 0.01;
+
+/// The version in its banner.
+fn version(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    Some(line.strip_prefix("KDiskMark (")?.split_once(')')?.0)
+}
+
+/// Whether a text holds its banner.
+pub fn is_kdiskmark(text: &str) -> bool {
+    text.lines().any(|line| version(line).is_some())
+}
+
+/// Reads every report of a text, each as a run.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("KDiskMark");
+    let (mut begin, mut phases) = (0, Vec::new());
+    let mut section = None;
+    for line in lines(text)? {
+        let text = line.text.trim();
+        if let Some(version) = version(text) {
+            found.version(version);
+            found.run(begin, "", std::mem::take(&mut phases));
+            (begin, section) = (line.number, None);
+        } else if let Some(profile) = text.strip_prefix("Profile:") {
+            let of_runs = if profile.contains("Default") { "mean" } else { "fastest" };
+            found.note(format!("Profile{profile}: the figures are the {of_runs} of its runs."));
+        } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
+        } else if let Some(direction) = Direction::of_section(text) {
+            section = Some(direction);
+        } else if let Some(row) = Row::new(line, section)? {
+            phases.push(row.phase(defect(&row).into_iter().collect()));
+        } else {
+            found.unknown(line.number, line.text);
+        }
+    }
+    found.run(begin, "", phases);
+    found.finish("save the result as text after the test finished")
+}
+
+/// The row itself shows the slip: its IOPS times the size of a request are another rate.
+fn defect(row: &Row) -> Option<Remark> {
+    let bytes_per_s = row.iops? * row.request_bytes?;
+    let ratio = row.rate * 1e6 / bytes_per_s;
+    let why = "the rate is fio's KiB/s divided by 1000, which is 2.4 % less than MB/s";
+    ((ratio - SLIP).abs() < SLIP_TOLERANCE).then(|| Remark::new(Label::ToolDefect, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivelab_core::record::{Figure, Phase};
+
+    const RUN: &str =
+        "                      KDiskMark (3.1.4): https://github.com/JonMagon/KDiskMark
+              Flexible I/O Tester (fio-3.33): https://github.com/axboe/fio
+--------------------------------------------------------------------
+* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
+* KB = 1000 bytes, KiB = 1024 bytes
+
+[Read]
+Sequential   1 MiB (Q=  8, T= 1):   494.318 MB/s [    482.7 IOPS] < 16497.09 us>
+Random   4 KiB (Q= 32, T= 1):   409.600 MB/s [ 100000.0 IOPS] <   310.00 us>
+
+[Write]
+Sequential   1 MiB (Q=  8, T= 1):   450.000 MB/s [    439.5 IOPS] < 18000.00 us>
+
+Profile: Default
+   Test: 1 GiB (x5) [Interval: 5 sec]
+   Date: 2022-02-03 04:05:06
+     OS: debian 12 [linux 6.1.0]
+";
+
+    fn metrics(imported: &Imported) -> Vec<Figure> {
+        imported.runs.iter().flat_map(|run| &run.phases).flat_map(Phase::metrics).collect()
+    }
+
+    #[test]
+    fn rows_are_those_of_crystaldiskmark() {
+        let imported = parse(RUN).unwrap();
+        assert_eq!(
+            (imported.tool.as_str(), imported.tool_version.as_str()),
+            ("KDiskMark", "3.1.4")
+        );
+        let metrics = metrics(&imported);
+        let found: Vec<_> = metrics.iter().map(|f| (f.name.as_str(), f.value)).collect();
+        let expected = [
+            ("seq1m_q8t1_read", 494.318),
+            ("seq1m_q8t1_read_iops", 482.7),
+            ("seq1m_q8t1_read_latency", 16_497.09),
+            ("rnd4k_q32t1_read", 409.6),
+            ("rnd4k_q32t1_read_iops", 100_000.0),
+            ("rnd4k_q32t1_read_latency", 310.0),
+            ("seq1m_q8t1_write", 450.0),
+            ("seq1m_q8t1_write_iops", 439.5),
+            ("seq1m_q8t1_write_latency", 18_000.0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(imported.unknown, Vec::<String>::new());
+        assert_eq!(imported.notes, ["Profile Default: the figures are the mean of its runs."]);
+    }
+
+    #[test]
+    fn the_unit_slip_is_a_defect_where_a_row_shows_it() {
+        let metrics = metrics(&parse(RUN).unwrap());
+        let is_wrong = |place: usize| {
+            let figure: &Figure = &metrics[place];
+            figure.remarks.iter().any(|remark| remark.label == Label::ToolDefect)
+        };
+        assert!(is_wrong(0) && is_wrong(6));
+        assert!(!is_wrong(1), "IOPS are right");
+        // 100,000 requests of 4 KiB are 409.6 MB.
+        assert!(!is_wrong(3));
+    }
+
+    #[test]
+    fn damage_is_named_with_its_line() {
+        let error = parse(&RUN.replace("494.318", "49x")).unwrap_err().to_string();
+        assert!(error.starts_with("line 8: `49x` is not a number; check"), "{error}");
+        let error = parse("KDiskMark (3.1.4)").unwrap_err().to_string();
+        assert!(error.starts_with("it contains no results of KDiskMark; save"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_damage_panics(at in 0..900_usize, cut in 0..30_usize, put in "[QT0-9.:()=<> ]{0,8}") {
+            let mut text = RUN.to_owned();
+            let at = at.min(text.len());
+            let end = (at + cut).min(text.len());
+            text.replace_range(at..end, &put);
+            let _ = parse(&text);
+        }
+    }
+}

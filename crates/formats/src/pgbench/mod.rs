@@ -1,0 +1,113 @@
+//! pgbench's summary, `PostgreSQL` 8 to 17.
+
+use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Nature};
+
+use crate::found::{Found, detail, figure, number, phase, slug};
+
+/// The line that a summary begins with.
+const BEGIN: &str = "transaction type:";
+/// Lines that say how it was run.
+const SETTINGS: [&str; 12] = [
+    "scaling factor:",
+    "partition method:",
+    "number of partitions:",
+    "query mode:",
+    "number of clients:",
+    "number of threads:",
+    "maximum number of tries:",
+    "duration:",
+    "number of transactions per client:",
+    "starting vacuum",
+    "progress:",
+    "number of transactions actually processed:",
+];
+
+/// Whether a text holds a summary of pgbench.
+pub fn is_pgbench(text: &str) -> bool {
+    text.contains(BEGIN) && text.contains("\ntps = ")
+}
+
+/// Reads every summary of a text, each as a run.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("pgbench");
+    let mut run = Run::default();
+    for line in lines(text)? {
+        let text = line.text.trim();
+        if let Some(kind) = text.strip_prefix(BEGIN) {
+            std::mem::take(&mut run).finish(&mut found);
+            run = Run { line: line.number, kind: kind.trim().to_owned(), figures: Vec::new() };
+        } else if let Some(version) = text.strip_prefix("pgbench (") {
+            found.version(version.split([' ', ')']).next().unwrap_or(""));
+        } else if SETTINGS.iter().any(|start| text.starts_with(start)) {
+        } else if let Some(failed) = text.strip_prefix("number of failed transactions:") {
+            if !failed.trim_start().starts_with("0 ") {
+                found.note(format!("Line {}: transactions failed:{failed}.", line.number));
+            }
+        } else if run.line == 0 || !run.take(line)? {
+            found.unknown(line.number, text);
+        }
+    }
+    run.finish(&mut found);
+    found.finish("give the complete output of a call of pgbench that finished")
+}
+
+/// One summary while it is read.
+#[derive(Debug, Default)]
+struct Run {
+    line: usize,
+    /// `<builtin: TPC-B (sort of)>`, or the file of the script.
+    kind: String,
+    /// Numbers named without their phase.
+    figures: Vec<Figure>,
+}
+
+impl Run {
+    /// Takes a figure; whether the line is one.
+    fn take(&mut self, line: Line) -> Result<bool, ParseError> {
+        let text = line.text.trim();
+        // 9.4 writes a colon.
+        let Some((key, value)) = text.split_once(" = ").or_else(|| text.split_once(": ")) else {
+            return Ok(false);
+        };
+        let milliseconds = |name: &str| {
+            let value = number(line, value.trim_end_matches("ms"))?;
+            Ok(detail(name, value, "ms", Better::Less))
+        };
+        let figure = match key {
+            "tps" => {
+                let (value, how) = value.split_once('(').unwrap_or((value, ""));
+                let value = number(line, value)?;
+                if how.starts_with("including") {
+                    detail("with_connections", value, "1/s", Better::More)
+                } else {
+                    figure("", value, "1/s", Better::More)
+                }
+            }
+            "latency average" => milliseconds("latency_avg")?,
+            "latency stddev" => milliseconds("latency_stddev")?,
+            "initial connection time" => milliseconds("connection_time")?,
+            _ => return Ok(false),
+        };
+        self.figures.push(figure);
+        Ok(true)
+    }
+
+    /// Scripts differ in what a transaction is, so the name of the metric says which it was.
+    fn finish(mut self, found: &mut Found) {
+        let kind = self.kind.replace("(sort of)", "").replace("builtin:", "");
+        let name = format!("tps_{}", slug(&kind));
+        let name = name.trim_end_matches('_');
+        for figure in &mut self.figures {
+            let dash = if figure.name.is_empty() { "" } else { "_" };
+            figure.name = format!("{name}{dash}{}", figure.name);
+        }
+        let is_read_only = self.kind.to_lowercase().contains("select only");
+        let nature = if is_read_only { Nature::PageCache } else { Nature::JournalSync };
+        found.run(self.line, "", vec![phase(name, nature, self.figures)]);
+    }
+}
+
+#[cfg(test)]
+mod tests;

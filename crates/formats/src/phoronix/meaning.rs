@@ -1,0 +1,95 @@
+//! What the tests of the suite measure.
+
+use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
+
+use super::Test;
+use crate::found::{labelled, phase, transfer};
+
+/// What one test measures, and why.
+pub(super) struct Meaning {
+    nature: Nature,
+    why: &'static str,
+    /// No disk takes part in it.
+    not_disk: Option<&'static str>,
+    defect: Option<&'static str>,
+    /// Bytes in the unit of its figure, where that is a rate of transfer.
+    unit_bytes: Option<f64>,
+}
+
+const DISK: Meaning =
+    Meaning { nature: Nature::Disk, why: "", not_disk: None, defect: None, unit_bytes: None };
+
+impl Meaning {
+    pub(super) fn phase(&self, name: &str, value: f64, figures: Vec<Figure>) -> Phase {
+        let mut phase = match (self.nature, self.unit_bytes) {
+            (Nature::Disk, Some(bytes)) => transfer(name, value * bytes, figures),
+            (Nature::Disk, None) => phase(name, Nature::Disk, figures),
+            (nature, _) => labelled(name, nature, self.why, figures),
+        };
+        let not_disk = self.not_disk.map(|why| Remark::new(Label::NotDisk, why));
+        let defect = self.defect.map(|why| Remark::new(Label::ToolDefect, why));
+        phase.remarks.extend(not_disk.into_iter().chain(defect));
+        phase
+    }
+}
+
+/// What a test measures; `None` where its profile is unknown.
+pub(super) fn of(test: &Test) -> Option<Meaning> {
+    let profile = test.identifier.rsplit('/').next().unwrap_or("");
+    // The version follows the last hyphen.
+    let (name, version) = match profile.rsplit_once('-') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            (name, version)
+        }
+        _ => (profile, ""),
+    };
+    match name {
+        "sqlite" => Some(Meaning {
+            nature: Nature::JournalSync,
+            why: "each INSERT is a transaction of its own, which waits for its sync",
+            ..DISK
+        }),
+        "fs-mark" if test.description.contains("No Sync") => Some(Meaning {
+            nature: Nature::PageCache,
+            why: "nothing is synced: the files may still be in memory",
+            ..DISK
+        }),
+        "fs-mark" => Some(Meaning {
+            nature: Nature::JournalSync,
+            why: "each file is synced before it is closed",
+            ..DISK
+        }),
+        "blogbench" => Some(Meaning {
+            nature: Nature::PageCache,
+            why: "nothing is synced: memory answers until it is full",
+            ..DISK
+        }),
+        "apache" => Some(Meaning {
+            nature: Nature::Cpu,
+            why: "one small page is served from memory: it measures the CPU",
+            not_disk: Some("the page is served from memory"),
+            ..DISK
+        }),
+        "tiobench" => Some(tiobench(test, version)),
+        "fio" | "iozone" | "dbench" | "postmark" | "compilebench" | "aio-stress" => Some(DISK),
+        _ => None,
+    }
+}
+
+fn tiobench(test: &Test, version: &str) -> Meaning {
+    let test = test.description.to_lowercase();
+    let mut meaning = Meaning { unit_bytes: Some(f64::from(1_u32 << 20)), ..DISK };
+    // `Thread` holds the letters of `read`.
+    if test.split(|c: char| !c.is_alphanumeric()).any(|word| word == "read") {
+        meaning.nature = Nature::PageCache;
+        meaning.why = "the files were just written and are read back from memory";
+        meaning.not_disk = Some("memory answered");
+    }
+    if test.contains("random") && version.starts_with("1.3") {
+        meaning.defect = Some(
+            "this version credits random phases with the whole file instead of the operations \
+             done, so the rate is too high",
+        );
+    }
+    meaning
+}

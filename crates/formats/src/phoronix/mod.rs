@@ -1,0 +1,192 @@
+//! The Phoronix Test Suite: `composite.xml`.
+//!
+//! Each system is an arm, and each trial a run. The metric holds the version of the test profile:
+//! 1.8 of `sqlite` inserts 12,500 rows where 1.9 inserts 7,500.
+
+mod meaning;
+
+use std::collections::BTreeMap;
+
+use drivelab_core::csv::ParseError;
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
+
+use crate::found::{Found, decimal, figure, phase, slug};
+use crate::xml::{Step, walk};
+
+/// Whether a text is a result file of the suite.
+pub fn is_phoronix(text: &str) -> bool {
+    text.contains("<PhoronixTestSuite>") || text.contains("<PhoronixTestSuite ")
+}
+
+/// One test.
+#[derive(Debug, Default)]
+struct Test {
+    identifier: String,
+    title: String,
+    description: String,
+    scale: String,
+    proportion: String,
+    entries: Vec<Entry>,
+}
+
+/// What a system reached in it.
+#[derive(Debug, Default)]
+struct Entry {
+    line: usize,
+    system: String,
+    value: String,
+    /// The value of each trial, joined by colons.
+    raw: String,
+}
+
+/// The trials of one system.
+#[derive(Debug)]
+struct System {
+    line: usize,
+    name: String,
+    runs: Vec<Vec<Phase>>,
+}
+
+/// The systems in the order in which they appear.
+#[derive(Debug, Default)]
+struct Systems {
+    all: Vec<System>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Systems {
+    fn runs_of(&mut self, entry: &Entry) -> &mut Vec<Vec<Phase>> {
+        let place = *self.places.entry(entry.system.clone()).or_insert_with(|| {
+            let (line, name) = (entry.line, entry.system.clone());
+            self.all.push(System { line, name, runs: Vec::new() });
+            self.all.len() - 1
+        });
+        &mut self.all[place].runs
+    }
+}
+
+/// Reads every test of a file.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("Phoronix Test Suite");
+    let mut tests: Vec<Test> = Vec::new();
+    walk(text, |path, line, step| {
+        let root = path.first().copied();
+        if root != Some("PhoronixTestSuite") {
+            let hint = "give `composite.xml` from the folder of the result";
+            return Err(ParseError::new(line, "not a result of the Phoronix Test Suite", hint));
+        }
+        match (&path[1..], step) {
+            (["Result"], Step::Open) => tests.push(Test::default()),
+            (["Result", inner @ ..], step) if !inner.is_empty() => {
+                if let Some(test) = tests.last_mut() {
+                    test.take(inner, line, step);
+                }
+            }
+            (["System", "TestClientVersion"] | ["Generated", "TestClient"], Step::Close(text)) => {
+                found.version(text.trim_start_matches("Phoronix Test Suite "));
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let mut systems = Systems::default();
+    let mut names = BTreeMap::new();
+    for test in &tests {
+        test.read(&mut names, &mut systems, &mut found);
+    }
+    for system in systems.all {
+        for phases in system.runs {
+            found.run(system.line, &system.name, phases);
+        }
+    }
+    found.finish("give `composite.xml` of a test run that finished")
+}
+
+impl Test {
+    /// Takes an element below `Result`.
+    fn take(&mut self, path: &[&str], line: usize, step: Step) {
+        let text = match step {
+            Step::Open if path == ["Data", "Entry"] => {
+                return self.entries.push(Entry { line, ..Entry::default() });
+            }
+            Step::Open => return,
+            Step::Close(text) => text,
+        };
+        let entry = self.entries.last_mut();
+        match (path, entry) {
+            (["Identifier"], _) => self.identifier = text,
+            (["Title"], _) => self.title = text,
+            (["Description"], _) => self.description = text,
+            (["Scale"], _) => self.scale = text,
+            (["Proportion"], _) => self.proportion = text,
+            (["Data", "Entry", "Identifier"], Some(entry)) => entry.system = text,
+            (["Data", "Entry", "Value"], Some(entry)) => entry.value = text,
+            (["Data", "Entry", "RawString"], Some(entry)) => entry.raw = text,
+            _ => {}
+        }
+    }
+
+    /// Its name among the metrics: the profile without its origin, and what was chosen.
+    fn metric(&self, names: &mut BTreeMap<String, usize>) -> String {
+        let profile = self.identifier.rsplit('/').next().unwrap_or("");
+        let profile = if profile.is_empty() { &self.title } else { profile };
+        let mut name = slug(&format!("{profile} {}", self.description));
+        if name.is_empty() {
+            name = "test".into();
+        }
+        let count = names.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 { format!("{name}-{count}") } else { name }
+    }
+
+    /// Puts the trials of each system into its runs.
+    fn read(&self, names: &mut BTreeMap<String, usize>, systems: &mut Systems, found: &mut Found) {
+        let name = self.metric(names);
+        let better = match self.proportion.as_str() {
+            "LIB" => Better::Less,
+            "HIB" => Better::More,
+            _ => Better::Neither,
+        };
+        let meaning = meaning::of(self);
+        if meaning.is_none() {
+            found.note(format!("What `{name}` measures is unknown: it may not be a disk."));
+        }
+        for entry in &self.entries {
+            let Some((trials, is_mean)) = entry.trials() else {
+                found.unknown(entry.line, &format!("{name}: {}", entry.value));
+                continue;
+            };
+            let runs = systems.runs_of(entry);
+            runs.resize_with(runs.len().max(trials.len()), Vec::new);
+            for (run, value) in runs.iter_mut().zip(trials) {
+                let figures = vec![figure(&name, value, &self.scale, better)];
+                let mut phase = match &meaning {
+                    Some(meaning) => meaning.phase(&name, value, figures),
+                    None => phase(&name, Nature::Disk, figures),
+                };
+                if is_mean {
+                    let why = "the file holds only the mean: the number of trials and their \
+                               variation are unknown";
+                    phase.remarks.push(Remark::new(Label::SingleRun, why));
+                }
+                run.push(phase);
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// The value of each trial; or the one value, which is their mean, and that it is.
+    fn trials(&self) -> Option<(Vec<f64>, bool)> {
+        let trials: Option<Vec<f64>> = self.raw.split(':').map(decimal).collect();
+        match trials {
+            Some(trials) => Some((trials, false)),
+            None if self.raw.is_empty() => Some((vec![decimal(&self.value)?], true)),
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! sysbench's output, versions 0.5 to 1.1: file I/O, databases, CPU and memory.
+//!
+//! Settings and progress begin their line, figures are indented below a heading.
+
+use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
+
+use crate::found::{Found, detail, figure, labelled, number, phase, slug};
+
+/// Indented lines that describe a run and are not compared.
+const DESCRIPTIONS: [&str; 17] = [
+    "total time",
+    "total number of events",
+    "time elapsed",
+    "sum",
+    "events (avg/stddev)",
+    "execution time (avg/stddev)",
+    "queries performed",
+    "read",
+    "write",
+    "other",
+    "total",
+    "ignored errors",
+    "reconnects",
+    "block size",
+    "total size",
+    "operation",
+    "scope",
+];
+/// What sysbench does to its files, and the name of the mode.
+const MODES: [(&str, &str); 6] = [
+    ("random r/w", "rndrw"),
+    ("random read", "rndrd"),
+    ("random write", "rndwr"),
+    ("sequential read", "seqrd"),
+    ("sequential write (creation)", "seqwr"),
+    ("sequential rewrite", "seqrewr"),
+];
+
+/// The version in the banner that a run begins with.
+fn version(line: &str) -> Option<&str> {
+    let version = line.trim_start_matches('\u{feff}').strip_prefix("sysbench ")?;
+    let version = version.split_whitespace().next()?.trim_end_matches(':');
+    version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
+}
+
+/// Whether a text holds the output of sysbench.
+pub fn is_sysbench(text: &str) -> bool {
+    text.lines().any(|line| version(line).is_some())
+}
+
+/// Reads every run of a text.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("sysbench");
+    let mut run = Run::default();
+    for line in lines(text)? {
+        if let Some(version) = version(line.text) {
+            found.version(version);
+            std::mem::take(&mut run).finish(&mut found);
+            run.line = line.number;
+        } else if run.line == 0 {
+            found.unknown(line.number, line.text);
+        } else {
+            run.take(line, &mut found)?;
+        }
+    }
+    run.finish(&mut found);
+    found.finish("give the complete output of `sysbench ... run`")
+}
+
+/// One run while it is read.
+#[derive(Debug, Default)]
+struct Run {
+    line: usize,
+    /// The heading above, without its colon.
+    heading: String,
+    /// What is done to files, where files are tested.
+    mode: Option<String>,
+    /// Requests go past the page cache.
+    is_direct: bool,
+    kind: Kind,
+    /// Numbers named without their phase.
+    figures: Vec<Figure>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Other,
+    File,
+    Database,
+    Cpu,
+    Memory,
+}
+
+impl Run {
+    fn take(&mut self, line: Line, found: &mut Found) -> Result<(), ParseError> {
+        let text = line.text.trim();
+        if let Some(flags) = text.strip_prefix("Extra file open flags:") {
+            self.is_direct = flags.contains("direct");
+            return Ok(());
+        }
+        if let Some(mode) = text.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test"))
+        {
+            let name = MODES.iter().find_map(|(long, short)| (*long == mode).then_some(*short));
+            self.mode = Some(slug(name.unwrap_or(mode)));
+            self.kind = Kind::File;
+            return Ok(());
+        }
+        let is_indented = line.text.starts_with([' ', '\t']);
+        if !is_indented && text.ends_with(':') {
+            text.trim_end_matches(':').clone_into(&mut self.heading);
+            self.kind = match self.heading.as_str() {
+                "File operations" => Kind::File,
+                "SQL statistics" => Kind::Database,
+                "CPU speed" => Kind::Cpu,
+                _ => self.kind,
+            };
+            return Ok(());
+        }
+        let is_figure = self.memory(line, text)?
+            || is_indented && !self.heading.is_empty() && self.figure(line, text)?;
+        let key = text.split(':').next().unwrap_or("");
+        if is_indented && !is_figure && !DESCRIPTIONS.contains(&key) {
+            found.unknown(line.number, text);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, line: Line, name: &str, text: &str, unit: &str) -> Result<(), ParseError> {
+        let value = number(line, text)?;
+        // What a test does not do it counts as zero.
+        if value > 0.0 {
+            self.figures.push(figure(name, value, unit, Better::More));
+        }
+        Ok(())
+    }
+
+    /// `Total operations: 5 ( 3.00 per second)`, `5.00 MiB transferred (3.00 MiB/sec)`.
+    fn memory(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
+        let inside = |end| text.rsplit_once('(')?.1.strip_suffix(end);
+        let total = text.strip_prefix("Total operations:").and_then(|_| inside("per second)"));
+        let moved = text.contains(" transferred (").then(|| inside("MiB/sec)")).flatten();
+        if total.or(moved).is_some() {
+            self.kind = Kind::Memory;
+        }
+        if let Some(rate) = total {
+            self.add(line, "operations", rate, "1/s")?;
+        } else if let Some(rate) = moved {
+            self.add(line, "rate", rate, "MiB/s")?;
+        }
+        Ok(total.or(moved).is_some())
+    }
+
+    /// A figure below its heading; whether the line is one.
+    fn figure(&mut self, line: Line, text: &str) -> Result<bool, ParseError> {
+        let Some((key, value)) = text.split_once(':') else { return Ok(false) };
+        let per_second = || value.rsplit_once('(')?.1.strip_suffix("per sec.)");
+        match (self.heading.as_str(), key) {
+            ("File operations", "reads/s") => self.add(line, "reads", value, "1/s")?,
+            ("File operations", "writes/s") => self.add(line, "writes", value, "1/s")?,
+            ("File operations", "fsyncs/s") => self.add(line, "fsyncs", value, "1/s")?,
+            ("Throughput", "read, MiB/s") => self.add(line, "read_rate", value, "MiB/s")?,
+            ("Throughput", "written, MiB/s") => self.add(line, "write_rate", value, "MiB/s")?,
+            ("Throughput", "events/s (eps)") | ("CPU speed", "events per second") => {
+                self.add(line, "events", value, "1/s")?;
+            }
+            ("Throughput", "read" | "write" | "fsync") => return self.direction(line, key, value),
+            ("SQL statistics", "transactions" | "queries") => match per_second() {
+                Some(rate) => self.add(line, key, rate, "1/s")?,
+                None => return Ok(false),
+            },
+            (heading, key) if heading.starts_with("Latency (ms)") => {
+                let name = match key {
+                    "min" | "avg" | "max" => key.to_owned(),
+                    _ => match key.strip_suffix("th percentile") {
+                        Some(percent) => format!("p{percent}"),
+                        None => return Ok(false),
+                    },
+                };
+                let value = number(line, value)?;
+                let name = format!("latency_{name}");
+                self.figures.push(detail(&name, value, "ms", Better::Less));
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `read:  IOPS=1234.56 19.29 MiB/s (20.23 MB/s)`, as 1.1 writes it.
+    fn direction(&mut self, line: Line, key: &str, value: &str) -> Result<bool, ParseError> {
+        let mut words = value.split_whitespace();
+        let Some(iops) = words.next().and_then(|word| word.strip_prefix("IOPS=")) else {
+            return Ok(false);
+        };
+        self.add(line, &format!("{key}s"), iops, "1/s")?;
+        if let (Some(rate), Some("MiB/s")) = (words.next(), words.next()) {
+            self.add(line, &format!("{key}_rate"), rate, "MiB/s")?;
+        }
+        Ok(true)
+    }
+
+    fn finish(mut self, found: &mut Found) {
+        let name = match (self.kind, &self.mode) {
+            (Kind::File, Some(mode)) => format!("fileio_{mode}"),
+            (Kind::File, None) => "fileio".into(),
+            (Kind::Database, _) => "sql".into(),
+            (Kind::Cpu, _) => "cpu".into(),
+            (Kind::Memory, _) => "memory".into(),
+            (Kind::Other, _) => "sysbench".into(),
+        };
+        for figure in &mut self.figures {
+            figure.name = format!("{name}_{}", figure.name);
+        }
+        let phase = self.phase(&name, found);
+        found.run(self.line, "", vec![phase]);
+    }
+
+    fn phase(&mut self, name: &str, found: &mut Found) -> Phase {
+        let figures = std::mem::take(&mut self.figures);
+        let cpu = |why: &str| {
+            let mut phase = labelled(name, Nature::Cpu, why, figures.clone());
+            phase.remarks.push(Remark::new(Label::NotDisk, "no file is read or written"));
+            phase
+        };
+        match self.kind {
+            Kind::Cpu => cpu("it computes prime numbers"),
+            Kind::Memory => cpu("it reads or writes memory"),
+            Kind::File if !self.is_direct => {
+                found.note(format!(
+                    "`{name}` ran without `--file-extra-flags=direct`: the page cache may have \
+                     answered."
+                ));
+                phase(name, Nature::PageCache, figures)
+            }
+            Kind::File | Kind::Other => phase(name, Nature::Disk, figures),
+            Kind::Database => phase(name, Nature::JournalSync, figures),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

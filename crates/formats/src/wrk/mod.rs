@@ -1,0 +1,186 @@
+//! wrk's output.
+
+use drivelab_core::csv::{Line, ParseError, lines, quote};
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, Figure, Label, Nature, Remark};
+
+use crate::found::{Found, decimal, detail, figure, labelled};
+
+/// Units of time in milliseconds, and of amounts, which are binary.
+const TIMES: [(&str, f64); 5] =
+    [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3_600e3)];
+const AMOUNTS: [(&str, f64); 5] = [
+    ("KB", 1.0),
+    ("MB", 1024.0),
+    ("GB", 1_048_576.0),
+    ("TB", 1_073_741_824.0),
+    ("B", 1.0 / 1024.0),
+];
+/// Lines that say how it was run, and the heads of tables.
+const SETTINGS: [&str; 3] = ["Thread Stats", "Latency Distribution", "Thread calibration"];
+
+/// `Running 30s test @ http://...`
+fn is_begin(line: &str) -> bool {
+    line.trim_start_matches('\u{feff}').starts_with("Running ") && line.contains(" test @ ")
+}
+
+/// Whether a text holds the output of wrk.
+pub fn is_wrk(text: &str) -> bool {
+    text.lines().any(is_begin)
+}
+
+/// Reads every run of a text.
+pub fn parse(text: &str) -> Result<Imported, ParseError> {
+    let mut found = Found::new("wrk");
+    let (mut begin, mut figures) = (0, Vec::new());
+    for line in lines(text)? {
+        let text = line.text.trim();
+        if is_begin(text) {
+            add(&mut found, begin, std::mem::take(&mut figures));
+            begin = line.number;
+        } else if text.starts_with("Socket errors:") || text.starts_with("Non-2xx or 3xx") {
+            found.note(format!("Line {}: {text}.", line.number));
+        } else if let Some(row) = row(line)? {
+            figures.extend(row);
+        } else if !is_setting(text) {
+            found.unknown(line.number, text);
+        }
+    }
+    add(&mut found, begin, figures);
+    found.finish("give the complete output of a call of wrk that finished")
+}
+
+/// `12 threads and 400 connections`, `5 requests in 30.00s, 17.76GB read`, heads of tables.
+fn is_setting(text: &str) -> bool {
+    let counted = [" threads and ", " requests in "].iter().any(|what| text.contains(what));
+    counted && text.starts_with(|c: char| c.is_ascii_digit())
+        || SETTINGS.iter().any(|start| text.starts_with(start))
+}
+
+fn add(found: &mut Found, line: usize, figures: Vec<Figure>) {
+    let why = "pages are served from memory: it measures the CPU";
+    let mut phase = labelled("requests", Nature::Cpu, why, figures);
+    phase.remarks.push(Remark::new(Label::NotDisk, "the page is served from memory"));
+    found.run(line, "", vec![phase]);
+}
+
+/// A number with its unit.
+fn scaled(line: Line, text: &str, units: &[(&str, f64)]) -> Result<f64, ParseError> {
+    let split = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, *scale)));
+    let value = split.and_then(|(number, scale)| Some(decimal(number)? * scale));
+    value.ok_or_else(|| {
+        let what = format!("{} is not a number with its unit", quote(text));
+        let hint = "check whether the file is damaged or edited: wrk writes `635.91us` or \
+                    `606.33MB` here";
+        ParseError::new(line.number, what, hint)
+    })
+}
+
+/// The figures of a line, where it has some.
+fn row(line: Line) -> Result<Option<Vec<Figure>>, ParseError> {
+    let words: Vec<&str> = line.text.split_whitespace().collect();
+    let time = |name: &str, text: &str| {
+        let value = scaled(line, text, &TIMES)?;
+        Ok::<Figure, ParseError>(detail(
+            &format!("requests_latency_{name}"),
+            value,
+            "ms",
+            Better::Less,
+        ))
+    };
+    let figures = match words[..] {
+        ["Latency", avg, stddev, max, _] => {
+            vec![time("avg", avg)?, time("stddev", stddev)?, time("max", max)?]
+        }
+        // A mean of each thread: their sum is the rate below.
+        ["Req/Sec", ..] => Vec::new(),
+        ["Requests/sec:", rate] => {
+            vec![figure("requests", crate::found::number(line, rate)?, "1/s", Better::More)]
+        }
+        ["Transfer/sec:", rate] => {
+            let rate = scaled(line, rate, &AMOUNTS)?;
+            vec![detail("requests_transfer_rate", rate, "KiB/s", Better::More)]
+        }
+        [percent, value] => match percent.strip_suffix('%') {
+            Some(percent) if decimal(percent).is_some() => {
+                vec![time(&format!("p{percent}"), value)?]
+            }
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drivelab_core::record::Phase;
+
+    const RUN: &str = "Running 30s test @ http://127.0.0.1:8080/index.html
+  12 threads and 400 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   635.91us    0.89ms  12.92ms   93.69%
+    Req/Sec    56.20k     8.07k   62.00k    86.54%
+  Latency Distribution
+     50%  250.00us
+     99%    5.80ms
+  22464657 requests in 30.00s, 17.76GB read
+  Socket errors: connect 0, read 0, write 0, timeout 5
+Requests/sec: 748868.53
+Transfer/sec:    606.33MB
+";
+
+    #[test]
+    fn figures_are_in_one_unit_each() {
+        let imported = parse(RUN).unwrap();
+        let metrics = imported.runs.iter().flat_map(|run| &run.phases).flat_map(Phase::metrics);
+        let metrics: Vec<Figure> = metrics.collect();
+        let expected = [
+            ("requests_latency_avg", 0.635_91),
+            ("requests_latency_stddev", 0.89),
+            ("requests_latency_max", 12.92),
+            ("requests_latency_p50", 0.25),
+            ("requests_latency_p99", 5.8),
+            ("requests", 748_868.53),
+            ("requests_transfer_rate", 620_881.92),
+        ];
+        assert_eq!(metrics.len(), expected.len());
+        for (figure, (name, value)) in metrics.iter().zip(expected) {
+            assert_eq!(figure.name, name);
+            assert!((figure.value - value).abs() < 1e-9 * value, "{figure:?}");
+        }
+        let labels: Vec<_> = metrics[0].remarks.iter().map(|remark| remark.label).collect();
+        assert_eq!(labels, [Label::Nature(Nature::Cpu), Label::NotDisk, Label::SingleRun]);
+        let note = "Line 10: Socket errors: connect 0, read 0, write 0, timeout 5.";
+        assert_eq!((imported.notes, imported.unknown), (vec![note.to_owned()], vec![]));
+        assert_eq!(parse(&RUN.repeat(2)).unwrap().runs.len(), 2);
+    }
+
+    #[test]
+    fn damage_is_named_with_its_line() {
+        let check = |text: &str, expected: &str| {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check(
+            &RUN.replace("606.33MB", "606.33"),
+            "line 12: `606.33` is not a number with its unit",
+        );
+        check(&RUN.replace("748868.53", "fast"), "line 11: `fast` is not a number; check");
+        check("Running 30s test @ http://a", "it contains no results of wrk; give");
+        let imported = parse(&format!("{RUN}odd: 5 of 7\n")).unwrap();
+        assert_eq!(imported.unknown, ["line 13: `odd: 5 of 7`"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_damage_panics(at in 0..550_usize, cut in 0..30_usize, put in "[0-9.%kmsMB: ]{0,8}") {
+            let mut text = RUN.to_owned();
+            let at = at.min(text.len());
+            let end = (at + cut).min(text.len());
+            text.replace_range(at..end, &put);
+            let _ = parse(&text);
+        }
+    }
+}
