@@ -2,4 +2,5 @@
 //!
 //! What each part does and where its rules come from: `docs/internals/ssd-model.md`.
 
+pub mod flash;
 pub mod ftl;
