@@ -18,7 +18,7 @@ fn simulate(choice: Choice, slots_per_block: u32, per_mille: u32) -> f64 {
     let shared = u64::from(BLOCKS - 1) * u64::from(slots_per_block);
     let units = u32::try_from(shared * u64::from(per_mille) / 1000).expect("a small drive");
     let shape = Shape { dies: 1, blocks_per_die: BLOCKS, slots_per_block, units };
-    let rules = Rules { choice, low_water: 1, seed: 7 };
+    let rules = Rules { choice, low_water: 1, page_slots: 1, seed: 7 };
     let mut ftl = Ftl::new(shape, rules).expect("there is spare space");
     let mut rng = Rng::new(1);
     let write = |ftl: &mut Ftl, unit: u32| {

@@ -72,6 +72,12 @@ pub enum ShapeError {
         /// The slots asked for.
         slots: u64,
     },
+    /// Pages do not fill a block.
+    #[error("pages of {page_slots} slots do not fill a block evenly")]
+    UnevenPages {
+        /// Slots of a page.
+        page_slots: u32,
+    },
     /// There is no over-provisioning to collect with.
     #[error(
         "{units} units leave no spare space on {slots} slots: collection needs {reserve} slots free"
@@ -97,11 +103,12 @@ impl Shape {
         u64::from(self.dies) * u64::from(self.blocks_per_die)
     }
 
-    /// Checks that collection with `low_water` blocks free on each die always finds space.
+    /// Checks that collection with `low_water` blocks free on each die always finds space, where
+    /// `page_slots` slots are programmed together.
     ///
     /// # Errors
     /// A count of zero, more slots than 32 bits address, or too little space beyond the units.
-    pub fn check(&self, low_water: u32) -> Result<(), ShapeError> {
+    pub fn check(&self, low_water: u32, page_slots: u32) -> Result<(), ShapeError> {
         if [self.dies, self.blocks_per_die, self.slots_per_block, self.units].contains(&0) {
             return Err(ShapeError::Empty);
         }
@@ -109,11 +116,16 @@ impl Shape {
         if slots >= u64::from(NONE) {
             return Err(ShapeError::TooLarge { slots });
         }
+        if page_slots == 0 || !self.slots_per_block.is_multiple_of(page_slots) {
+            return Err(ShapeError::UnevenPages { page_slots });
+        }
         // The free blocks, and one more, so that some closed block is not all valid.
-        let per_die = (u64::from(low_water) + 1) * u64::from(self.slots_per_block);
+        let blocks = (u64::from(low_water) + 1) * u64::from(self.slots_per_block);
+        let per_die = blocks + u64::from(page_slots - 1);
         let reserve = u64::from(self.dies) * per_die;
         let units = self.units;
-        if self.blocks_per_die <= low_water + 1 || u64::from(units) + reserve > slots {
+        let die_slots = u64::from(self.blocks_per_die) * u64::from(self.slots_per_block);
+        if die_slots <= per_die || u64::from(units) + reserve > slots {
             return Err(ShapeError::NoSpare { units, slots, reserve });
         }
         Ok(())

@@ -106,7 +106,7 @@ impl Ftl {
         if sum != total {
             return Err(Broken::WearSum { sum, total });
         }
-        let written = self.written.host + self.written.copied;
+        let written = self.written.host + self.written.copied + self.written.padded;
         let erased = total * u64::from(self.shape.slots_per_block);
         if written != erased + present {
             return Err(Broken::Balance { written, erased, present });

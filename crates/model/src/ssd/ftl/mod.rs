@@ -34,6 +34,8 @@ pub struct Rules {
     pub choice: Choice,
     /// A die is collected while it has this many free blocks or fewer; at least 1.
     pub low_water: u32,
+    /// Slots that are programmed together; 1 where each is programmed alone.
+    pub page_slots: u32,
     /// What governs the draws of victims.
     pub seed: u64,
 }
@@ -56,6 +58,8 @@ pub struct Written {
     pub host: u64,
     /// Units copied by collection.
     pub copied: u64,
+    /// Slots left empty to complete a page.
+    pub padded: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +101,7 @@ struct DieBlocks {
 pub struct Ftl {
     shape: Shape,
     low_water: u32,
+    page_slots: u32,
     map: Map,
     state: Vec<State>,
     dies: Vec<DieBlocks>,
@@ -112,7 +117,8 @@ impl Ftl {
     /// A shape that cannot be collected.
     pub fn new(shape: Shape, rules: Rules) -> Result<Self, ShapeError> {
         let low_water = rules.low_water.max(1);
-        shape.check(low_water)?;
+        let page_slots = rules.page_slots.max(1);
+        shape.check(low_water, page_slots)?;
         let per_die = shape.blocks_per_die;
         let dies = (0..shape.dies).map(|die| DieBlocks {
             free: (die * per_die..(die + 1) * per_die).map(Block).collect(),
@@ -124,6 +130,7 @@ impl Ftl {
         Ok(Self {
             shape,
             low_water,
+            page_slots,
             map: Map::new(&shape),
             state: (0..shape.blocks()).map(|_| State::Free).collect(),
             dies: dies.collect(),
@@ -178,11 +185,13 @@ impl Ftl {
     /// Once collection has done its work, there is a die to which any unit may be written.
     #[inline]
     pub fn may_write(&self, die: Die, unit: Unit) -> bool {
-        if self.room(die) <= u64::from(self.kept(die)) {
+        // The rest of a page may have to be padded.
+        let padding = self.page_slots - 1;
+        if self.room(die) <= u64::from(self.kept(die) + padding) {
             return false;
         }
         let reserve = self.low_water + 1;
-        let most = (self.shape.blocks_per_die - reserve) * self.shape.slots_per_block;
+        let most = (self.shape.blocks_per_die - reserve) * self.shape.slots_per_block - padding;
         let here = |slot| self.shape.die_of_slot(slot) == die;
         self.dies[die.index()].valid < most || self.map.slot_of(unit).is_some_and(here)
     }
@@ -191,7 +200,7 @@ impl Ftl {
     #[inline]
     pub fn is_low(&self, die: Die) -> bool {
         let low = u64::from(self.low_water) * u64::from(self.shape.slots_per_block);
-        self.room(die) <= low
+        self.room(die) < low + u64::from(self.page_slots)
     }
 
     /// Writes `unit` to `die` and returns the slot to program.
@@ -203,7 +212,21 @@ impl Ftl {
         assert!(self.may_write(die, unit), "the die has no space for the host");
         self.drop_unit(unit);
         self.written.host += 1;
-        self.place(die, unit)
+        self.place(die, Some(unit))
+    }
+
+    /// The last slot of `die` that was written, if its page is not complete.
+    pub fn begun_page(&self, die: Die) -> Option<Slot> {
+        let open = self.dies[die.index()].frontier?;
+        let first = self.shape.first_slot(open.block).0;
+        (!open.used.is_multiple_of(self.page_slots)).then(|| Slot(first + open.used - 1))
+    }
+
+    /// Leaves the next slot of `die` empty if a page was begun there, and returns it.
+    pub fn pad(&mut self, die: Die) -> Option<Slot> {
+        self.begun_page(die)?;
+        self.written.padded += 1;
+        Some(self.place(die, None))
     }
 
     /// Forgets `unit`; whether it lay anywhere.
@@ -248,7 +271,26 @@ impl Ftl {
         let (unit, from) = found?;
         self.drop_unit(unit);
         self.written.copied += 1;
-        Some(Copied { unit, from, to: self.place(die, unit) })
+        Some(Copied { unit, from, to: self.place(die, Some(unit)) })
+    }
+
+    /// Copies the valid slots of the next `together` slots of the victim of `die` that hold any, and
+    /// appends them; what one read of the flash brings.
+    pub fn copy_page(&mut self, die: Die, together: u32, copies: &mut Vec<Copied>) {
+        let Some(first) = self.copy_next(die) else { return };
+        copies.push(first);
+        let end = (first.from.0 / together + 1) * together;
+        for from in (first.from.0 + 1..end).map(Slot) {
+            if self.map.unit_in(from).is_some() {
+                copies.extend(self.copy_next(die));
+            }
+        }
+    }
+
+    /// The unit for which `slot` is valid.
+    #[inline]
+    pub fn unit_in(&self, slot: Slot) -> Option<Unit> {
+        self.map.unit_in(slot)
     }
 
     /// Ends the collection of `die` and returns the block to erase.
@@ -277,9 +319,9 @@ impl Ftl {
         }
     }
 
-    /// Takes the next slot of the frontier of `die` for `unit`.
+    /// Takes the next slot of the frontier of `die` for `unit`, or for nothing.
     #[inline]
-    fn place(&mut self, die: Die, unit: Unit) -> Slot {
+    fn place(&mut self, die: Die, unit: Option<Unit>) -> Slot {
         let blocks = &mut self.dies[die.index()];
         let mut open = blocks.frontier.take().unwrap_or_else(|| {
             let block = blocks.free.pop_front().expect("collection keeps a block free");
@@ -287,8 +329,10 @@ impl Ftl {
             Frontier { block, used: 0 }
         });
         let slot = Slot(self.shape.first_slot(open.block).0 + open.used);
-        self.map.bind(unit, slot, open.block);
-        blocks.valid += 1;
+        if let Some(unit) = unit {
+            self.map.bind(unit, slot, open.block);
+            blocks.valid += 1;
+        }
         open.used += 1;
         if open.used < self.shape.slots_per_block {
             blocks.frontier = Some(open);

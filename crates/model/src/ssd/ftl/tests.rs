@@ -10,7 +10,7 @@ fn below(rng: &mut Rng, limit: u32) -> u32 {
 }
 
 fn rules(choice: Choice) -> Rules {
-    Rules { choice, low_water: 1, seed: 7 }
+    Rules { choice, low_water: 1, page_slots: 1, seed: 7 }
 }
 
 /// Write amplification of uniform random writes at `percent` utilisation, in the steady state.
@@ -92,7 +92,7 @@ fn sequential_overwrites_copy_nothing() {
         }
         ftl.check().unwrap_or_else(|broken| panic!("round {round}: {broken}"));
     }
-    assert_eq!(ftl.written(), Written { host: 2400, copied: 0 });
+    assert_eq!(ftl.written(), Written { host: 2400, copied: 0, padded: 0 });
     assert!(ftl.wear().most - ftl.wear().least <= 1, "{:?}", ftl.wear());
 }
 
@@ -119,8 +119,8 @@ fn what_is_trimmed_is_not_copied() {
 #[test]
 fn shapes_without_spare_space_are_refused() {
     let shape = Shape { dies: 2, blocks_per_die: 10, slots_per_block: 4, units: 64 };
-    assert_eq!(shape.check(1), Ok(()));
-    let refused = |shape: Shape| shape.check(1).unwrap_err();
+    assert_eq!(shape.check(1, 1), Ok(()));
+    let refused = |shape: Shape| shape.check(1, 1).unwrap_err();
     let full = ShapeError::NoSpare { units: 65, slots: 80, reserve: 16 };
     assert_eq!(refused(Shape { units: 65, ..shape }), full);
     assert_eq!(refused(Shape { dies: 0, ..shape }), ShapeError::Empty);
@@ -144,6 +144,9 @@ fn no_die_fills_so_far_that_collection_gains_nothing() {
     }
 }
 
+/// What a padded slot holds.
+const EMPTY: Unit = Unit(u32::MAX);
+
 /// A flash that keeps the version of each unit and refuses what flash cannot do.
 struct Flash {
     shape: Shape,
@@ -160,13 +163,13 @@ impl Flash {
         Self { shape, slots, programmed }
     }
 
-    fn program(&mut self, die: Die, slot: Slot, unit: Unit, version: u64) {
+    fn program(&mut self, die: Die, slot: Slot, unit: Option<Unit>, version: u64) {
         assert_eq!(self.shape.die_of_slot(slot), die, "a slot of another die");
         let block = self.shape.block_of(slot);
         let next = &mut self.programmed[block.index()];
         assert_eq!(slot.0 % self.shape.slots_per_block, *next, "programmed out of order");
         *next += 1;
-        let before = self.slots[slot.index()].replace((unit, version));
+        let before = self.slots[slot.index()].replace((unit.unwrap_or(EMPTY), version));
         assert_eq!(before, None, "programmed without an erase");
     }
 
@@ -178,9 +181,9 @@ impl Flash {
 }
 
 /// Random writes, trims and steps of collection on all dies; every unit must read back.
-fn torture(choice: Choice, seed: u64) {
+fn torture(choice: Choice, page_slots: u32, seed: u64) {
     let shape = Shape { dies: 3, blocks_per_die: 12, slots_per_block: 8, units: 200 };
-    let mut ftl = Ftl::new(shape, Rules { choice, low_water: 2, seed }).unwrap();
+    let mut ftl = Ftl::new(shape, Rules { choice, low_water: 2, page_slots, seed }).unwrap();
     let mut flash = Flash::new(shape);
     let mut newest: Vec<Option<u64>> = vec![None; 200];
     let mut rng = Rng::new(seed);
@@ -193,15 +196,20 @@ fn torture(choice: Choice, seed: u64) {
                 newest[unit.index()] = None;
             }
             1..5 if ftl.may_write(die, unit) => {
-                flash.program(die, ftl.write(die, unit), unit, version);
+                flash.program(die, ftl.write(die, unit), Some(unit), version);
                 newest[unit.index()] = Some(version);
+                while rng.below(4) == 0
+                    && let Some(slot) = ftl.pad(die)
+                {
+                    flash.program(die, slot, None, version);
+                }
             }
             _ if ftl.is_low(die) || rng.below(20) == 0 => {
                 ftl.begin_collection(die);
                 if let Some(copied) = ftl.copy_next(die) {
                     let held = flash.slots[copied.from.index()].unwrap();
                     assert_eq!(held.0, copied.unit);
-                    flash.program(die, copied.to, copied.unit, held.1);
+                    flash.program(die, copied.to, Some(copied.unit), held.1);
                 } else if ftl.is_collecting(die) {
                     flash.erase(ftl.erase(die));
                 }
@@ -226,7 +234,8 @@ fn no_unit_is_lost_whatever_happens_between_the_steps_of_collection() {
     for choice in [Choice::Greedy, Choice::BestOf(3), Choice::Fifo, Choice::Random] {
         for seed in 0..8 {
             println!("{choice:?}, seed {seed}");
-            torture(choice, seed);
+            torture(choice, 1, seed);
+            torture(choice, 4, seed);
         }
     }
 }
