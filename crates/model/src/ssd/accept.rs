@@ -11,7 +11,8 @@ impl Ssd {
     /// Takes a command; the controller looks at it after its processing time.
     pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request) {
         self.counters.count(request.op);
-        self.commands[tag.index()] = Some(Command { request: *request, reads_left: 0 });
+        self.commands[tag.index()] =
+            Some(Command { request: *request, accepted: now, reads_left: 0 });
         let ready = match request.op {
             Op::Read => now + self.parts.read_processing,
             Op::Write => {
@@ -25,12 +26,12 @@ impl Ssd {
 
     pub(super) fn begin(&mut self, now: Time, tag: Tag, events: &mut Events) {
         let command = self.commands[tag.index()].as_ref().expect("the command is under way");
-        let request = command.request;
+        let (request, accepted) = (command.request, command.accepted);
         match request.op {
             Op::Read => self.begin_read(now, tag, &request, events),
             Op::Write => {
                 let (next, end) = self.units(&request);
-                self.waiting.push_back(Waiting { tag, next, end });
+                self.waiting.push_back(Waiting { tag, accepted, next, end });
                 self.pump(now, events);
             }
             Op::Flush if self.parts.protected => {

@@ -157,9 +157,9 @@ impl Backend {
         self.finished = finished;
     }
 
-    /// Units that are valid in a page.
-    pub(super) fn units_in(&self, page: u32) -> impl Iterator<Item = Unit> {
-        self.pages.slots(page).filter_map(|slot| self.ftl.unit_in(slot))
+    /// The page in which `unit` lies.
+    pub(super) fn page_of(&self, unit: Unit) -> Option<u32> {
+        self.ftl.lookup(unit).map(|slot| self.pages.of(slot))
     }
 
     /// Continues the collection of `die`, or begins one where space is low: one read or erase at a

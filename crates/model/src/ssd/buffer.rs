@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use drivelab_core::Time;
+
 use super::ftl::Unit;
 
 /// Units taken over from the host that are not programmed yet.
@@ -10,8 +12,8 @@ pub(super) struct Buffer {
     limit: u32,
     /// Units in memory, those in pages that are being programmed included.
     used: u32,
-    /// Units that have no slot yet, in order.
-    waiting: VecDeque<Unit>,
+    /// Units that have no slot yet, in order, and when the command came that brought their data.
+    waiting: VecDeque<(Unit, Time)>,
     /// One bit a unit: whether it waits.
     waits: Vec<u64>,
 }
@@ -40,9 +42,11 @@ impl Buffer {
 
     /// Takes `unit` over; whether there was space. New data replaces what waits.
     #[inline]
-    pub(super) fn take(&mut self, unit: Unit) -> bool {
+    pub(super) fn take(&mut self, unit: Unit, accepted: Time) -> bool {
         let (word, bit) = Self::bit(unit);
         if self.waits[word] & bit != 0 {
+            let waits = self.waiting.iter_mut().find(|(waiting, _)| *waiting == unit);
+            waits.expect("the unit waits").1 = accepted;
             return true;
         }
         if self.used == self.limit {
@@ -50,20 +54,20 @@ impl Buffer {
         }
         self.used += 1;
         self.waits[word] |= bit;
-        self.waiting.push_back(unit);
+        self.waiting.push_back((unit, accepted));
         true
     }
 
     /// The unit that has waited longest.
     #[inline]
-    pub(super) fn first(&self) -> Option<Unit> {
+    pub(super) fn first(&self) -> Option<(Unit, Time)> {
         self.waiting.front().copied()
     }
 
     /// The first unit has a slot now; its memory is free only once that is programmed.
     #[inline]
     pub(super) fn placed(&mut self) {
-        let unit = self.waiting.pop_front().expect("a unit was first");
+        let (unit, _) = self.waiting.pop_front().expect("a unit was first");
         let (word, bit) = Self::bit(unit);
         self.waits[word] &= !bit;
     }
@@ -74,7 +78,7 @@ impl Buffer {
         if self.waits[word] & bit != 0 {
             self.waits[word] &= !bit;
             // A later write must find a place of its own: one unit never waits twice.
-            self.waiting.retain(|waiting| *waiting != unit);
+            self.waiting.retain(|(waiting, _)| *waiting != unit);
             self.used -= 1;
         }
     }

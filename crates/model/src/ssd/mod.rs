@@ -29,6 +29,7 @@ use ftl::Unit;
 #[derive(Debug, Clone, Copy)]
 struct Command {
     request: Request,
+    accepted: Time,
     /// Reads of the flash that are not through.
     reads_left: u32,
 }
@@ -37,9 +38,19 @@ struct Command {
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     tag: Tag,
+    accepted: Time,
     /// The next unit to take over.
     next: u32,
     end: u32,
+}
+
+/// A unit in a page that is being written; kept where records are.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    unit: Unit,
+    page: u32,
+    /// When its command came: what is submitted later is other data.
+    accepted: Time,
 }
 
 /// A solid-state drive behind a port.
@@ -61,6 +72,7 @@ pub(crate) struct Ssd {
     /// The earliest wake-up that is scheduled.
     wake_at: Option<Time>,
     destaged: Option<Vec<Destaged>>,
+    placed: Vec<Placed>,
     counters: Counters,
 }
 
@@ -80,6 +92,7 @@ impl Ssd {
             outcomes: Vec::with_capacity(tags),
             wake_at: None,
             destaged: None,
+            placed: Vec::new(),
             counters: Counters::default(),
             parts,
         })
@@ -114,10 +127,14 @@ impl Ssd {
     /// Moves writes on: into the buffer, from there to the flash, and answers what that completes.
     fn pump(&mut self, now: Time, events: &mut Events) {
         loop {
-            while let Some(unit) = self.buffer.first()
+            while let Some((unit, accepted)) = self.buffer.first()
                 && self.backend.write(now, unit)
             {
                 self.buffer.placed();
+                if self.destaged.is_some() && !self.parts.protected {
+                    let page = self.backend.page_of(unit).expect("it was just written");
+                    self.placed.push(Placed { unit, page, accepted });
+                }
             }
             if !self.admit(now, events) {
                 break;
@@ -145,7 +162,7 @@ impl Ssd {
         while self.drains.is_empty()
             && let Some(mut write) = self.waiting.pop_front()
         {
-            while write.next < write.end && self.buffer.take(Unit(write.next)) {
+            while write.next < write.end && self.buffer.take(Unit(write.next), write.accepted) {
                 write.next += 1;
                 taken = true;
             }
@@ -175,29 +192,24 @@ impl Ssd {
     fn programmed(&mut self, now: Time, page: u32, host_units: u32) {
         self.buffer.programmed(host_units);
         self.counters.destaged_runs += u64::from(host_units > 0);
-        if host_units == 0 || self.parts.protected {
-            return;
-        }
         let Some(mut records) = self.destaged.take() else { return };
-        let sectors = self.parts.sectors_per_unit;
-        let units = self.backend.units_in(page).filter(|unit| !self.has_newer(*unit));
-        records.extend(units.map(|unit| Destaged {
-            lba: Lba::new(u64::from(unit.0) * sectors),
-            sectors: Sectors::new(sectors),
-            taken: now,
-            at: now,
-        }));
+        let (backend, sectors) = (&self.backend, self.parts.sectors_per_unit);
+        self.placed.retain(|placed| {
+            if placed.page != page {
+                return true;
+            }
+            // Newer data of the unit lies elsewhere and has its own record.
+            if backend.page_of(placed.unit) == Some(page) {
+                records.push(Destaged {
+                    lba: Lba::new(u64::from(placed.unit.0) * sectors),
+                    sectors: Sectors::new(sectors),
+                    taken: placed.accepted,
+                    at: now,
+                });
+            }
+            false
+        });
         self.destaged = Some(records);
-    }
-
-    /// Whether data of `unit` is under way that the flash has no slot for yet: what a page holds
-    /// of it must not be taken for that data.
-    fn has_newer(&self, unit: Unit) -> bool {
-        let covers = |command: &Command| {
-            let (first, end) = self.units(&command.request);
-            command.request.op == Op::Write && (first..end).contains(&unit.0)
-        };
-        self.buffer.holds(unit) || self.commands.iter().flatten().any(covers)
     }
 }
 

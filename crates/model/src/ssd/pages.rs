@@ -49,10 +49,4 @@ impl Pages {
     pub(super) fn programmed(&mut self, page: u32) -> u32 {
         u32::from(std::mem::take(&mut self.writing[page as usize]).saturating_sub(1))
     }
-
-    /// The slots of a page.
-    pub(super) fn slots(&self, page: u32) -> impl Iterator<Item = Slot> + use<> {
-        let first = page * self.slots_per_page;
-        (first..first + self.slots_per_page).map(Slot)
-    }
 }

@@ -287,12 +287,6 @@ impl Ftl {
         }
     }
 
-    /// The unit for which `slot` is valid.
-    #[inline]
-    pub fn unit_in(&self, slot: Slot) -> Option<Unit> {
-        self.map.unit_in(slot)
-    }
-
     /// Ends the collection of `die` and returns the block to erase.
     ///
     /// # Panics
