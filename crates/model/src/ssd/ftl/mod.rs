@@ -6,11 +6,9 @@
 
 mod address;
 mod broken;
-mod buckets;
 mod check;
 pub mod closed_form;
 mod map;
-mod pool;
 mod victim;
 mod wear;
 

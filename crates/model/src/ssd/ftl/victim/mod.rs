@@ -1,9 +1,12 @@
 //! Which block is collected next.
 
+mod buckets;
+mod pool;
+
 use drivelab_core::Rng;
 
-use super::buckets::Buckets;
-use super::pool::Pool;
+use buckets::Buckets;
+use pool::Pool;
 
 /// How a block is chosen for collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

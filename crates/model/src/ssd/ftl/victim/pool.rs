@@ -2,11 +2,11 @@
 
 use drivelab_core::Rng;
 
-use super::address::NONE;
+use super::super::address::NONE;
 
 /// A set of blocks from which each is drawn equally often.
 #[derive(Debug, Clone)]
-pub(super) struct Pool {
+pub(in super::super) struct Pool {
     blocks: Vec<u32>,
     /// Where each block stands in `blocks`.
     place: Vec<u32>,

@@ -1,13 +1,13 @@
 //! Closed blocks in order: by their valid slots, or by age alone.
 
-use super::address::NONE;
+use super::super::address::NONE;
 
 /// Lists of blocks by key, each first in, first out; the lowest key is found without a search.
 ///
 /// The lists run through arrays that are as long as the die has blocks: nothing is allocated when
 /// a block moves from one to another.
 #[derive(Debug, Clone)]
-pub(super) struct Buckets {
+pub(in super::super) struct Buckets {
     heads: Vec<u32>,
     tails: Vec<u32>,
     next: Vec<u32>,
