@@ -24,6 +24,7 @@ pub mod raid;
 pub mod replay;
 pub mod shelf;
 mod spindle;
+pub mod ssd;
 pub mod stack;
 mod watch;
 

@@ -4,13 +4,15 @@ mod fixed;
 
 use std::fmt::Debug;
 
-use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Time};
+use drivelab_core::{Completion, Destaged, Device, Request, Sectors, Span, Time};
 
 use crate::about::{About, Attachment};
+use crate::controller::Port;
 use crate::counters::Counters;
 use crate::disk::Disk;
 use crate::raid::Array;
 use crate::shelf::Shelf;
+use crate::ssd::{PartsError, Ssd, SsdParts};
 use crate::stack::{Mechanism, Stack};
 use crate::watch::Step;
 
@@ -27,6 +29,7 @@ pub struct Drive {
 #[derive(Debug)]
 pub(crate) enum Body {
     Disk(Box<Stack<Disk>>),
+    Ssd(Box<Stack<Ssd>>),
     Other(Box<dyn OtherStack>),
     Fixed(Fixed),
     Shelf(Box<Shelf<Drive>>),
@@ -58,6 +61,23 @@ impl Drive {
         Self::attached(model, attached, Body::Other(Box::new(stack)))
     }
 
+    /// A solid-state drive on SATA: a flush or trim shares the wire with no other command, and a
+    /// command costs `per_command` on it beside its data.
+    ///
+    /// # Errors
+    /// Parts that do not make a drive.
+    pub fn solid_state(
+        model: String,
+        attached: Attachment,
+        per_command: Span,
+        parts: SsdParts,
+    ) -> Result<Self, PartsError> {
+        let port = Port::new(attached.wire_bytes_per_s, per_command);
+        let ssd = Ssd::new(parts, port, attached.tags)?;
+        let stack = Box::new(Stack::new(&attached, true, ssd));
+        Ok(Self::attached(model, attached, Body::Ssd(stack)))
+    }
+
     pub(crate) fn attached(model: String, attached: Attachment, body: Body) -> Self {
         let about = About { model, capacity_bytes: 0, attached: Some(attached), arrangement: None };
         let mut drive = Self { about, body };
@@ -85,6 +105,7 @@ impl Drive {
     pub fn counters(&self) -> Counters {
         match &self.body {
             Body::Disk(stack) => stack.counters(),
+            Body::Ssd(stack) => stack.counters(),
             Body::Other(stack) => stack.counters(),
             Body::Fixed(fixed) => fixed.counters(),
             Body::Shelf(drives) => counters(drives),
@@ -98,6 +119,7 @@ macro_rules! each {
     ($body:expr, $drive:ident => $does:expr) => {
         match $body {
             Body::Disk($drive) => $does,
+            Body::Ssd($drive) => $does,
             Body::Other($drive) => $does,
             Body::Fixed($drive) => $does,
             Body::Shelf($drive) => $does,

@@ -51,6 +51,11 @@ impl<M: Mechanism> Stack<M> {
         self.mechanism.watch(steps);
     }
 
+    #[cfg(test)]
+    pub(crate) fn mechanism(&self) -> &M {
+        &self.mechanism
+    }
+
     #[inline]
     fn complete(&mut self, tag: Tag) -> RequestId {
         let request = self.on_wire[tag.index()].take().expect("the tag was in use");

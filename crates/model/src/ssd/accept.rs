@@ -1,0 +1,104 @@
+//! How commands come in, and what the controller does with each.
+
+use drivelab_core::{Op, Request, ServedBy, Time};
+
+use super::ftl::Unit;
+use super::{Command, Ssd, Waiting};
+use crate::event::Events;
+use crate::stack::Tag;
+
+impl Ssd {
+    /// Takes a command; the controller looks at it after its processing time.
+    pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request) {
+        self.counters.count(request.op);
+        self.commands[tag.index()] =
+            Some(Command { request: *request, accepted: now, reads_left: 0 });
+        let ready = match request.op {
+            Op::Read => now + self.parts.read_processing,
+            Op::Write => {
+                self.port.receive(now, request.sectors);
+                self.port.quiet() + self.parts.write_processing
+            }
+            Op::Flush | Op::Trim => now + self.parts.flush_processing,
+        };
+        self.looked_at.push(ready, tag);
+    }
+
+    pub(super) fn begin(&mut self, now: Time, tag: Tag, events: &mut Events) {
+        let command = self.commands[tag.index()].as_ref().expect("the command is under way");
+        let (request, accepted) = (command.request, command.accepted);
+        match request.op {
+            Op::Read => self.begin_read(now, tag, &request, events),
+            Op::Write => {
+                let (next, end) = self.units(&request);
+                self.waiting.push_back(Waiting { tag, accepted, next, end });
+                self.pump(now, events);
+            }
+            Op::Flush if self.parts.protected => {
+                self.answer(now, tag, ServedBy::Medium, events);
+            }
+            Op::Flush => {
+                self.drains.push_back(tag);
+                self.pump(now, events);
+            }
+            Op::Trim => self.trim(now, tag, &request, events),
+        }
+    }
+
+    /// Reads from the flash what is not in memory, one read for each page.
+    fn begin_read(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
+        let (first, end) = self.units(request);
+        let of = u32::try_from(tag.index()).expect("tags are few");
+        let mut reads = 0;
+        let mut run = None;
+        for unit in (first..end).map(Unit) {
+            let slot = if self.buffer.holds(unit) { None } else { self.backend.on_flash(unit) };
+            run = match (run, slot) {
+                (run, None) => run,
+                (Some((start, units)), Some(slot)) if self.backend.same_page(start, slot) => {
+                    Some((start, units + 1))
+                }
+                (before, Some(slot)) => {
+                    if let Some((start, units)) = before {
+                        self.backend.read(now, start, units, of);
+                        reads += 1;
+                    }
+                    Some((slot, 1))
+                }
+            };
+        }
+        if let Some((start, units)) = run {
+            self.backend.read(now, start, units, of);
+            reads += 1;
+        }
+        if reads == 0 {
+            self.counters.cache_hits += 1;
+            self.answer(now, tag, ServedBy::DriveReadCache, events);
+            return;
+        }
+        let command = self.commands[tag.index()].as_mut().expect("the command is under way");
+        command.reads_left = reads;
+    }
+
+    pub(super) fn read_done(&mut self, now: Time, index: u32, events: &mut Events) {
+        let command = self.commands[index as usize].as_mut().expect("the command is under way");
+        command.reads_left -= 1;
+        if command.reads_left == 0 {
+            self.answer(now, Tag::new(index as usize), ServedBy::Medium, events);
+        }
+    }
+
+    /// Forgets the units that lie wholly in the range.
+    fn trim(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
+        let per_unit = self.parts.sectors_per_unit;
+        let end = request.end().get().min(u64::from(self.parts.backend.shape.units) * per_unit);
+        let (first, end) = (request.lba.get().div_ceil(per_unit), end / per_unit);
+        for unit in first..end {
+            let unit = Unit(u32::try_from(unit).expect("below the capacity"));
+            self.buffer.trim(unit);
+            self.backend.ftl.trim(unit);
+        }
+        self.pump(now, events);
+        self.answer(now, tag, ServedBy::DriveWriteCache, events);
+    }
+}

@@ -1,0 +1,96 @@
+//! The write buffer: what waits for a page, and how much of the memory is in use.
+
+use std::collections::VecDeque;
+
+use drivelab_core::Time;
+
+use super::ftl::Unit;
+
+/// Units taken over from the host that are not programmed yet.
+#[derive(Debug, Clone)]
+pub(super) struct Buffer {
+    limit: u32,
+    /// Units in memory, those in pages that are being programmed included.
+    used: u32,
+    /// Units that have no slot yet, in order, and when the command came that brought their data.
+    waiting: VecDeque<(Unit, Time)>,
+    /// One bit a unit: whether it waits.
+    waits: Vec<u64>,
+}
+
+impl Buffer {
+    pub(super) fn new(limit: u32, units: u32) -> Self {
+        Self {
+            limit,
+            used: 0,
+            waiting: VecDeque::with_capacity(limit as usize),
+            waits: vec![0; units.div_ceil(64) as usize],
+        }
+    }
+
+    #[inline]
+    const fn bit(unit: Unit) -> (usize, u64) {
+        ((unit.0 / 64) as usize, 1 << (unit.0 % 64))
+    }
+
+    /// Whether `unit` waits for a slot.
+    #[inline]
+    pub(super) fn holds(&self, unit: Unit) -> bool {
+        let (word, bit) = Self::bit(unit);
+        self.waits[word] & bit != 0
+    }
+
+    /// Takes `unit` over; whether there was space. New data replaces what waits.
+    #[inline]
+    pub(super) fn take(&mut self, unit: Unit, accepted: Time) -> bool {
+        let (word, bit) = Self::bit(unit);
+        if self.waits[word] & bit != 0 {
+            let waits = self.waiting.iter_mut().find(|(waiting, _)| *waiting == unit);
+            waits.expect("the unit waits").1 = accepted;
+            return true;
+        }
+        if self.used == self.limit {
+            return false;
+        }
+        self.used += 1;
+        self.waits[word] |= bit;
+        self.waiting.push_back((unit, accepted));
+        true
+    }
+
+    /// The unit that has waited longest.
+    #[inline]
+    pub(super) fn first(&self) -> Option<(Unit, Time)> {
+        self.waiting.front().copied()
+    }
+
+    /// The first unit has a slot now; its memory is free only once that is programmed.
+    #[inline]
+    pub(super) fn placed(&mut self) {
+        let (unit, _) = self.waiting.pop_front().expect("a unit was first");
+        let (word, bit) = Self::bit(unit);
+        self.waits[word] &= !bit;
+    }
+
+    /// Forgets `unit` where it waits.
+    pub(super) fn trim(&mut self, unit: Unit) {
+        let (word, bit) = Self::bit(unit);
+        if self.waits[word] & bit != 0 {
+            self.waits[word] &= !bit;
+            // A later write must find a place of its own: one unit never waits twice.
+            self.waiting.retain(|(waiting, _)| *waiting != unit);
+            self.used -= 1;
+        }
+    }
+
+    /// `units` units are programmed.
+    #[inline]
+    pub(super) fn programmed(&mut self, units: u32) {
+        self.used -= units;
+    }
+
+    /// Whether nothing is in memory that is not on the flash.
+    pub(super) fn is_clean(&self) -> bool {
+        self.used == 0
+    }
+}

@@ -1,0 +1,138 @@
+//! A die: one operation of its cells at a time, and the commands that wait for it.
+
+use std::collections::VecDeque;
+
+use drivelab_core::{Span, Time};
+
+use super::command::{Command, Kind};
+use super::timing::FlashRules;
+
+/// What a die is doing.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Doing {
+    Nothing,
+    /// The cells work until `until`.
+    Array {
+        command: Command,
+        until: Time,
+    },
+    /// The register waits for the channel, or is moved over it.
+    Channel {
+        command: Command,
+    },
+    /// A program or an erase stops, so that a read can begin.
+    Stopping,
+}
+
+/// A program or an erase that reads interrupted.
+#[derive(Debug, Clone, Copy)]
+struct Suspended {
+    command: Command,
+    left: Span,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct DieState {
+    pub(super) doing: Doing,
+    /// Rises whenever the end of the operation under way moves: events of before are stale.
+    pub(super) generation: u32,
+    reads: VecDeque<Command>,
+    others: VecDeque<Command>,
+    suspended: Option<Suspended>,
+    /// How often the operation under way was interrupted.
+    interruptions: u32,
+    /// Reads that overtook what was suspended, or else the first of `others`.
+    overtaken: u32,
+}
+
+/// What a die does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Nothing,
+    /// The cells work until then.
+    Array(Time),
+    /// It needs the channel.
+    Channel,
+}
+
+impl DieState {
+    pub(super) fn new(queue: usize) -> Self {
+        Self {
+            doing: Doing::Nothing,
+            generation: 0,
+            reads: VecDeque::with_capacity(queue),
+            others: VecDeque::with_capacity(queue),
+            suspended: None,
+            interruptions: 0,
+            overtaken: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn queue(&mut self, command: Command) {
+        match command.kind {
+            Kind::Read => self.reads.push_back(command),
+            Kind::Copy | Kind::Program | Kind::Erase => self.others.push_back(command),
+        }
+    }
+
+    /// Commands that wait, and those begun.
+    pub(super) fn held(&self) -> usize {
+        let doing = usize::from(!matches!(self.doing, Doing::Nothing | Doing::Stopping));
+        self.reads.len() + self.others.len() + doing + usize::from(self.suspended.is_some())
+    }
+
+    pub(super) fn has_waiting_reads(&self) -> bool {
+        !self.reads.is_empty()
+    }
+
+    /// Interrupts a program or an erase for a read that waits; when the die can read.
+    pub(super) fn interrupt(&mut self, now: Time, rules: &FlashRules) -> Option<Time> {
+        let suspend = rules.suspend?;
+        let Doing::Array { command, until } = self.doing else { return None };
+        let left = until.since(now);
+        // What ends before it could stop is left to end.
+        if command.reads() || self.interruptions >= suspend.most || left <= suspend.stop {
+            return None;
+        }
+        self.interruptions += 1;
+        self.suspended = Some(Suspended { command, left });
+        self.doing = Doing::Stopping;
+        self.generation += 1;
+        Some(now + suspend.stop)
+    }
+
+    /// Begins what comes next on a die that does nothing.
+    pub(super) fn begin(&mut self, now: Time, rules: &FlashRules) -> Next {
+        let alone = self.suspended.is_none() && self.others.is_empty();
+        let may_overtake = alone || self.overtaken < rules.overtaking_reads;
+        if may_overtake && let Some(read) = self.reads.pop_front() {
+            self.overtaken += u32::from(!alone);
+            return self.array(now, read.array_time(rules), read);
+        }
+        self.overtaken = 0;
+        if let Some(Suspended { command, left }) = self.suspended.take() {
+            let resume = rules.suspend.map_or(Span::ZERO, |suspend| suspend.resume);
+            return self.array(now, resume + left, command);
+        }
+        let next = self.others.pop_front();
+        let Some(command) = next else {
+            self.doing = Doing::Nothing;
+            return Next::Nothing;
+        };
+        self.interruptions = 0;
+        if command.kind == Kind::Program {
+            self.doing = Doing::Channel { command };
+            return Next::Channel;
+        }
+        self.array(now, command.array_time(rules), command)
+    }
+
+    /// The cells work on `command` for `span`.
+    #[inline]
+    pub(super) fn array(&mut self, now: Time, span: Span, command: Command) -> Next {
+        let until = now + span;
+        self.doing = Doing::Array { command, until };
+        Next::Array(until)
+    }
+}

@@ -1,0 +1,218 @@
+//! Dies and channels in time.
+//!
+//! A read keeps its die from the command until its data has left the register over the channel; a
+//! program first brings its data in. A die works on one command at a time; the blocks of its planes
+//! are read apart, but programmed and erased together.
+
+mod channel;
+mod command;
+mod die;
+mod timing;
+
+pub use command::{Command, Kind};
+pub use timing::{FlashRules, PageTimes, Suspend};
+
+use drivelab_core::{Span, Time};
+
+use super::ftl::Die;
+use crate::event::EventQueue;
+use channel::Channel;
+use die::{DieState, Doing, Next};
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// The cells of a die are done, or have stopped; stale if the generation has risen.
+    Array { die: Die, generation: u32 },
+    /// A channel has moved what it was moving.
+    Channel { channel: usize },
+}
+
+/// How long cells and channels were busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Busy {
+    /// All channels.
+    pub channels: Span,
+    /// Commands done.
+    pub commands: u64,
+    /// Programs and erases interrupted.
+    pub interruptions: u64,
+}
+
+/// The flash of a drive: takes commands for its dies and returns their tokens as they are done.
+#[derive(Debug, Clone)]
+pub struct Flash {
+    rules: FlashRules,
+    dies: Vec<DieState>,
+    channels: Vec<Channel>,
+    events: EventQueue<Event>,
+    busy: Busy,
+}
+
+/// Commands that wait at one die before its queue has to grow.
+const USUAL_QUEUE: usize = 64;
+
+impl Flash {
+    /// Idle flash.
+    ///
+    /// # Panics
+    /// There is no die, no channel or no kind of page.
+    pub fn new(rules: FlashRules) -> Self {
+        assert!(!rules.pages.is_empty(), "no kind of page");
+        assert!(rules.channels > 0 && rules.dies > 0, "no channel or no die");
+        let (dies, channels) = (rules.dies as usize, rules.channels as usize);
+        Self {
+            dies: (0..dies).map(|_| DieState::new(USUAL_QUEUE)).collect(),
+            channels: (0..channels).map(|_| Channel::new(dies.div_ceil(channels))).collect(),
+            events: EventQueue::with_capacity(dies * 4),
+            rules,
+            busy: Busy::default(),
+        }
+    }
+
+    /// How long it takes for what.
+    pub fn rules(&self) -> &FlashRules {
+        &self.rules
+    }
+
+    /// What it has done so far.
+    pub fn busy(&self) -> Busy {
+        self.busy
+    }
+
+    /// Commands that `die` has not finished.
+    pub fn held(&self, die: Die) -> usize {
+        self.dies[die.0 as usize].held()
+    }
+
+    /// Takes a command for `die`.
+    #[inline]
+    pub fn submit(&mut self, now: Time, die: Die, command: Command) {
+        let state = &mut self.dies[die.0 as usize];
+        state.queue(command);
+        if matches!(state.doing, Doing::Nothing) {
+            self.begin(now, die);
+        } else if command.kind == Kind::Read {
+            self.interrupt(now, die);
+        }
+    }
+
+    /// When something happens next.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        self.events.next_time()
+    }
+
+    /// Lets everything happen that is due by `now`; appends the tokens of finished commands and
+    /// when they finished, in order.
+    pub fn advance(&mut self, now: Time, finished: &mut Vec<(Time, u32)>) {
+        while let Some((at, event)) = self.events.pop_due(now) {
+            match event {
+                Event::Array { die, generation } => {
+                    if self.dies[die.0 as usize].generation == generation {
+                        self.array_done(at, die, finished);
+                    }
+                }
+                Event::Channel { channel } => self.channel_done(at, channel, finished),
+            }
+        }
+    }
+
+    fn interrupt(&mut self, now: Time, die: Die) {
+        let state = &mut self.dies[die.0 as usize];
+        if let Some(stopped) = state.interrupt(now, &self.rules) {
+            let generation = state.generation;
+            self.busy.interruptions += 1;
+            self.events.push(stopped, Event::Array { die, generation });
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, now: Time, die: Die) {
+        let state = &mut self.dies[die.0 as usize];
+        match state.begin(now, &self.rules) {
+            Next::Nothing => {}
+            Next::Array(until) => {
+                let generation = state.generation;
+                self.events.push(until, Event::Array { die, generation });
+                // A read may have come while the data of a program moved in.
+                self.interrupt_for_waiting(now, die);
+            }
+            Next::Channel => self.ask_channel(now, die),
+        }
+    }
+
+    fn interrupt_for_waiting(&mut self, now: Time, die: Die) {
+        if self.dies[die.0 as usize].has_waiting_reads() {
+            self.interrupt(now, die);
+        }
+    }
+
+    fn array_done(&mut self, now: Time, die: Die, finished: &mut Vec<(Time, u32)>) {
+        let state = &mut self.dies[die.0 as usize];
+        match state.doing {
+            Doing::Array { command, .. } if command.reads() => {
+                state.doing = Doing::Channel { command };
+                self.ask_channel(now, die);
+            }
+            Doing::Array { command, .. } => {
+                self.finish(now, command, finished);
+                self.begin(now, die);
+            }
+            Doing::Stopping => self.begin(now, die),
+            Doing::Nothing | Doing::Channel { .. } => unreachable!("the cells were at rest"),
+        }
+    }
+
+    fn channel_of(&self, die: Die) -> usize {
+        (die.0 % self.rules.channels) as usize
+    }
+
+    #[inline]
+    fn ask_channel(&mut self, now: Time, die: Die) {
+        let channel = self.channel_of(die);
+        if self.channels[channel].ask(die) {
+            self.move_data(now, die, channel);
+        }
+    }
+
+    #[inline]
+    fn move_data(&mut self, now: Time, die: Die, channel: usize) {
+        let Doing::Channel { command } = self.dies[die.0 as usize].doing else {
+            unreachable!("the die asked for the channel")
+        };
+        let span = command.channel_time(&self.rules);
+        self.busy.channels += span;
+        self.events.push(now + span, Event::Channel { channel });
+    }
+
+    fn channel_done(&mut self, now: Time, channel: usize, finished: &mut Vec<(Time, u32)>) {
+        let (done, next) = self.channels[channel].through();
+        if let Some(die) = next {
+            self.move_data(now, die, channel);
+        }
+        let state = &mut self.dies[done.0 as usize];
+        let Doing::Channel { command } = state.doing else {
+            unreachable!("the die had the channel")
+        };
+        if command.reads() {
+            self.finish(now, command, finished);
+            self.begin(now, done);
+            return;
+        }
+        let span = command.array_time(&self.rules);
+        if let Next::Array(until) = state.array(now, span, command) {
+            let generation = state.generation;
+            self.events.push(until, Event::Array { die: done, generation });
+        }
+        self.interrupt_for_waiting(now, done);
+    }
+
+    #[inline]
+    fn finish(&mut self, now: Time, command: Command, finished: &mut Vec<(Time, u32)>) {
+        self.busy.commands += 1;
+        finished.push((now, command.token));
+    }
+}
+
+#[cfg(test)]
+mod tests;

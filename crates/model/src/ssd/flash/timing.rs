@@ -1,0 +1,55 @@
+//! How long the flash takes for what.
+
+use drivelab_core::Span;
+
+/// Read and program times of one kind of page.
+///
+/// The bits of one cell belong to pages of different kinds, which take different times: an MLC
+/// block repeats two of them, a TLC block three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageTimes {
+    /// From the command until the page is in the die's register.
+    pub read: Span,
+    /// From the last byte in the register until the page is programmed.
+    pub program: Span,
+}
+
+/// Interruption of a program or an erase by a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suspend {
+    /// From the command to suspend until the die can read.
+    pub stop: Span,
+    /// From the last read until the operation continues.
+    pub resume: Span,
+    /// How often one operation may be interrupted.
+    pub most: u32,
+}
+
+/// Times and counts of the flash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlashRules {
+    /// Channels; dies are dealt out to them in turn.
+    pub channels: u32,
+    /// Dies.
+    pub dies: u32,
+    /// The kinds of page, in the order in which they follow one another in a block; at least one.
+    pub pages: Vec<PageTimes>,
+    /// An erase.
+    pub erase: Span,
+    /// One unit over the channel.
+    pub transfer: Span,
+    /// What a command costs on the channel before its data.
+    pub channel_command: Span,
+    /// Whether reads interrupt programs and erases.
+    pub suspend: Option<Suspend>,
+    /// Reads that may overtake a waiting program, erase or copy before it has its turn.
+    pub overtaking_reads: u32,
+}
+
+impl FlashRules {
+    /// The times of the page that is number `page` of its block.
+    #[inline]
+    pub fn times_of(&self, page: u32) -> PageTimes {
+        self.pages[page as usize % self.pages.len()]
+    }
+}

@@ -1,0 +1,355 @@
+//! The flash translation layer: which slot holds which unit, and which block is collected.
+//!
+//! It decides *what* happens to the flash and knows no time: every program, copy and erase that it
+//! asks for is returned to the caller, which performs it on the dies. Collection goes slot by slot,
+//! so that host writes and copies share a die as they do in a drive.
+
+mod address;
+mod broken;
+mod check;
+pub mod closed_form;
+mod map;
+mod victim;
+mod wear;
+
+pub use address::{Block, Die, Shape, ShapeError, Slot, Unit};
+pub use broken::Broken;
+pub use victim::Choice;
+pub use wear::WearSummary;
+
+use std::collections::VecDeque;
+
+use drivelab_core::Rng;
+
+use map::Map;
+use victim::Victims;
+use wear::Wear;
+
+/// How a translation layer works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// How victims are chosen.
+    pub choice: Choice,
+    /// A die is collected while it has this many free blocks or fewer; at least 1.
+    pub low_water: u32,
+    /// Slots that are programmed together; 1 where each is programmed alone.
+    pub page_slots: u32,
+    /// What governs the draws of victims.
+    pub seed: u64,
+}
+
+/// A valid slot copied during collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// The unit.
+    pub unit: Unit,
+    /// Where it was.
+    pub from: Slot,
+    /// Where it is now.
+    pub to: Slot,
+}
+
+/// What was written so far, in units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Units written by the host.
+    pub host: u64,
+    /// Units copied by collection.
+    pub copied: u64,
+    /// Slots left empty to complete a page.
+    pub padded: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Free,
+    Open,
+    Closed,
+    Victim,
+}
+
+/// The block that a die writes to.
+#[derive(Debug, Clone, Copy)]
+struct Frontier {
+    block: Block,
+    /// Slots that are written.
+    used: u32,
+}
+
+/// The block that a die collects.
+#[derive(Debug, Clone, Copy)]
+struct Collection {
+    victim: Block,
+    /// Slots that were looked at.
+    seen: u32,
+}
+
+#[derive(Debug, Clone)]
+struct DieBlocks {
+    free: VecDeque<Block>,
+    frontier: Option<Frontier>,
+    victims: Victims,
+    collection: Option<Collection>,
+    /// Valid slots of all its blocks.
+    valid: u32,
+}
+
+/// A page-mapped translation layer with one write frontier a die, shared by host and collection.
+#[derive(Debug, Clone)]
+pub struct Ftl {
+    shape: Shape,
+    low_water: u32,
+    page_slots: u32,
+    map: Map,
+    state: Vec<State>,
+    dies: Vec<DieBlocks>,
+    wear: Wear,
+    rng: Rng,
+    written: Written,
+}
+
+impl Ftl {
+    /// An empty drive.
+    ///
+    /// # Errors
+    /// A shape that cannot be collected.
+    pub fn new(shape: Shape, rules: Rules) -> Result<Self, ShapeError> {
+        let low_water = rules.low_water.max(1);
+        let page_slots = rules.page_slots.max(1);
+        shape.check(low_water, page_slots)?;
+        let per_die = shape.blocks_per_die;
+        let dies = (0..shape.dies).map(|die| DieBlocks {
+            free: (die * per_die..(die + 1) * per_die).map(Block).collect(),
+            frontier: None,
+            victims: Victims::new(rules.choice, per_die, shape.slots_per_block),
+            collection: None,
+            valid: 0,
+        });
+        Ok(Self {
+            shape,
+            low_water,
+            page_slots,
+            map: Map::new(&shape),
+            state: (0..shape.blocks()).map(|_| State::Free).collect(),
+            dies: dies.collect(),
+            wear: Wear::new(shape.blocks()),
+            rng: Rng::new(rules.seed),
+            written: Written::default(),
+        })
+    }
+
+    /// How many of everything there are.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Where `unit` lies; `None` where it was never written or was trimmed.
+    #[inline]
+    pub fn lookup(&self, unit: Unit) -> Option<Slot> {
+        self.map.slot_of(unit)
+    }
+
+    /// What was written so far.
+    pub fn written(&self) -> Written {
+        self.written
+    }
+
+    /// How evenly blocks are worn.
+    pub fn wear(&self) -> WearSummary {
+        self.wear.summary()
+    }
+
+    /// Slots of `die` that can be written before anything is erased.
+    #[inline]
+    fn room(&self, die: Die) -> u64 {
+        let blocks = &self.dies[die.index()];
+        let per_block = u64::from(self.shape.slots_per_block);
+        let begun = blocks.frontier.map_or(0, |open| per_block - u64::from(open.used));
+        begun + blocks.free.len() as u64 * per_block
+    }
+
+    /// Slots of `die` that its collection needs.
+    #[inline]
+    fn kept(&self, die: Die) -> u32 {
+        match self.dies[die.index()].collection {
+            Some(collection) => self.map.valid(collection.victim),
+            None => self.shape.slots_per_block,
+        }
+    }
+
+    /// Whether the host may write `unit` to `die` now: what collection needs is kept for it, and no
+    /// die fills with valid units so far that collecting it gains nothing.
+    ///
+    /// Once collection has done its work, there is a die to which any unit may be written.
+    #[inline]
+    pub fn may_write(&self, die: Die, unit: Unit) -> bool {
+        // The rest of a page may have to be padded.
+        let padding = self.page_slots - 1;
+        if self.room(die) <= u64::from(self.kept(die) + padding) {
+            return false;
+        }
+        let reserve = self.low_water + 1;
+        let most = (self.shape.blocks_per_die - reserve) * self.shape.slots_per_block - padding;
+        let here = |slot| self.shape.die_of_slot(slot) == die;
+        self.dies[die.index()].valid < most || self.map.slot_of(unit).is_some_and(here)
+    }
+
+    /// Whether `die` has so little free space that it must be collected.
+    #[inline]
+    pub fn is_low(&self, die: Die) -> bool {
+        let low = u64::from(self.low_water) * u64::from(self.shape.slots_per_block);
+        self.room(die) < low + u64::from(self.page_slots)
+    }
+
+    /// Writes `unit` to `die` and returns the slot to program.
+    ///
+    /// # Panics
+    /// The die has no space for the host: ask [`Self::may_write`] first.
+    #[inline]
+    pub fn write(&mut self, die: Die, unit: Unit) -> Slot {
+        assert!(self.may_write(die, unit), "the die has no space for the host");
+        self.drop_unit(unit);
+        self.written.host += 1;
+        self.place(die, Some(unit))
+    }
+
+    /// The last slot of `die` that was written, if its page is not complete.
+    pub fn begun_page(&self, die: Die) -> Option<Slot> {
+        let open = self.dies[die.index()].frontier?;
+        let first = self.shape.first_slot(open.block).0;
+        (!open.used.is_multiple_of(self.page_slots)).then(|| Slot(first + open.used - 1))
+    }
+
+    /// Leaves the next slot of `die` empty if a page was begun there, and returns it.
+    pub fn pad(&mut self, die: Die) -> Option<Slot> {
+        self.begun_page(die)?;
+        self.written.padded += 1;
+        Some(self.place(die, None))
+    }
+
+    /// Forgets `unit`; whether it lay anywhere.
+    pub fn trim(&mut self, unit: Unit) -> bool {
+        self.drop_unit(unit)
+    }
+
+    /// Starts to collect `die` and returns the victim; `None` where a collection is under way or no
+    /// block is closed.
+    pub fn begin_collection(&mut self, die: Die) -> Option<Block> {
+        let blocks = &mut self.dies[die.index()];
+        if blocks.collection.is_some() {
+            return None;
+        }
+        let first = die.0 * self.shape.blocks_per_die;
+        let map = &self.map;
+        let victim = blocks.victims.take(&mut self.rng, |local| map.valid(Block(first + local)))?;
+        let victim = Block(first + victim);
+        self.state[victim.index()] = State::Victim;
+        blocks.collection = Some(Collection { victim, seen: 0 });
+        Some(victim)
+    }
+
+    /// Whether a collection of `die` is under way.
+    #[inline]
+    pub fn is_collecting(&self, die: Die) -> bool {
+        self.dies[die.index()].collection.is_some()
+    }
+
+    /// Copies the next valid slot of the victim of `die`; `None` once nothing valid is left.
+    #[inline]
+    pub fn copy_next(&mut self, die: Die) -> Option<Copied> {
+        let Collection { victim, mut seen } = self.dies[die.index()].collection?;
+        let first = self.shape.first_slot(victim).0;
+        let mut found = None;
+        while self.map.valid(victim) > 0 && found.is_none() {
+            let from = Slot(first + seen);
+            found = self.map.unit_in(from).map(|unit| (unit, from));
+            seen += 1;
+        }
+        self.dies[die.index()].collection = Some(Collection { victim, seen });
+        let (unit, from) = found?;
+        self.drop_unit(unit);
+        self.written.copied += 1;
+        Some(Copied { unit, from, to: self.place(die, Some(unit)) })
+    }
+
+    /// Copies the valid slots of the next `together` slots of the victim of `die` that hold any, and
+    /// appends them; what one read of the flash brings.
+    pub fn copy_page(&mut self, die: Die, together: u32, copies: &mut Vec<Copied>) {
+        let Some(first) = self.copy_next(die) else { return };
+        copies.push(first);
+        let end = (first.from.0 / together + 1) * together;
+        for from in (first.from.0 + 1..end).map(Slot) {
+            if self.map.unit_in(from).is_some() {
+                copies.extend(self.copy_next(die));
+            }
+        }
+    }
+
+    /// Ends the collection of `die` and returns the block to erase.
+    ///
+    /// # Panics
+    /// No collection is under way, or its victim still has valid slots.
+    pub fn erase(&mut self, die: Die) -> Block {
+        let blocks = &mut self.dies[die.index()];
+        let collection = blocks.collection.take().expect("a collection is under way");
+        let victim = collection.victim;
+        assert_eq!(self.map.valid(victim), 0, "the victim still has valid slots");
+        self.state[victim.index()] = State::Free;
+        self.wear.erased(victim);
+        blocks.free.push_back(victim);
+        victim
+    }
+
+    /// Collects `die` until it is no longer low on space, or nothing can be collected.
+    pub fn collect(&mut self, die: Die) {
+        while self.is_low(die) {
+            if self.begin_collection(die).is_none() && !self.is_collecting(die) {
+                return;
+            }
+            while self.copy_next(die).is_some() {}
+            self.erase(die);
+        }
+    }
+
+    /// Takes the next slot of the frontier of `die` for `unit`, or for nothing.
+    #[inline]
+    fn place(&mut self, die: Die, unit: Option<Unit>) -> Slot {
+        let blocks = &mut self.dies[die.index()];
+        let mut open = blocks.frontier.take().unwrap_or_else(|| {
+            let block = blocks.free.pop_front().expect("collection keeps a block free");
+            self.state[block.index()] = State::Open;
+            Frontier { block, used: 0 }
+        });
+        let slot = Slot(self.shape.first_slot(open.block).0 + open.used);
+        if let Some(unit) = unit {
+            self.map.bind(unit, slot, open.block);
+            blocks.valid += 1;
+        }
+        open.used += 1;
+        if open.used < self.shape.slots_per_block {
+            blocks.frontier = Some(open);
+        } else {
+            self.state[open.block.index()] = State::Closed;
+            let local = open.block.0 % self.shape.blocks_per_die;
+            blocks.victims.insert(local, self.map.valid(open.block));
+        }
+        slot
+    }
+
+    /// Makes the slot of `unit` invalid; whether there was one.
+    #[inline]
+    fn drop_unit(&mut self, unit: Unit) -> bool {
+        let Some(slot) = self.map.release(unit) else { return false };
+        let block = self.shape.block_of(slot);
+        let valid = self.map.lower(block);
+        let blocks = &mut self.dies[self.shape.die_of(block).index()];
+        blocks.valid -= 1;
+        if self.state[block.index()] == State::Closed {
+            blocks.victims.lowered(block.0 % self.shape.blocks_per_die, valid);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! Solid-state drives, one file a mechanism.
+//!
+//! What each part does and where its rules come from: `docs/internals/ssd-model.md`.
+
+mod accept;
+mod backend;
+mod buffer;
+pub mod flash;
+pub mod ftl;
+mod pages;
+mod parts;
+
+pub use backend::BackendRules;
+pub use parts::{PartsError, SsdParts};
+
+use std::collections::VecDeque;
+
+use drivelab_core::{Destaged, Lba, Op, Request, Sectors, ServedBy, Span, Time};
+
+use crate::controller::Port;
+use crate::counters::Counters;
+use crate::event::{Event, EventQueue, Events};
+use crate::stack::{Mechanism, Tag};
+use backend::{Backend, Outcome};
+use buffer::Buffer;
+use ftl::Unit;
+
+/// A command that the controller works on.
+#[derive(Debug, Clone, Copy)]
+struct Command {
+    request: Request,
+    accepted: Time,
+    /// Reads of the flash that are not through.
+    reads_left: u32,
+}
+
+/// A write that waits for space in the buffer.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    tag: Tag,
+    accepted: Time,
+    /// The next unit to take over.
+    next: u32,
+    end: u32,
+}
+
+/// A unit in a page that is being written; kept where records are.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    unit: Unit,
+    page: u32,
+    /// When its command came: what is submitted later is other data.
+    accepted: Time,
+}
+
+/// A solid-state drive behind a port.
+#[derive(Debug)]
+pub(crate) struct Ssd {
+    parts: SsdParts,
+    port: Port,
+    backend: Backend,
+    buffer: Buffer,
+    /// The command of each tag.
+    commands: Vec<Option<Command>>,
+    /// Commands that the controller has looked at by then.
+    looked_at: EventQueue<Tag>,
+    waiting: VecDeque<Waiting>,
+    /// Flushes, and writes that must be durable, that wait until the buffer is clean. Writes are
+    /// not taken over meanwhile.
+    drains: VecDeque<Tag>,
+    outcomes: Vec<Outcome>,
+    /// The earliest wake-up that is scheduled.
+    wake_at: Option<Time>,
+    destaged: Option<Vec<Destaged>>,
+    placed: Vec<Placed>,
+    counters: Counters,
+}
+
+impl Ssd {
+    pub(crate) fn new(parts: SsdParts, port: Port, tags: usize) -> Result<Self, PartsError> {
+        parts.check()?;
+        let backend = Backend::new(parts.backend.clone())?;
+        let buffer = Buffer::new(parts.buffer_units, parts.backend.shape.units);
+        Ok(Self {
+            backend,
+            buffer,
+            port,
+            commands: vec![None; tags],
+            looked_at: EventQueue::with_capacity(tags),
+            waiting: VecDeque::with_capacity(tags),
+            drains: VecDeque::with_capacity(tags),
+            outcomes: Vec::with_capacity(tags),
+            wake_at: None,
+            destaged: None,
+            placed: Vec::new(),
+            counters: Counters::default(),
+            parts,
+        })
+    }
+
+    /// The units that a request touches.
+    fn units(&self, request: &Request) -> (u32, u32) {
+        let per_unit = self.parts.sectors_per_unit;
+        let unit = |sectors: u64| u32::try_from(sectors).expect("the capacity was checked");
+        let end = request.end().get().div_ceil(per_unit);
+        (unit(request.lba.get() / per_unit), unit(end))
+    }
+
+    /// Asks to be woken for what happens next.
+    fn schedule(&mut self, now: Time, events: &mut Events) {
+        let next = [self.looked_at.next_time(), self.backend.next_event()];
+        let Some(at) = next.into_iter().flatten().min() else { return };
+        if self.wake_at.is_none_or(|wake| wake <= now || at < wake) {
+            self.wake_at = Some(at);
+            events.push(at, Event::Wake);
+        }
+    }
+
+    fn answer(&mut self, now: Time, tag: Tag, by: ServedBy, events: &mut Events) {
+        let command = self.commands[tag.index()].take().expect("the command is under way");
+        let sent =
+            if command.request.op == Op::Read { command.request.sectors } else { Sectors::ZERO };
+        let done = self.port.exchange(now, Span::ZERO, sent);
+        events.push(done, Event::Done { tag, served_by: by });
+    }
+
+    /// Moves writes on: into the buffer, from there to the flash, and answers what that completes.
+    fn pump(&mut self, now: Time, events: &mut Events) {
+        loop {
+            while let Some((unit, accepted)) = self.buffer.first()
+                && self.backend.write(now, unit)
+            {
+                self.buffer.placed();
+                if self.destaged.is_some() && !self.parts.protected {
+                    let page = self.backend.page_of(unit).expect("it was just written");
+                    self.placed.push(Placed { unit, page, accepted });
+                }
+            }
+            if !self.admit(now, events) {
+                break;
+            }
+        }
+        if self.drains.is_empty() {
+            return;
+        }
+        if self.buffer.first().is_none() {
+            self.backend.pad(now);
+        }
+        if self.buffer.is_clean() {
+            while let Some(tag) = self.drains.pop_front() {
+                self.answer(now, tag, ServedBy::Medium, events);
+            }
+            if !self.waiting.is_empty() {
+                self.pump(now, events);
+            }
+        }
+    }
+
+    /// Takes over what the buffer has space for; whether that was anything.
+    fn admit(&mut self, now: Time, events: &mut Events) -> bool {
+        let mut taken = false;
+        while self.drains.is_empty()
+            && let Some(mut write) = self.waiting.pop_front()
+        {
+            while write.next < write.end && self.buffer.take(Unit(write.next), write.accepted) {
+                write.next += 1;
+                taken = true;
+            }
+            if write.next < write.end {
+                self.waiting.push_front(write);
+                break;
+            }
+            self.taken_over(now, write.tag, events);
+        }
+        taken
+    }
+
+    /// All of a write is in the buffer.
+    fn taken_over(&mut self, now: Time, tag: Tag, events: &mut Events) {
+        let fua = self.commands[tag.index()].as_ref().is_some_and(|command| command.request.fua);
+        if self.parts.protected {
+            // The capacitors make it durable.
+            self.answer(now, tag, ServedBy::Medium, events);
+        } else if fua || !self.parts.write_cache {
+            self.drains.push_back(tag);
+        } else {
+            self.counters.cached_writes += 1;
+            self.answer(now, tag, ServedBy::DriveWriteCache, events);
+        }
+    }
+
+    fn programmed(&mut self, now: Time, page: u32, host_units: u32) {
+        self.buffer.programmed(host_units);
+        self.counters.destaged_runs += u64::from(host_units > 0);
+        let Some(mut records) = self.destaged.take() else { return };
+        let (backend, sectors) = (&self.backend, self.parts.sectors_per_unit);
+        self.placed.retain(|placed| {
+            if placed.page != page {
+                return true;
+            }
+            // Newer data of the unit lies elsewhere and has its own record.
+            if backend.page_of(placed.unit) == Some(page) {
+                records.push(Destaged {
+                    lba: Lba::new(u64::from(placed.unit.0) * sectors),
+                    sectors: Sectors::new(sectors),
+                    taken: placed.accepted,
+                    at: now,
+                });
+            }
+            false
+        });
+        self.destaged = Some(records);
+    }
+}
+
+impl Mechanism for Ssd {
+    fn capacity(&self) -> Sectors {
+        Sectors::new(u64::from(self.parts.backend.shape.units) * self.parts.sectors_per_unit)
+    }
+
+    fn accept(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
+        self.take(now, tag, request);
+        self.schedule(now, events);
+    }
+
+    fn wake(&mut self, now: Time, events: &mut Events) {
+        while let Some((at, tag)) = self.looked_at.pop_due(now) {
+            self.begin(at, tag, events);
+        }
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        self.backend.advance(now, &mut outcomes);
+        let mut writes_move = false;
+        for outcome in outcomes.drain(..) {
+            match outcome {
+                Outcome::Read(index) => self.read_done(now, index, events),
+                Outcome::Programmed { page, host_units } => {
+                    self.programmed(now, page, host_units);
+                    writes_move = true;
+                }
+                Outcome::Collected => writes_move = true,
+            }
+        }
+        self.outcomes = outcomes;
+        if writes_move {
+            self.pump(now, events);
+        }
+        self.schedule(now, events);
+    }
+
+    fn drain_destaged(&mut self, _now: Time, records: &mut Vec<Destaged>) {
+        records.append(self.destaged.get_or_insert_default());
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! What a solid-state drive is made from.
+
+use drivelab_core::Span;
+
+use super::backend::BackendRules;
+use super::ftl::ShapeError;
+
+/// What a solid-state drive is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SsdParts {
+    /// Flash and translation layer.
+    pub backend: BackendRules,
+    /// Sectors that are mapped as one.
+    pub sectors_per_unit: u64,
+    /// What the controller needs for a read before the flash begins.
+    pub read_processing: Span,
+    /// What the controller needs for a write after its data has come.
+    pub write_processing: Span,
+    /// What a flush takes when nothing is left to write.
+    pub flush_processing: Span,
+    /// Units that the write buffer holds.
+    pub buffer_units: u32,
+    /// Whether writes are acknowledged before they are programmed.
+    pub write_cache: bool,
+    /// Whether capacitors save the buffer when power fails: what it holds is durable then.
+    pub protected: bool,
+}
+
+/// Why a drive cannot be made of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PartsError {
+    /// The flash does not fit the translation layer.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Pages are begun on all dies at once, and the buffer must hold them.
+    #[error("a write buffer of {units} units cannot hold one page for each die: it needs {least}")]
+    SmallBuffer {
+        /// What it holds.
+        units: u32,
+        /// What it must hold at least.
+        least: u32,
+    },
+}
+
+impl SsdParts {
+    pub(super) fn check(&self) -> Result<(), PartsError> {
+        let backend = &self.backend;
+        let least = backend.shape.dies * backend.units_per_page * backend.planes;
+        let units = self.buffer_units;
+        if units < least { Err(PartsError::SmallBuffer { units, least }) } else { Ok(()) }
+    }
+}
