@@ -63,6 +63,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         host: made.host,
         attached: Some(made.attached),
         served: None,
+        specimen: None,
         verification: None,
     }
 }

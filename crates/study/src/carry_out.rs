@@ -223,6 +223,7 @@ mod tests {
                 host: None,
                 attached: None,
                 served: None,
+                specimen: None,
                 verification: None,
             })
         }

@@ -9,6 +9,7 @@ mod job;
 mod latency;
 mod mark;
 mod served;
+mod specimen;
 mod tally;
 mod verification;
 
@@ -18,6 +19,7 @@ pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
 pub use served::{LatenessNs, Served};
+pub use specimen::{Drawn, Specimen};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
 
@@ -63,6 +65,9 @@ pub struct RunRecord {
     /// How late a modelled drive was, where one was served in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
+    /// Which drive was simulated, where the profile leaves numbers open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specimen: Option<Specimen>,
     /// What reading everything back found, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,

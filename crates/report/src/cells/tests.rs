@@ -45,6 +45,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
             host: None,
             attached: None,
             served: None,
+            specimen: None,
             verification: None,
         }
     };

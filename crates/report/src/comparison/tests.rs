@@ -234,6 +234,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
         }),
         attached: None,
         served: None,
+        specimen: None,
         verification: None,
     }
 }

@@ -1,0 +1,29 @@
+//! Which of all drives that fit a profile was simulated.
+
+use serde::{Deserialize, Serialize};
+
+/// One drive out of all that fit a profile: what its unknown numbers were in a run.
+///
+/// All arms of a block have the same specimen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Specimen {
+    /// Its number among the specimens of the study, from 0; `None` for the median drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// One entry for each unknown of the profile, in the order of the profile.
+    pub drawn: Vec<Drawn>,
+    /// How far a real drive of exactly these numbers may be from the model: the standard deviation
+    /// of the logarithm of any rate, 0 where the profile knows the drive exactly.
+    pub model_sigma: f64,
+}
+
+/// The value of an unknown in one specimen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// The key of the profile, for example `guard_growth`.
+    pub name: String,
+    /// Its value, in the unit that the profile gives it (times in ns; the place of a choice).
+    pub value: f64,
+    /// Where the value lies in its prior, as a standard normal deviate: 0 is the median.
+    pub score: f64,
+}
