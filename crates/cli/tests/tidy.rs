@@ -359,7 +359,7 @@ impl Modules {
     /// `path`, which stands in `module`, from the root of the crate; `None` where it leads out.
     fn absolute(&self, module: &[String], path: &[String]) -> Option<Names> {
         let above = path.iter().take_while(|name| *name == "super").count();
-        let (base, rest) = match path[0].as_str() {
+        let (base, rest) = match path.first()?.as_str() {
             "crate" => (&[][..], &path[1..]),
             "self" => (module, &path[1..]),
             "super" => (&module[..module.len().checked_sub(above)?], &path[above..]),

@@ -272,8 +272,8 @@ impl Ftl {
         Some(Copied { unit, from, to: self.place(die, Some(unit)) })
     }
 
-    /// Copies the valid slots of the next `together` slots of the victim of `die` that hold any, and
-    /// appends them; what one read of the flash brings.
+    /// Copies the valid slots of the next `together` slots of the victim of `die` that hold any
+    /// and appends them; one read of the flash yields them all.
     pub fn copy_page(&mut self, die: Die, together: u32, copies: &mut Vec<Copied>) {
         let Some(first) = self.copy_next(die) else { return };
         copies.push(first);
