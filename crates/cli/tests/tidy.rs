@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("model", &["core"], &[]),
     ("disksim", &["core", "model"], &[]),
     ("engine", &["core"], &["model"]),
+    ("probe", &["core"], &["model"]),
     ("serve", &["core"], &["model"]),
     ("host", &["core"], &[]),
     ("study", &["core"], &[]),
@@ -22,8 +23,8 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     (
         "cli",
         &[
-            "core", "stats", "model", "disksim", "engine", "serve", "host", "study", "formats",
-            "report",
+            "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
+            "formats", "report",
         ],
         &[],
     ),

@@ -42,13 +42,18 @@ pub(crate) struct TargetFacts<'a> {
 }
 
 pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
+    let bound = marks_of([(MarkId::CpuBound, cpu_bound(facts))]);
+    of_target(facts, target).into_iter().chain(bound).chain(of_facts(facts)).collect()
+}
+
+/// What figures of requests to such a target are.
+pub(crate) fn of_target(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
     let said = [
         (MarkId::NotDisk, not_disk(facts, target)),
         (MarkId::PageCache, page_cache(facts.workload, target)),
         (MarkId::DriveCache, write_cache(facts.workload, target)),
-        (MarkId::CpuBound, cpu_bound(facts)),
     ];
-    marks_of(said).chain(of_facts(facts)).collect()
+    marks_of(said).collect()
 }
 
 pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {

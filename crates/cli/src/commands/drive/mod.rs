@@ -1,6 +1,7 @@
 //! `drive`: the modelled drives.
 
 mod fit;
+mod measure;
 mod predict;
 
 use clap::{Args, Subcommand};
@@ -13,9 +14,10 @@ use crate::failure::{Failure, Outcome};
 use crate::target;
 use crate::ui::Ui;
 use fit::FitArgs;
+use measure::MeasureArgs;
 use predict::PredictArgs;
 
-/// List, show, fit or predict modelled drives.
+/// List, show, measure, fit or predict drives.
 #[derive(Debug, Args)]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
@@ -34,8 +36,10 @@ enum Verb {
     },
     /// Predict IOPS and latency against queue depth, with the spread among drives.
     Predict(Box<PredictArgs>),
-    /// Fit a profile to measurements at depth 1.
+    /// Fit a profile to measurements.
     Fit(FitArgs),
+    /// Measure a drive for two minutes, for `drive fit`; only reads.
+    Measure(MeasureArgs),
 }
 
 /// Lists or shows drives.
@@ -45,6 +49,7 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
         Verb::Show { drive } => show(&drive, ui),
         Verb::Predict(arguments) => predict::predict(*arguments, ui),
         Verb::Fit(arguments) => fit::fit(&arguments, ui),
+        Verb::Measure(arguments) => measure::measure(&arguments, ui),
     }
 }
 

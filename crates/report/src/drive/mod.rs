@@ -1,5 +1,9 @@
 //! Modelled drives: the list, one of them, what was fitted, and what it will do at each depth.
 
+mod measured;
+
+pub use measured::{MeasuredDrive, measured, measured_heading, measured_json};
+
 use drivelab_core::record::Latency;
 use drivelab_stats::{Spread, predict};
 use serde::Serialize;
