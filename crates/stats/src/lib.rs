@@ -46,7 +46,7 @@ pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, compare_family, holm, max_t,
     simultaneous,
 };
-pub use modelled::{Prediction, Score, Spread, predict};
+pub use modelled::{Prediction, Score, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};

@@ -177,7 +177,7 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
 }
 
 /// Zones of equally many cylinders whose density falls evenly from the outside in.
-pub(crate) fn falling_zones(
+fn falling_zones(
     capacity: Sectors,
     heads: u32,
     count: u32,

@@ -18,7 +18,7 @@ pub use prior::Prior;
 pub use specimen::{Known, Unknown};
 pub use values::Interface;
 
-pub(crate) use hdd::{HddProfile, falling_zones};
+pub(crate) use hdd::HddProfile;
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::record::{Drawn, Specimen};

@@ -1,93 +1,18 @@
 //! Modelled drives: the list, one of them, what was fitted, and what it will do at each depth.
 
 mod measured;
+mod predicted;
 
 pub use measured::{MeasuredDrive, measured, measured_heading, measured_json};
 
-use drivelab_core::record::Latency;
-use drivelab_stats::{Spread, predict};
+pub use predicted::{Depth, Flush, Predicted};
+
 use serde::Serialize;
-use serde_json::json;
 
 use crate::text::{Align, Look, Table};
 
 /// The name of the JSON document.
 pub const DRIVE_SCHEMA: &str = "drivelab.drive/1";
-
-/// A depth at which the model was run.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Modelled {
-    /// Requests outstanding.
-    pub iodepth: u32,
-    /// Requests a second.
-    pub iops: f64,
-    /// From the moment a request was meant to be sent.
-    pub lat_ns: Latency,
-}
-
-/// One depth.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
-    iodepth: u32,
-    iops: f64,
-    /// IOPS over those at depth 1.
-    gain: f64,
-    /// The deviation of the logarithm of `iops`.
-    sigma: f64,
-    /// Where 95 drives of 100 of this kind lie.
-    iops_range: [f64; 2],
-    /// The same for the mean latency, in ns.
-    mean_range_ns: [f64; 2],
-    lat_ns: Latency,
-}
-
-/// What is predicted of a drive whose kind is spread so.
-pub fn rows(modelled: &[Modelled], spread: Spread) -> Vec<Row> {
-    let rates: Vec<f64> = modelled.iter().map(|depth| depth.iops).collect();
-    let row = |(depth, found): (&Modelled, drivelab_stats::Prediction)| {
-        let (iops, factor, mean) = (depth.iops, found.factor, float(depth.lat_ns.mean));
-        Row {
-            iodepth: depth.iodepth,
-            iops,
-            gain: found.gain,
-            sigma: found.sigma,
-            iops_range: [iops / factor, iops * factor],
-            mean_range_ns: [mean / factor, mean * factor],
-            lat_ns: depth.lat_ns,
-        }
-    };
-    modelled.iter().zip(predict(&rates, spread)).map(row).collect()
-}
-
-/// The prediction for scripts.
-pub fn json(drive: &str, rows: &[Row], spread: Spread) -> serde_json::Value {
-    json!({
-        "schema": DRIVE_SCHEMA,
-        "drive": drive,
-        "uncertainty": explained(spread),
-        "depths": rows,
-    })
-}
-
-/// The prediction for people.
-pub fn predicted(rows: &[Row], spread: Spread, look: Look) -> String {
-    let titles = ["depth", "IOPS", "gain", "95 % within", "mean ms", "95 % within", "p99 ms"];
-    let mut table = Table::new(&titles.map(|title| (title, Align::Right, 0)));
-    let range =
-        |[low, high]: [f64; 2], unit: f64| format!("{:.1} - {:.1}", low / unit, high / unit);
-    for row in rows {
-        table.row([
-            row.iodepth.to_string(),
-            format!("{:.1}", row.iops),
-            format!("{:.2}", row.gain),
-            range(row.iops_range, 1.0),
-            format!("{:.2}", float(row.lat_ns.mean) / 1e6),
-            range(row.mean_range_ns, 1e6),
-            format!("{:.2}", float(row.lat_ns.p99) / 1e6),
-        ]);
-    }
-    format!("{}\n{}\n", table.render(look), look.wrap(&explained(spread), 2))
-}
 
 /// A drive that comes with drivelab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -122,10 +47,10 @@ pub fn shown(title: &str, settings: &[(String, String)], profile: &str, look: Lo
 }
 
 /// A figure that a profile was fitted to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fitted {
-    /// The key in the file of measurements.
-    pub name: &'static str,
+    /// The key in the file of measurements, with the load where it is not the plain one.
+    pub name: String,
     /// In the unit of the key.
     pub measured: f64,
     /// In the unit of the key.
@@ -139,7 +64,7 @@ pub fn fitted(figures: &[Fitted], not_identified: &[String], path: &str, look: L
     let mut table = Table::new(&[titles, more].concat());
     for Fitted { name, measured, fitted } in figures {
         let off = format!("{:.1}%", 100.0 * (fitted / measured - 1.0));
-        table.row([(*name).to_owned(), format!("{measured:.2}"), format!("{fitted:.2}"), off]);
+        table.row([name.clone(), format!("{measured:.2}"), format!("{fitted:.2}"), off]);
     }
     let unknown: String =
         not_identified.iter().map(|line| look.wrap(&format!("- {line}"), 2) + "\n").collect();
@@ -148,23 +73,4 @@ pub fn fitted(figures: &[Fitted], not_identified: &[String], path: &str, look: L
          written: {path}\n",
         table.render(look)
     )
-}
-
-fn explained(Spread { fit_sigma, gain_sigma }: Spread) -> String {
-    let queue = match gain_sigma {
-        0.0 => "no queue, so no uncertain gain".to_owned(),
-        sigma => {
-            format!("the gain from queuing is a prior, log-normal with sigma {sigma} at depth 32")
-        }
-    };
-    let level = match fit_sigma {
-        0.0 => "depth 1 is taken from the profile without error".to_owned(),
-        sigma => format!("sigma {sigma} at depth 1 from the fit"),
-    };
-    format!("95 % within: {queue}; {level}")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 ns")]
-fn float(ns: u64) -> f64 {
-    ns as f64
 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::Bytes;
+use drivelab_core::measurements::Measurements;
 use drivelab_core::record::RunRecord;
-use drivelab_model::fit::{self, Measurements};
+use drivelab_model::fit;
 use drivelab_report::drive::{DRIVE_SCHEMA, Fitted};
 
 use crate::failure::{Failure, Outcome};
@@ -64,7 +65,7 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
         .map_err(Failure::bad_words)?;
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
     let fitted = |figure: &fit::FittedFigure| {
-        let fit::FittedFigure { name, measured, fitted } = *figure;
+        let fit::FittedFigure { name, measured, fitted } = figure.clone();
         Fitted { name, measured, fitted }
     };
     let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
@@ -112,7 +113,7 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
             .hint("add --rpm 7200 --capacity BYTES"));
     };
     let mut measurements =
-        Measurements::of_drive(capacity.get(), rpm).map_err(Failure::bad_words)?;
+        Measurements::of_drive(capacity.get(), Some(rpm)).map_err(Failure::bad_words)?;
     for path in &arguments.measurements {
         let text = input::text(path, input::RESULTS)?;
         let run: RunRecord = serde_json::from_str(&text).map_err(|error| {
