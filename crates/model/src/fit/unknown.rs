@@ -28,23 +28,41 @@ const FACTS: &str = "docs/internals/drive-facts.md";
 /// A uniform number has this deviation, in widths of its range.
 const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
 
+/// The seeks of drives of one kind, in ms; the same as in the profiles of such drives.
+struct Kind {
+    /// Median, sigma, least and most.
+    short: [f64; 4],
+    /// Mean and deviation.
+    average: [f64; 2],
+    /// Lowest and highest.
+    shape: [f64; 2],
+}
+
+impl Kind {
+    fn of(rpm: f64) -> Self {
+        let (short, average, shape) = match rpm {
+            ..6_500.0 => ([3.0, 0.45, 1.5, 6.5], [13.0, 0.8], [0.8, 1.3]),
+            9_000.0.. => ([1.2, 0.2, 0.4, 2.5], [5.1, 0.3], [0.6, 1.0]),
+            _ => ([2.3, 0.45, 0.7, 5.0], [9.6, 0.6], [0.8, 1.3]),
+        };
+        Self { short, average, shape }
+    }
+}
+
 impl Unknown {
     /// What every fit leaves open of a drive of this speed; with `writes` what only they show, too.
     pub(super) fn all(rpm: f64, writes: bool) -> Vec<Self> {
-        let (short, average, average_sd) = match rpm {
-            ..6_500.0 => (3.0, 13.0, 1.2),
-            9_000.0.. => (1.2, 5.1, 0.6),
-            _ => (2.3, 9.6, 0.6),
-        };
-        let (lowest, highest) = (short * 0.3, short * 2.2);
-        let growth = Prior::of(rpm).growth;
+        let kind = Kind::of(rpm);
         let ms = |key, spread| Self { key, unit: "ms", spread, source: FACTS };
         let bare = |key, spread| Self { key, unit: "", spread, source: FACTS };
-        let median = short;
+        let [median, sigma, min, max] = kind.short;
+        let [mean, sd] = kind.average;
+        let [low, high] = kind.shape;
+        let growth = Prior::of(rpm).growth;
         let mut all = vec![
-            ms("seek_short", LogNormal { median, sigma: 0.45, min: lowest, max: highest }),
-            ms("seek_average", Normal { mean: average, sd: average_sd, min: 0.2 }),
-            bare("seek_shape", Uniform { low: 0.8, high: 1.3 }),
+            ms("seek_short", LogNormal { median, sigma, min, max }),
+            ms("seek_average", Normal { mean, sd, min: 0.2 }),
+            bare("seek_shape", Uniform { low, high }),
             bare("guard_growth", LogNormal { median: growth, sigma: 0.65, min: 0.0, max: 5.0 }),
         ];
         // First the one that decides most: draws are spread evenly over it.
