@@ -1,6 +1,5 @@
 //! The numbers that a fit leaves open, with what is known of them before anything is measured.
 
-use crate::profile::Prior;
 use crate::unknown::normal;
 
 /// One of them.
@@ -36,16 +35,18 @@ struct Kind {
     average: [f64; 2],
     /// Lowest and highest.
     shape: [f64; 2],
+    /// Median of the growth of the margin.
+    growth: f64,
 }
 
 impl Kind {
     fn of(rpm: f64) -> Self {
-        let (short, average, shape) = match rpm {
-            ..6_500.0 => ([3.0, 0.45, 1.5, 6.5], [13.0, 0.8], [0.8, 1.3]),
-            9_000.0.. => ([1.2, 0.2, 0.4, 2.5], [5.1, 0.3], [0.6, 1.0]),
-            _ => ([2.3, 0.45, 0.7, 5.0], [9.6, 0.6], [0.8, 1.3]),
+        let (short, average, shape, growth) = match rpm {
+            ..6_500.0 => ([3.0, 0.45, 1.5, 6.5], [13.0, 0.8], [0.8, 1.3], 1.2),
+            9_000.0.. => ([1.2, 0.2, 0.4, 2.5], [5.1, 0.3], [0.6, 1.0], 0.4),
+            _ => ([2.3, 0.45, 0.7, 5.0], [9.6, 0.6], [0.8, 1.3], 0.7),
         };
-        Self { short, average, shape }
+        Self { short, average, shape, growth }
     }
 }
 
@@ -58,12 +59,11 @@ impl Unknown {
         let [median, sigma, min, max] = kind.short;
         let [mean, sd] = kind.average;
         let [low, high] = kind.shape;
-        let growth = Prior::of(rpm).growth;
         let mut all = vec![
             ms("seek_short", LogNormal { median, sigma, min, max }),
             ms("seek_average", Normal { mean, sd, min: 0.2 }),
             bare("seek_shape", Uniform { low, high }),
-            bare("guard_growth", LogNormal { median: growth, sigma: 0.65, min: 0.0, max: 5.0 }),
+            bare("guard_growth", LogNormal { median: kind.growth, sigma: 0.65, min: 0.0, max: 5.0 }),
         ];
         // First the one that decides most: draws are spread evenly over it.
         all.rotate_right(1);

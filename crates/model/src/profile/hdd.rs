@@ -101,10 +101,6 @@ impl HddProfile {
     pub(super) fn milli_rpm(&self) -> u64 {
         self.milli_rpm
     }
-
-    pub(crate) fn rpm(&self) -> f64 {
-        f64::from(u32::try_from(self.milli_rpm).expect("at most 10^8")) / 1000.0
-    }
 }
 
 /// How long the switch to the next track takes, for which the layout leaves room.

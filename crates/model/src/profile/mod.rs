@@ -4,7 +4,6 @@ mod base_text;
 mod blueprint;
 mod embedded;
 mod hdd;
-mod prior;
 mod raw;
 mod specimen;
 mod values;
@@ -14,7 +13,6 @@ use std::sync::Arc;
 pub use base_text::BaseText;
 pub use blueprint::Blueprint;
 pub use embedded::{names, text};
-pub use prior::Prior;
 pub use specimen::{Known, Unknown};
 pub use values::Interface;
 
@@ -41,8 +39,6 @@ pub struct Profile {
     pub leaves_out: Option<String>,
     /// What the drive writes as one, and is not torn by a power cut: 1 sector of 512 bytes, or 8.
     pub physical_sector: Sectors,
-    /// How far the drive may be off what it describes.
-    pub uncertainty: Uncertainty,
     pub(crate) body: Body,
     /// The keys that it was assembled from.
     raw: Arc<Raw>,
@@ -55,15 +51,6 @@ pub struct Profile {
 /// (docs/internals/drive-facts.md).
 const LACKS_ANY: f64 = 0.05;
 const LACKS_ELEVATOR: f64 = 0.10;
-
-/// How far a modelled drive may be off, as deviations of logarithms.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Uncertainty {
-    /// Of everything at depth 1; 0 where nobody has worked it out.
-    pub fit_sigma: f64,
-    /// Of the gain at depth 32 over depth 1; 0 where there is no queue.
-    pub gain_sigma: f64,
-}
 
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
@@ -273,7 +260,6 @@ impl Profile {
             sources: vec![source],
             leaves_out: Some(leaves_out),
             physical_sector: Sectors::new(1),
-            uncertainty: Uncertainty::default(),
             body: Body::Other(blueprint),
             raw: Arc::default(),
             which: None,
@@ -284,13 +270,9 @@ impl Profile {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
         let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);
-        let fit_sigma = raw.fit_sigma.map_or(0.0, |sigma| sigma.0);
-        let mut uncertainty = Uncertainty { fit_sigma, gain_sigma: 0.0 };
         let body = match required(raw.kind, "kind")? {
             Kind::Hdd => {
                 let hdd = HddProfile::assemble(raw)?;
-                let prior = Prior::of(hdd.rpm()).sigma;
-                uncertainty.gain_sigma = raw.gain_sigma.map_or(prior, |sigma| sigma.0);
                 Body::Hdd(Box::new(hdd))
             }
             Kind::Fixed => Body::Fixed {
@@ -300,7 +282,7 @@ impl Profile {
             },
         };
         let (raw, which) = (Arc::new(raw.clone()), None);
-        Ok(Self { model, sources, leaves_out, physical_sector, uncertainty, body, raw, which })
+        Ok(Self { model, sources, leaves_out, physical_sector, body, raw, which })
     }
 }
 

@@ -114,7 +114,7 @@ profile_keys! {
     sector_bytes: SectorSize,
     /// What the profile knowingly does not say.
     leaves_out: String,
-    /// By how much depth 1 is uncertain.
+    /// Of profiles of before posteriors; it says nothing any more, like `gain_sigma`.
     fit_sigma: Sigma,
     // Geometry.
     rpm: Rpm,
@@ -143,7 +143,6 @@ profile_keys! {
     write_cache_runs: Count<1, 1024>,
     // Queue.
     queue_depth: Count<1, 256>,
-    /// By how much the gain at depth 32 is uncertain.
     gain_sigma: Sigma,
     order: OrderName,
     guard: Short,

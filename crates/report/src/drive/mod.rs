@@ -122,8 +122,27 @@ pub struct Fitted {
     pub fitted: f64,
 }
 
-/// How near a fit came, and what it could not show.
-pub fn fitted(figures: &[Fitted], not_identified: &[String], path: &str, look: Look) -> String {
+/// A number that a fit leaves open, as far as it does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LeftOpen {
+    /// The key of the profile.
+    pub name: &'static str,
+    /// Half of the draws lie below.
+    pub median: f64,
+    /// Between these lie 95 draws of 100.
+    pub range95: [f64; 2],
+    /// `ms`, or nothing.
+    pub unit: &'static str,
+}
+
+/// How near a fit came, what it left open, and what it could not show.
+pub fn fitted(
+    figures: &[Fitted],
+    left_open: &[LeftOpen],
+    not_identified: &[String],
+    path: &str,
+    look: Look,
+) -> String {
     let titles = [("", Align::Left, 0), ("measured", Align::Right, 0)];
     let more = [("fitted", Align::Right, 0), ("off", Align::Right, 0)];
     let mut table = Table::new(&[titles, more].concat());
@@ -131,11 +150,18 @@ pub fn fitted(figures: &[Fitted], not_identified: &[String], path: &str, look: L
         let off = format!("{:.1}%", 100.0 * (fitted / measured - 1.0));
         table.row([name.clone(), format!("{measured:.2}"), format!("{fitted:.2}"), off]);
     }
+    let titles = ["left open", "median", "95 % within"].map(|title| (title, Align::Left, 0));
+    let mut open = Table::new(&titles);
+    for LeftOpen { name, median, range95: [low, high], unit } in left_open {
+        let range = format!("{low:.2} - {high:.2}");
+        open.row([(*name).to_owned(), format!("{median:.2} {unit}"), range]);
+    }
     let unknown: String =
         not_identified.iter().map(|line| look.wrap(&format!("- {line}"), 2) + "\n").collect();
     format!(
-        "{}\nwhat these measurements cannot show, and what stands in for it:\n{unknown}\n\
+        "{}\n{}\nwhat these measurements cannot show, and what stands in for it:\n{unknown}\n\
          written: {path}\n",
-        table.render(look)
+        table.render(look),
+        open.render(look)
     )
 }

@@ -83,7 +83,8 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         failed: measured.failed,
     };
     if ui.json {
-        ui.result(&crate::commands::json_text(&drive::measured_json(&shown)))?;
+        let json = serde_json::to_string_pretty(&drive::measured_json(&shown));
+        ui.result(&json.expect("plain data is always JSON"))?;
     } else {
         ui.result(&drive::measured(&shown, ui.look()))?;
     }
