@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p drivelab --bench calibration [-- DRIVES]`; 200 drives take some minutes.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

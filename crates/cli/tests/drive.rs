@@ -228,7 +228,7 @@ fn a_prediction_and_a_study_of_the_same_question_agree() {
     let mut rates = Vec::new();
     for line in std::fs::read_to_string(folder.path().join("kept/runs.jsonl")).unwrap().lines() {
         let run: serde_json::Value = serde_json::from_str(line).unwrap();
-        if run["arm"] == "noop" {
+        if run["step"]["arm"] == 0 {
             rates.push(run["record"]["total"]["iops"].as_f64().unwrap().ln());
         }
     }

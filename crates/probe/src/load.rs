@@ -45,7 +45,8 @@ impl RandomLoad {
                 if answer.result.is_ok() && answer.at >= start && answer.at < end {
                     times.push(answer.at.since(sent[place(slot)]));
                     let part = u128::from(answer.at.since(start).ns()) * PARTS as u128;
-                    parts[(part / u128::from(self.time.ns())) as usize % PARTS] += 1;
+                    let part = usize::try_from(part / u128::from(self.time.ns()));
+                    parts[part.unwrap_or(0).min(PARTS - 1)] += 1;
                     last = last.max(answer.at);
                 }
                 sent[place(slot)] = session.now();

@@ -110,7 +110,7 @@ pub fn fit(
     let mut search = Search { wanted, unknowns, text, seed, simulated: 0 };
     let start = search.start(measurements, rpm)?;
     let draws = search.draws(measurements, rpm, start)?;
-    search.finish(model, command, draws)
+    search.finish(model, command, &draws)
 }
 
 /// A fit while it goes on.
@@ -232,8 +232,8 @@ impl Search<'_> {
         Extremes::of(&seen[place], figure("p1_ms"), high, 60_000.0 / rpm)
     }
 
-    fn finish(self, model: &str, command: &str, draws: Vec<Vec<f64>>) -> Result<Fit, String> {
-        let middle = self.middle(&draws);
+    fn finish(self, model: &str, command: &str, draws: &[Vec<f64>]) -> Result<Fit, String> {
+        let middle = self.middle(draws);
         let values = self.values(&middle);
         let seen = self.seen(&middle, MANY, 0)?;
         let found = self.wanted.of(&seen);

@@ -104,7 +104,7 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
             span.unwrap_or_else(|| "whole drive".into()),
             load.iodepth.to_string(),
             number(load.iops(), 1),
-            number(load.rate_error.map(|error| 100.0 * error), 1) + "%",
+            load.rate_error.map_or_else(String::new, |error| format!("{:.1}%", 100.0 * error)),
             number(gain, 2),
             number(figure("p10_ms"), 2),
             number(figure("p50_ms"), 2),

@@ -96,9 +96,10 @@ impl<'a> Drives<'a> {
         // One drive that is known is as good as many.
         let is_open = !profile.unknowns().is_empty() && count > 1;
         let all = Specimens::new(seed, count, std::iter::once(&profile));
-        let specimens = match is_open {
-            true => (0..count).map(|number| all.of(0, &profile, number)).collect(),
-            false => vec![profile.median()],
+        let specimens = if is_open {
+            (0..count).map(|number| all.of(0, &profile, number)).collect()
+        } else {
+            vec![profile.median()]
         };
         Ok(Self { spec, profile, specimens, seed })
     }
