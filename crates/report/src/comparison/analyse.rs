@@ -10,6 +10,7 @@ use super::{ArmRuns, Input, Source};
 use crate::attachment;
 use crate::metric;
 use crate::outcome::{Question, Rules, Series, Together, geometric_mean, judge, withhold};
+use crate::specimens::Sampled;
 use crate::suggest;
 use drivelab_core::record::{Figure, Label, Remark};
 
@@ -53,7 +54,9 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         facts.push(column.facts());
     }
     notes.extend(incomplete(&columns[gate], &blocks));
-    let rules = Rules { seed: options.seed, provenance: input.provenance, first: None };
+    let sampled = Sampled::default();
+    let (seed, provenance) = (options.seed, input.provenance);
+    let rules = Rules { seed, provenance, first: None, sampled: &sampled };
     let mut outcomes = judge(&series, &questions, rules)?;
     let decides = |outcome: &crate::outcome::Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()

@@ -97,7 +97,7 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     if has_intervals(result) {
         cells.push(comparison.ci95.map(figures::range).unwrap_or_default().into());
     }
-    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())).into());
+    cells.push((format!("{}{primary}", outcome.word()), style(outcome.verdict())).into());
     cells
 }
 

@@ -22,7 +22,7 @@ fn answer(result: &CompareResult) -> Sentence {
     let verdict = outcome.verdict();
     let lead = match outcome.adjusted.comparison.n {
         1 => "Nothing can be concluded from one run each",
-        _ => lead(verdict, false),
+        _ => lead(outcome, false),
     };
     let body = format!(
         "in {}: {}.",
@@ -38,7 +38,7 @@ fn other_arms(result: &CompareResult) -> Option<Sentence> {
         result.outcomes.iter().filter(|o| o.series == primary.series && o.to != primary.to);
     let parts = others.map(|o| {
         let size = sized(o, &result.series[o.series]);
-        format!("`{}` {} ({size})", result.arms[o.to], o.verdict())
+        format!("`{}` {} ({size})", result.arms[o.to], o.word())
     });
     Sentence::listing("The other arms:", parts, None)
 }
