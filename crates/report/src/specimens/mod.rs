@@ -11,4 +11,4 @@ pub(crate) use picture::{figure, parts};
 #[cfg(test)]
 pub(crate) use sampled::tests::specimens;
 pub(crate) use sampled::{Foreseen, Sampled, Simulated};
-pub(crate) use words::{decides, forecast, on_drives};
+pub(crate) use words::{decides, forecast, on_drives, which};

@@ -1,5 +1,6 @@
 //! A prediction in words.
 
+use drivelab_core::record::Specimen;
 use drivelab_core::unknown;
 use drivelab_stats::{Cause, Forecast, Part};
 
@@ -67,6 +68,29 @@ pub(crate) fn decides(foreseen: &Foreseen) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
+/// Which of all drives that fit its profile a run simulated, and how far the figures may be off.
+pub(crate) fn which(specimen: &Specimen) -> Option<String> {
+    let open: Vec<String> =
+        specimen.drawn.iter().map(|drawn| unknown::in_words(&drawn.name)).collect();
+    let (last, others) = open.split_last()?;
+    let open = match others {
+        [] => last.clone(),
+        _ => format!("{} and {last}", others.join(", ")),
+    };
+    let drive = match specimen.number {
+        Some(number) => format!("specimen {number} of the drives that the profile fits"),
+        None => "the median of the drives that the profile fits".to_owned(),
+    };
+    let model = match specimen.model_sigma {
+        sigma if sigma > 0.0 => {
+            let factor = figures::significant(libm::exp(1.96 * sigma));
+            format!("; even a drive of exactly these numbers may be a factor of {factor} off")
+        }
+        _ => String::new(),
+    };
+    Some(format!("{drive}, which leaves open {open}; other drives differ{model}."))
+}
+
 /// A cause in words.
 pub(super) fn cause(part: &Part, unknowns: &[String]) -> String {
     match part.cause {
@@ -78,6 +102,7 @@ pub(super) fn cause(part: &Part, unknowns: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::record::Drawn;
     use drivelab_stats::{Shares, Verdict};
 
     use super::*;
@@ -91,6 +116,20 @@ mod tests {
         check(0.951, "95 of 100");
         check(0.001, "fewer than 1 of 100");
         check(1.0, "more than 99 of 100");
+    }
+
+    #[test]
+    fn a_run_says_which_drive_it_is_and_what_is_open() {
+        let drawn = |name: &str| Drawn { name: name.into(), value: 1.0, score: 0.0 };
+        let mut it = Specimen { number: None, drawn: Vec::new(), model_sigma: 0.05 };
+        assert_eq!(which(&it), None);
+        it.drawn = vec![drawn("seek_short"), drawn("guard_growth")];
+        assert_eq!(
+            which(&it).unwrap(),
+            "the median of the drives that the profile fits, which leaves open how long its short \
+             seeks take and how its firmware orders its queue; other drives differ; even a drive of \
+             exactly these numbers may be a factor of 1.10 off."
+        );
     }
 
     #[test]
