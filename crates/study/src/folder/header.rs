@@ -37,6 +37,9 @@ pub struct Asked {
     pub study: String,
     /// Blocks, as asked for: a grouped plan gathers them into fewer.
     pub blocks: u32,
+    /// Specimens, as typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specimens: Option<u32>,
     /// The target, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,

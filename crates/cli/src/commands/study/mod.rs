@@ -43,6 +43,10 @@ pub(crate) struct StudyArgs {
     /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
+    /// Number of drives that are drawn of all that fit a profile, one for each block [default: the
+    /// blocks, at least 20, where the profile leaves numbers open]; 1 for the median drive.
+    #[arg(long, value_name = "N")]
+    specimens: Option<u32>,
     /// Run only these workloads, which must include that of the primary metric, and no curve.
     #[arg(long, value_name = "W,...", value_delimiter = ',')]
     only: Vec<String>,

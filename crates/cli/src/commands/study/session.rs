@@ -28,6 +28,7 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
     study.choose(Choices {
         stage: Some(stage_of(arguments, &study)?),
         blocks: arguments.blocks,
+        specimens: arguments.specimens,
         seed: arguments.seed,
         only: &arguments.only,
         drive: arguments.drive.as_deref(),
@@ -38,7 +39,8 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
             .hint("add --stage hardware to measure it, or omit --target"));
     }
     let asked = asked(arguments, name, &study);
-    let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
+    let mut stage = stage::of(&mut study, &asked, arguments.in_place.as_deref(), ui)?;
+    let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
@@ -67,7 +69,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
-    let mut stage = stage::of(&study, &again, arguments.in_place.as_deref(), ui)?;
+    let mut stage = stage::of(&mut study, &again, arguments.in_place.as_deref(), ui)?;
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let going = begun.resume(&text, &header, &console)?;
@@ -214,6 +216,7 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
     Asked {
         study: name.to_owned(),
         blocks: study.blocks,
+        specimens: arguments.specimens,
         target: target.and_then(text),
         path: path.as_deref().and_then(text),
         paths: paths(study),
@@ -243,9 +246,13 @@ fn remembered(
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
     };
+    // As many as blocks, of which the plan has a number already; or the median drive.
+    let specimens = arguments.specimens.filter(|specimens| *specimens > 1);
+    let of_median = old.as_ref().and_then(|old| old.specimens).filter(|old| *old == 1);
     study.choose(Choices {
         stage: Some(stage),
-        blocks: arguments.blocks.or(old.as_ref().map(|old| old.blocks)),
+        blocks: arguments.blocks.or(specimens).or(old.as_ref().map(|old| old.blocks)),
+        specimens: arguments.specimens.or(of_median),
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
         drive: drive.as_deref(),
@@ -257,6 +264,7 @@ fn remembered(
     Ok(Asked {
         study: old.study,
         blocks: new.blocks,
+        specimens: new.specimens.or(old.specimens),
         target,
         path,
         paths: if old.paths.is_empty() { new.paths } else { old.paths },
