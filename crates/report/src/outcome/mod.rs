@@ -16,7 +16,7 @@ pub use together::Together;
 use drivelab_core::Refusal;
 use drivelab_stats::{
     Adjusted, Arm, Better, Criteria, CriteriaError, Family, Member, Pair, Provenance, Role,
-    Verdict, Warning, WarningId, compare_family,
+    Verdict, Warning, WarningId, compare_family, effect,
 };
 
 use crate::attachment::Unchanged;
@@ -143,7 +143,8 @@ pub(crate) fn judge(
     let outcome = |((question, asked), mut adjusted): ((&Question, &Member), Adjusted)| {
         let Question { series: place, from, to, .. } = *question;
         let arms = (series[place].workload, from, to);
-        let foreseen = rules.sampled.foresee(arms, &asked.pairs, &asked.criteria);
+        let effects = if rules.sampled.is_any() { effects(series, question) } else { Vec::new() };
+        let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
         if let Some(foreseen) = &foreseen {
             foreseen.forecast.judge(&mut adjusted);
         }
@@ -151,6 +152,21 @@ pub(crate) fn judge(
     };
     Ok(questions.iter().zip(&asked).zip(members).map(outcome).collect())
 }
+
+/// The effects that arms have on the work of a question: each arm against the first in its metric,
+/// and the two in question in the tail of latencies too, where another order of requests shows even
+/// if it gains nothing.
+fn effects(series: &[Series], question: &Question) -> Vec<f64> {
+    let own = &series[question.series];
+    let against_first = own.values.iter().map(|values| effect(&own.values[0], values));
+    let tails = series.iter().filter(|it| it.workload == own.workload && it.metric == TAIL);
+    let pairs = tails.chain([own]);
+    let pairs = pairs.map(|it| effect(&it.values[question.from], &it.values[question.to]));
+    against_first.chain(pairs).collect()
+}
+
+/// The metric in which the order of requests shows.
+const TAIL: &str = "lat_p99_ns";
 
 /// Withholds the verdicts on arms that did not differ in what they were declared to differ in.
 ///

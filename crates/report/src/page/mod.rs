@@ -155,7 +155,8 @@ fn drives(result: &StudyResult) -> String {
     }
     let about = "A dot for each simulated drive: all fit the profile, and differ in what nobody has \
                  measured. The thick line is what is known of their mean, and shrinks with more of \
-                 them; the thin one is where one more drive lies, yours for example, and does not.";
+                 them; the thin one is where one more drive lies, yours for example, and does not. It \
+                 also holds what the model leaves out, so that it is wider than the dots.";
     html::section("Drive by drive", about, &body)
 }
 

@@ -6,8 +6,7 @@ mod sampled;
 mod words;
 
 pub use command::Settle;
-pub use picture::svg;
-pub(crate) use picture::{figure, parts};
+pub(crate) use picture::{figure, parts, svg};
 #[cfg(test)]
 pub(crate) use sampled::tests::specimens;
 pub(crate) use sampled::{Foreseen, Sampled, Simulated};

@@ -8,7 +8,7 @@ use crate::figures;
 use crate::outcome::{Outcome, Series};
 use crate::page::html::escape;
 
-const WIDTH: f64 = 640.0;
+const WIDTH: f64 = 400.0;
 const LEFT: f64 = 16.0;
 const RIGHT: f64 = 16.0;
 /// Where the dots begin, and the lowest row of them.
@@ -19,7 +19,7 @@ const AXIS: f64 = 118.0;
 const ONE_MORE: f64 = 162.0;
 const MEAN: f64 = 198.0;
 const HEIGHT: f64 = 220.0;
-const RADIUS: f64 = 5.0;
+const RADIUS: f64 = 4.0;
 
 /// The drawing inside a page.
 pub(crate) fn figure(outcome: &Outcome, series: &Series, about: &str) -> String {
@@ -31,7 +31,7 @@ pub(crate) fn figure(outcome: &Outcome, series: &Series, about: &str) -> String 
 }
 
 /// The drawing as a file of its own; nothing where no drives were simulated.
-pub fn svg(outcome: &Outcome, series: &Series) -> Option<String> {
+pub(crate) fn svg(outcome: &Outcome, series: &Series) -> Option<String> {
     let foreseen = outcome.foreseen.as_ref()?;
     Some(drawing(outcome, foreseen, series, STYLE))
 }

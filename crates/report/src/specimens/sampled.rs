@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drivelab_core::record::Specimen;
-use drivelab_stats::{Criteria, Forecast, Pair, Unknown, foresee};
+use drivelab_stats::{Criteria, Forecast, Pair, Unknown, foresee, unshared};
 
 /// The drive of one run.
 #[derive(Debug, Clone, Copy)]
@@ -53,10 +53,12 @@ impl<'a> Sampled<'a> {
 
     /// Predicts the ratio of two arms; nothing where their blocks did not simulate the same,
     /// different drives.
+    ///
+    /// `effects` are those that arms have on this work: what the model leaves out is no larger.
     pub(crate) fn foresee(
         &self,
         (workload, from, to): (usize, usize, usize),
-        pairs: &[Pair],
+        (pairs, effects): (&[Pair], &[f64]),
         criteria: &Criteria,
     ) -> Option<Foreseen> {
         let (from, to) = (self.0.get(&(workload, from))?, self.0.get(&(workload, to))?);
@@ -72,6 +74,7 @@ impl<'a> Sampled<'a> {
         let is_same = from[0].target == to[0].target;
         let sigma = |it: &Simulated| if is_same { 0.0 } else { it.specimen.model_sigma };
         let sigma = from.iter().chain(to).map(sigma).fold(0.0, f64::max);
+        let sigma = unshared(sigma, effects.iter().copied());
         let forecast = foresee(pairs, &columns, sigma, criteria)?;
         Some(Foreseen { forecast, unknowns })
     }
@@ -141,7 +144,7 @@ pub(crate) mod tests {
         let score = |it: &Specimen| it.drawn.first().map_or(0.0, |drawn| drawn.score);
         let pairs: Vec<Pair> = to.iter().map(|it| effect(score(it))).collect();
         let criteria = Criteria::new(0.03, Better::More, 1).unwrap();
-        sampled.foresee((0, 0, 1), &pairs, &criteria)
+        sampled.foresee((0, 0, 1), (&pairs, &[0.3]), &criteria)
     }
 
     fn width(foreseen: &Foreseen) -> f64 {

@@ -12,20 +12,9 @@ const NAMED_MAX: usize = 3;
 /// A part smaller than this decides nothing.
 const PART_MIN: f64 = 0.03;
 
-/// A share of drives as people count them: `7 of 10`.
-pub(crate) fn of_drives(share: f64) -> String {
-    let tenths = libm::round(10.0 * share);
-    let hundredths = libm::round(100.0 * share);
-    if (0.05..=0.95).contains(&share) && (1.0..=9.0).contains(&tenths) {
-        format!("{tenths:.0} of 10")
-    } else if hundredths < 1.0 {
-        "fewer than 1 of 100".to_owned()
-    } else if hundredths > 99.0 {
-        "more than 99 of 100".to_owned()
-    } else {
-        format!("{hundredths:.0} of 100")
-    }
-}
+/// Below this share drives are counted in hundreds, and below the next not at all.
+const OF_TEN_MIN: f64 = 0.05;
+const NAMED_MIN: f64 = 0.005;
 
 /// On how many drives it is what: `faster on 7 of 10 such drives, slower on 2 of 10`.
 pub(crate) fn on_drives(forecast: &Forecast) -> String {
@@ -36,12 +25,30 @@ pub(crate) fn on_drives(forecast: &Forecast) -> String {
         ("practically the same", shares.no_practical_difference),
     ];
     each.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let named = each.iter().enumerate().filter(|(at, (_, share))| *at == 0 || *share >= 0.01);
-    let parts = named.map(|(at, (what, share))| {
+    let named: Vec<(&str, f64)> = each.into_iter().filter(|it| it.1 >= NAMED_MIN).collect();
+    let all = if named.iter().all(|it| it.1 >= OF_TEN_MIN) { 10.0 } else { 100.0 };
+    let counts = counts(&named, all);
+    let parts = named.iter().zip(counts).enumerate().map(|(at, ((what, _), count))| {
         let such = if at == 0 { " such drives" } else { "" };
-        format!("{what} on {}{such}", of_drives(*share))
+        let count = if count < all { format!("{count} of {all}") } else { "nearly all".to_owned() };
+        format!("{what} on {count}{such}")
     });
     parts.collect::<Vec<String>>().join(", ")
+}
+
+/// Whole numbers that add up to `all`: what rounding down leaves goes to the largest remainders.
+fn counts(named: &[(&str, f64)], all: f64) -> Vec<f64> {
+    let sum: f64 = named.iter().map(|it| it.1).sum();
+    let exact: Vec<f64> = named.iter().map(|it| all * it.1 / sum).collect();
+    let mut counts: Vec<f64> = exact.iter().map(|count| libm::floor(*count)).collect();
+    let mut order: Vec<usize> = (0..exact.len()).collect();
+    order.sort_by(|a, b| (exact[*b] - counts[*b]).total_cmp(&(exact[*a] - counts[*a])));
+    for at in order {
+        if counts.iter().sum::<f64>() < all - 0.5 {
+            counts[at] += 1.0;
+        }
+    }
+    counts
 }
 
 /// What a prediction says beside the mean, in a few words.
@@ -108,17 +115,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drives_are_counted_in_tens_and_few_in_hundreds() {
-        let check = |share, expected: &str| assert_eq!(of_drives(share), expected, "{share}");
-        check(0.71, "7 of 10");
-        check(0.05, "1 of 10");
-        check(0.04, "4 of 100");
-        check(0.951, "95 of 100");
-        check(0.001, "fewer than 1 of 100");
-        check(1.0, "more than 99 of 100");
-    }
-
-    #[test]
     fn a_run_says_which_drive_it_is_and_what_is_open() {
         let drawn = |name: &str| Drawn { name: name.into(), value: 1.0, score: 0.0 };
         let mut it = Specimen { number: None, drawn: Vec::new(), model_sigma: 0.05 };
@@ -133,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_share_comes_first_and_nothing_is_left_out() {
+    fn drives_are_counted_the_largest_share_first_and_add_up() {
         let forecast = |faster, slower| Forecast {
             n: 20,
             prediction95: [0.9, 1.5],
@@ -141,12 +137,20 @@ mod tests {
             parts: Vec::new(),
             verdict: Verdict::Inconclusive,
         };
-        let words = on_drives(&forecast(0.7, 0.1));
-        assert_eq!(
-            words,
-            "faster on 7 of 10 such drives, practically the same on 2 of 10, slower \
-                           on 1 of 10"
+        let check = |faster, slower, words: &str| {
+            assert_eq!(on_drives(&forecast(faster, slower)), words, "{faster} {slower}");
+        };
+        check(
+            0.7,
+            0.1,
+            "faster on 7 of 10 such drives, practically the same on 2 of 10, slower on 1 of 10",
         );
-        assert_eq!(on_drives(&forecast(0.0, 0.996)), "slower on more than 99 of 100 such drives");
+        check(
+            0.56,
+            0.27,
+            "faster on 5 of 10 such drives, slower on 3 of 10, practically the same on 2 of 10",
+        );
+        check(0.02, 0.98, "slower on 98 of 100 such drives, faster on 2 of 100");
+        check(0.0, 0.997, "slower on nearly all such drives");
     }
 }

@@ -87,6 +87,13 @@ impl StudyResult {
         self.experiment.settle.as_ref()?.commands(foreseen)
     }
 
+    /// A picture of that question, else of the primary metric: a dot for each simulated drive;
+    /// nothing where there are none.
+    pub fn drives_svg(&self) -> Option<String> {
+        let outcome = self.open().unwrap_or(self.primary());
+        crate::specimens::svg(outcome, self.series_of(outcome))
+    }
+
     /// Whether blocks simulated different drives, so that there is a prediction for one more.
     pub(crate) fn is_sampled(&self) -> bool {
         self.outcomes.iter().any(|outcome| outcome.foreseen.is_some())

@@ -143,10 +143,7 @@ fn effect(outcome: &Outcome) -> String {
         Verdict::Inconclusive if outcome.depends() => {
             let drives = outcome.foreseen.as_ref().map(|it| it.forecast.prediction95);
             let drives = drives.map_or_else(String::new, figures::range);
-            format!(
-                "{}, drives {drives}, depends",
-                figures::times(outcome.adjusted.comparison.ratio)
-            )
+            format!("depends, {drives}")
         }
         verdict @ (Verdict::Different | Verdict::Inconclusive) => format!("{size}, {verdict}"),
     }

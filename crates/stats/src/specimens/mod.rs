@@ -58,8 +58,8 @@ pub struct Shares {
 
 /// Predicts the ratio of one more specimen from one specimen a block.
 ///
-/// `model_sigma` is how far the logarithm of a rate of a real drive may be from the model, as a
-/// standard deviation. `None` for fewer than two blocks, and for fewer than any verdict needs.
+/// `model_sigma` is how far the logarithm of the ratio on a real drive may be from the model, as a
+/// standard deviation: see [`unshared`]. `None` for fewer than two blocks, and for fewer than any verdict needs.
 ///
 /// The log ratios of all specimens are taken as normal around the mean of their kind, where an
 /// unknown makes kinds of drives (a choice, a mixture with a gap), and around one mean where none
@@ -75,7 +75,7 @@ pub fn foresee(
         return None;
     }
     let d: Vec<f64> = pairs.iter().map(|pair| pair.log_ratio(criteria.better)).collect();
-    let model = shared_error(&d, model_sigma);
+    let model = model_sigma.max(0.0);
     let predictive = Predictive::new(&d, unknowns, model);
     let tail = 0.5 * criteria.alpha;
     let interval = Interval { lo: predictive.quantile(tail), hi: predictive.quantile(1.0 - tail) };
@@ -94,14 +94,25 @@ pub fn foresee(
     })
 }
 
-/// What the model leaves out, as far as two arms do not share it.
+/// How far a ratio may be from the model, from how far a rate may be.
 ///
-/// Arms that come out alike on every specimen do the same work in the same order: what the model
-/// gets wrong it gets wrong in both, and it cancels. So its error in the ratio is at most as large
-/// as the effect that it is an error of: the root mean square of the log ratios.
-fn shared_error(d: &[f64], model_sigma: f64) -> f64 {
-    let squares: Vec<f64> = d.iter().map(|d| d * d).collect();
-    model_sigma.max(0.0).min(mean(&squares).sqrt())
+/// What the model gets wrong is the effect of a mechanism: which request goes next, for example. On
+/// work where no arm differs from another, no mechanism that tells them apart has anything to do; the
+/// model is wrong in all of them alike, and it cancels. So the error is at most as large as the
+/// largest of `effects`, of which each is a root mean square of log ratios. Arms whose effects
+/// happen to be of one size are none of these: the effect of each against a third is large.
+pub fn unshared(model_sigma: f64, effects: impl IntoIterator<Item = f64>) -> f64 {
+    let largest = effects.into_iter().fold(0.0, f64::max);
+    model_sigma.max(0.0).min(largest)
+}
+
+/// The root mean square of the log ratios of two arms.
+pub fn effect(from: &[f64], to: &[f64]) -> f64 {
+    let squares = from.iter().zip(to).map(|(from, to)| {
+        let d = libm::log(*to) - libm::log(*from);
+        d * d
+    });
+    mean(&squares.collect::<Vec<f64>>()).sqrt()
 }
 
 fn verdict(interval: Interval, bound: f64) -> Verdict {
@@ -124,13 +135,16 @@ impl Forecast {
     /// differ, more blocks settle nothing.
     pub fn judge(&self, adjusted: &mut Adjusted) {
         let comparison = &mut adjusted.comparison;
+        // That drives differ is what they are drawn for.
+        let of_drives = [WarningId::ShapeDiffers, WarningId::TiedValues];
+        comparison.warnings.retain(|warning| !of_drives.contains(&warning.id));
         if self.verdict != Verdict::Inconclusive {
             return;
         }
         comparison.verdict = Verdict::Inconclusive;
         comparison.runs_needed = None;
         // Remarks on why the mean has the verdict it had, and what more blocks would do.
-        let about_mean = [WarningId::Skew, WarningId::ShapeDiffers, WarningId::Multiplicity];
+        let about_mean = [WarningId::Skew, WarningId::Multiplicity];
         comparison.warnings.retain(|warning| !about_mean.contains(&warning.id));
         let Shares { faster, slower, no_practical_difference } = self.shares;
         let [lo, hi] = self.prediction95;

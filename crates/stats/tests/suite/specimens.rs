@@ -3,7 +3,7 @@
 use drivelab_stats::distribution::student;
 use drivelab_stats::{
     Cause, Family, Forecast, Member, Pair, Part, Role, Unknown, Verdict, WarningId, compare_family,
-    foresee,
+    effect, foresee, unshared,
 };
 
 use crate::truth::random::Random;
@@ -86,14 +86,25 @@ fn what_the_model_leaves_out_widens_effects_and_not_what_is_alike() {
         libm::log(hi / lo)
     };
     assert!(width(&some, 0.1) > 2.0 * 1.96 * 0.1 && width(&some, 0.0) < 0.1);
-    // Arms that do the same, to a ten-thousandth.
-    let alike = some.map(|d| 1e-3 * (d - 0.3));
-    let forecast = foresee(&pairs(&alike), &[], 0.1, &criteria()).unwrap();
-    assert_eq!(forecast.verdict, Verdict::NoPracticalDifference);
-    let same = foresee(&pairs(&[0.0; 20]), &[], 0.1, &criteria()).unwrap();
+    let same = foresee(&pairs(&[0.0; 20]), &[], 0.0, &criteria()).unwrap();
     assert_eq!(same.prediction95.map(f64::to_bits), [1.0_f64.to_bits(); 2]);
     assert_eq!(same.verdict, Verdict::NoPracticalDifference);
     assert!((same.shares.no_practical_difference - 1.0).abs() < 1e-12 && same.parts.is_empty());
+}
+
+#[test]
+fn a_model_is_wrong_about_effects_and_not_about_what_no_arm_changes() {
+    let (slow, quick) = ([100.0, 110.0, 90.0], [150.0, 165.0, 135.0]);
+    assert!((effect(&slow, &quick) - libm::log(1.5)).abs() < 1e-12);
+    assert_eq!(effect(&slow, &slow).to_bits(), 0.0_f64.to_bits());
+    let check = |effects: &[f64], expected: f64| {
+        let found = unshared(0.1, effects.iter().copied());
+        assert!((found - expected).abs() < 1e-12, "{effects:?}: {found}");
+    };
+    check(&[0.001, 0.002], 0.002);
+    // Two ways to gain the same: each gains much against a third.
+    check(&[0.0, 0.4, 0.4], 0.1);
+    check(&[], 0.0);
 }
 
 /// Twenty drives, half of them of either kind.

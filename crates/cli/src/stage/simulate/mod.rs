@@ -160,10 +160,8 @@ impl Simulator {
     /// Draws the drives that these runs are made on, and forgets all others.
     fn draw(&mut self, requests: &[Request]) {
         let Some(specimens) = &self.specimens else { return };
-        let wanted: BTreeSet<(usize, u32)> = requests
-            .iter()
-            .filter_map(|request| Some((request.arm, request.specimen?)))
-            .collect();
+        let wanted: BTreeSet<(usize, u32)> =
+            requests.iter().filter_map(|request| Some((request.arm, request.specimen?))).collect();
         self.drawn.retain(|key, _| wanted.contains(key));
         for (arm, number) in wanted {
             let profile = &self.arms[arm].profile;

@@ -81,6 +81,23 @@ fn arms_that_do_the_same_differ_on_no_drive() {
 }
 
 #[test]
+fn equal_gains_by_different_means_are_not_sure_to_be_equal_on_another_drive() {
+    // The rate is the same, but who waits is not: the requests came in another order.
+    let mut it = small([2, 3], 3);
+    for run in &mut it.runs {
+        let rate = 100.0 + f64::from(run.block);
+        for metric in &mut run.metrics {
+            let is_tail = metric.name == "lat_p99_ns" && run.arm == 1;
+            metric.value = if is_tail { 2.0 * rate } else { rate };
+        }
+    }
+    let result = analyse(drawn(it, 0.0)).unwrap();
+    assert!(result.primary().depends());
+    let [lo, hi] = result.primary().foreseen.as_ref().unwrap().forecast.prediction95;
+    assert!(lo < 0.83 && hi > 1.2, "{lo} {hi}");
+}
+
+#[test]
 fn the_median_drive_is_no_sample_and_a_note_says_so() {
     let mut it = drawn(small([2, 3], 3), 0.0);
     for run in &mut it.runs {
