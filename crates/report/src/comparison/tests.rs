@@ -336,6 +336,7 @@ pub(crate) fn benchmark(speed: f64) -> RunRecord {
         nature,
         figures,
         lat_ns: None,
+        points: Vec::new(),
         remarks: Vec::new(),
     };
     let seeks = vec![
