@@ -17,6 +17,7 @@ pub mod replay;
 pub mod run;
 pub mod specimens;
 pub mod study;
+pub mod suite;
 pub mod text;
 pub mod verification;
 

@@ -223,6 +223,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
             workload: Some(WorkloadOptions::default().check().unwrap()),
+            ..RunConfig::default()
         },
         jobs: vec![tally.record()],
         total: Some(tally.record()),
@@ -338,6 +339,7 @@ pub(crate) fn benchmark(speed: f64) -> RunRecord {
         nature,
         figures,
         lat_ns: None,
+        points: Vec::new(),
         remarks: Vec::new(),
     };
     let seeks = vec![
