@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("serve", &["core"], &["model"]),
     ("host", &["core"], &[]),
     ("study", &["core"], &[]),
+    ("archive", &["core"], &[]),
     ("formats", &["core"], &[]),
     ("report", &["core", "stats"], &[]),
     (
