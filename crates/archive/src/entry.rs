@@ -1,10 +1,9 @@
-//! A run as it is kept, and as a list shows it.
+//! A run with all that is kept of it.
 
 use std::fmt;
 use std::str::FromStr;
 
-use drivelab_core::config::Choice;
-use drivelab_core::record::{Figure, RunRecord};
+use drivelab_core::record::{Figure, Origin, RunRecord};
 use ulid::Ulid;
 
 /// The name of a kept run: ids sort as their runs were kept.
@@ -31,29 +30,6 @@ impl FromStr for RunId {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ulid::from_string(text).map(Self)
     }
-}
-
-/// What made a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// `drivelab run`.
-    Run,
-    /// A study, of which it is one run.
-    Study,
-    /// A benchmark of several phases.
-    Suite,
-    /// Another tool, whose results were imported.
-    Import,
-}
-
-impl Choice for Origin {
-    const WHAT: &'static str = "origin of a run";
-    const NAMES: &'static [(&'static str, Self)] = &[
-        ("run", Self::Run),
-        ("study", Self::Study),
-        ("suite", Self::Suite),
-        ("import", Self::Import),
-    ];
 }
 
 /// Where a run stands in a study.
@@ -94,29 +70,4 @@ pub struct Entry {
     pub figures: Vec<Figure>,
     /// What it measured, with target, host and label.
     pub record: RunRecord,
-}
-
-/// A kept run as a list shows it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
-    /// Its name.
-    pub id: RunId,
-    /// When it was kept, in milliseconds since 1970.
-    pub time_ms: u64,
-    /// What made it.
-    pub origin: Origin,
-    /// What was measured.
-    pub target: String,
-    /// The modelled drive, or the model of the device.
-    pub drive: Option<String>,
-    /// The machine, as records name it.
-    pub host: Option<String>,
-    /// The benchmark.
-    pub suite: Option<String>,
-    /// The user's name for it.
-    pub label: Option<String>,
-    /// What its seconds look like, one character each.
-    pub spark: String,
-    /// The figure asked for, or its first; `None` where it has none.
-    pub figure: Option<(String, f64, String)>,
 }

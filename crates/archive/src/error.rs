@@ -14,7 +14,7 @@ pub enum ArchiveError {
         source: rusqlite::Error,
     },
     /// A later version of drivelab has written to it.
-    #[error("the archive `{}` was written by a later version: it has the schema `{schema}`", path.display())]
+    #[error("`{}` was written by a later version, which knows `{schema}`", path.display())]
     Later {
         /// Which file.
         path: PathBuf,

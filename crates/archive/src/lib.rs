@@ -11,6 +11,6 @@ mod pack;
 mod schema;
 
 pub use archive::{Archive, Checked, Merged};
-pub use entry::{Entry, Kept, Origin, Place, RunId};
+pub use entry::{Entry, Place, RunId};
 pub use error::ArchiveError;
 pub use filter::Filter;

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use drivelab_core::config::Choice as _;
-use drivelab_core::record::RunRecord;
+use drivelab_core::record::{Kept, KeptFigure, Origin, RunRecord};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, named_params, params};
 
-use crate::entry::{Entry, Kept, Origin, RunId};
+use crate::entry::{Entry, RunId};
 use crate::error::ArchiveError;
 use crate::filter::{Filter, millis};
 use crate::pack::{pack, unpack};
@@ -108,9 +108,7 @@ impl Archive {
         match (count, id.and_then(|id| id.parse().ok())) {
             (1, Some(id)) => Ok(id),
             (0, _) | (1, None) => Err(ArchiveError::NoSuchRun(text.to_owned())),
-            (several, _) => {
-                Err(ArchiveError::Ambiguous(text.to_owned(), several.unsigned_abs()))
-            }
+            (several, _) => Err(ArchiveError::Ambiguous(text.to_owned(), several.unsigned_abs())),
         }
     }
 
@@ -130,7 +128,8 @@ impl Archive {
     /// # Errors
     /// A file that is no archive any more.
     pub fn tags(&self, id: RunId) -> Result<Vec<String>, ArchiveError> {
-        let mut query = self.database.prepare("SELECT tag FROM tags WHERE run = $1 ORDER BY tag")?;
+        let mut query =
+            self.database.prepare("SELECT tag FROM tags WHERE run = $1 ORDER BY tag")?;
         let tags = query.query_map([id.to_string()], |row| row.get(0))?;
         Ok(tags.collect::<Result<_, _>>()?)
     }
@@ -207,9 +206,8 @@ impl Archive {
 
     fn take_over(&mut self) -> Result<Merged, ArchiveError> {
         let all = self.database.transaction()?;
-        let count = |text: &str| {
-            all.query_row(text, (), |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
-        };
+        let count =
+            |text: &str| all.query_row(text, (), |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
         let there = count("SELECT count(*) FROM other.runs")?;
         let new = "SELECT id FROM other.runs WHERE id NOT IN (SELECT id FROM main.runs)";
         all.execute_batch(&format!("CREATE TEMP TABLE new AS {new}"))?;
@@ -289,14 +287,13 @@ fn read_back(bytes: &[u8], length: u64) -> Result<RunRecord, String> {
 
 /// A row of a list.
 fn kept(row: &Row<'_>) -> rusqlite::Result<Kept> {
-    let id = parsed(row, 0, |text| text.parse().map_err(|error: ulid::DecodeError| error.to_string()))?;
     let origin = parsed(row, 2, Origin::from_name)?;
     let figure = match row.get::<_, Option<String>>(9)? {
-        Some(name) => Some((name, row.get(10)?, row.get(11)?)),
+        Some(name) => Some(KeptFigure { name, value: row.get(10)?, unit: row.get(11)? }),
         None => None,
     };
     Ok(Kept {
-        id,
+        id: row.get(0)?,
         time_ms: row.get::<_, i64>(1)?.unsigned_abs(),
         origin,
         target: row.get(3)?,

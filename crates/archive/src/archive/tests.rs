@@ -5,11 +5,11 @@ use crate::entry::Place;
 
 const RECORD: &str = include_str!("../../../core/tests/records/today.json");
 
-fn entry(number: u64) -> Entry {
+fn entry(number: u32) -> Entry {
     let record: RunRecord = serde_json::from_str(RECORD).unwrap();
     Entry {
-        id: RunId::new(1_000 * number, u128::from(number)),
-        time_ms: 1_000 * number,
+        id: RunId::new(1_000 * u64::from(number), u128::from(number)),
+        time_ms: 1_000 * u64::from(number),
         origin: Origin::Run,
         drive: Some("seagate-st31000333as".into()),
         suite: None,
@@ -18,11 +18,15 @@ fn entry(number: u64) -> Entry {
         place: None,
         spark: "▁▂▃".into(),
         figures: vec![
-            Figure::new("iops", 70.0 + number as f64, Better::More),
+            Figure::new("iops", 70.0 + f64::from(number), Better::More),
             Figure::new("lat_p99_ns", 28e6, Better::Less),
         ],
         record: RunRecord { label: Some(format!("label-{number}")), ..record },
     }
+}
+
+fn figure(name: &str, value: f64) -> KeptFigure {
+    KeptFigure { name: name.into(), value, unit: String::new() }
 }
 
 fn archive() -> (tempfile::TempDir, Archive) {
@@ -39,17 +43,18 @@ fn what_is_kept_is_found_as_it_was() {
     let archive = Archive::open(&folder.path().join("runs.db")).unwrap();
     let kept = archive.list(&Filter::default()).unwrap();
     assert_eq!(kept.iter().map(|run| run.time_ms).collect::<Vec<_>>(), [1_000, 2_000]);
-    assert_eq!(kept[0].figure, Some(("iops".into(), 71.0, String::new())));
+    assert_eq!(kept[0].figure, Some(figure("iops", 71.0)));
     assert_eq!(kept[0].spark, "▁▂▃");
-    assert_eq!(archive.record(kept[1].id).unwrap(), entry(2).record);
-    assert_eq!(archive.tags(kept[0].id).unwrap(), ["nightly"]);
+    assert_eq!(archive.record(archive.find(&kept[1].id).unwrap()).unwrap(), entry(2).record);
+    assert_eq!(archive.tags(entry(1).id).unwrap(), ["nightly"]);
 }
 
 #[test]
 fn filters_hold_together_and_take_text_as_text() {
     let (_folder, mut archive) = archive();
     let study = Place { study: entry(3).id, block: 0, arm: "ahci".into(), task: "read".into() };
-    let odd = Entry { place: Some(study), drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
+    let odd =
+        Entry { place: Some(study), drive: Some("100%_'; DROP TABLE runs".into()), ..entry(3) };
     archive.keep(&[entry(1), entry(2), odd]).unwrap();
     let check = |filter: Filter, expected: &[u64]| {
         let kept = archive.list(&filter).unwrap();
@@ -66,7 +71,7 @@ fn filters_hold_together_and_take_text_as_text() {
     check(Filter { until_ms: Some(2_000), ..Filter::default() }, &[1]);
     check(Filter { latest: Some(2), ..Filter::default() }, &[2, 3]);
     let shown = archive.list(&Filter { metric: text("lat_p99_ns"), ..Filter::default() }).unwrap();
-    assert_eq!(shown[0].figure, Some(("lat_p99_ns".into(), 28e6, String::new())));
+    assert_eq!(shown[0].figure, Some(figure("lat_p99_ns", 28e6)));
 }
 
 #[test]
@@ -102,7 +107,7 @@ fn runs_are_kept_all_or_none() {
     let mut odd = entry(2);
     odd.figures[1].value = f64::NAN;
     assert!(matches!(archive.keep(&[entry(1), odd]), Err(ArchiveError::NotANumber(_))));
-    assert!(archive.keep(&[entry(1), entry(1)]).is_err(), "an id is there once");
+    archive.keep(&[entry(1), entry(1)]).unwrap_err();
     assert!(archive.list(&Filter::default()).unwrap().is_empty());
 }
 
@@ -138,7 +143,8 @@ fn what_a_later_version_wrote_and_what_is_no_archive_is_left_alone() {
     drop(archive);
     let later = Archive::open(&path).unwrap_err();
     assert!(later.to_string().contains("2100-01-01-later"), "{later}");
-    std::fs::write(&path, "not a database, but long enough to be taken for one".repeat(50)).unwrap();
+    std::fs::write(&path, "not a database, but long enough to be taken for one".repeat(50))
+        .unwrap();
     assert!(matches!(Archive::open(&path), Err(ArchiveError::Open { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
 }
