@@ -285,6 +285,11 @@ pub(crate) fn failure(error: RunError) -> Failure {
     }
 }
 
+/// Whether every request failed: whatever was to be measured was not.
+pub(crate) fn nothing_worked(record: &RunRecord) -> bool {
+    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io;

@@ -1,5 +1,6 @@
 //! `drive fit`: a profile from measurements at depth 1.
 
+use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -69,7 +70,7 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     };
     let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
     if ui.json {
-        return ui.result(&crate::commands::json_text(&serde_json::json!({
+        return ui.result(&json_text(&serde_json::json!({
             "schema": DRIVE_SCHEMA,
             "profile": arguments.out,
             "figures": figures,

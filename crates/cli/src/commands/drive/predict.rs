@@ -1,5 +1,6 @@
 //! `drive predict`: what a modelled drive will do at depths nobody has measured.
 
+use drivelab_report::text::json_text;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -73,7 +74,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let rows = drive::rows(&modelled, spread);
     if ui.json {
         let document = drive::json(&spec.to_string(), &rows, spread);
-        ui.result(&crate::commands::json_text(&document))?;
+        ui.result(&json_text(&document))?;
     } else {
         ui.result(&drive::predicted(&rows, spread, ui.look()))?;
     }

@@ -17,6 +17,7 @@ use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
@@ -122,6 +123,8 @@ pub(crate) struct RunArgs {
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
     verify: VerifyArgs,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 /// What a ring looks for instead of being told.
@@ -218,6 +221,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
+    arguments.keep.keep(&record, ui);
     finish(&record, unverified, ui)
 }
 
@@ -239,15 +243,10 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         }
         return Ok(Exit::Interrupted);
     }
-    if nothing_worked(record) {
+    if measure::nothing_worked(record) {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
-}
-
-/// Whether every request failed: whatever was to be measured was not.
-fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]
