@@ -152,6 +152,7 @@ fn job(file: File, iodepth: u32) -> TargetSetup {
         stamp: Stamp::Io,
         iodepth,
         largest: BLOCK.bytes(),
+        complete_min: 1,
         memory_align: 4096,
         reads: true,
         writes: true,

@@ -4,7 +4,7 @@ mod table;
 
 pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
 
-use super::{BlockSizes, Distribution, Pace, Rw, Steady, Workload};
+use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Workload};
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
 /// Why options do not make a workload.
@@ -93,6 +93,7 @@ impl WorkloadOptions {
         }
         let blocks = self.blocks()?;
         let (fsync, fdatasync) = self.flushes()?;
+        let pace = self.pace(&blocks)?;
         Ok(Workload {
             rw: self.rw.unwrap_or(Rw::RandRead),
             read_share: self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread))),
@@ -105,7 +106,8 @@ impl WorkloadOptions {
             offset,
             size: self.size,
             streams,
-            pace: self.pace(&blocks)?,
+            pace,
+            batches: self.batches(pace.iodepth())?,
             each_once: self.each_once(&blocks),
             distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
             blocks,
@@ -116,6 +118,23 @@ impl WorkloadOptions {
             ramp_time: self.ramp_time.unwrap_or(Span::ZERO),
             number_ios: self.number_ios,
         })
+    }
+
+    fn batches(&self, iodepth: u32) -> Result<Batches, WorkloadError> {
+        let batches = Batches {
+            // As in fio, 0 stands for the whole depth, and a maximum of 0 for none.
+            submit: self.iodepth_batch_submit.map(|size| if size == 0 { iodepth } else { size }),
+            complete_min: self.iodepth_batch_complete_min.unwrap_or(1),
+            complete_max: self.iodepth_batch_complete_max.filter(|max| *max > 0),
+        };
+        if batches.complete_max.is_some_and(|max| max < batches.complete_min.max(1)) {
+            return Err(conflict(
+                "iodepth_batch_complete_min",
+                "iodepth_batch_complete_max",
+                "the maximum is below the minimum",
+            ));
+        }
+        Ok(batches)
     }
 
     /// After how many writes there is a flush, and whether only of data.
