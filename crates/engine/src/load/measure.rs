@@ -208,7 +208,6 @@ impl Meter {
     fn settle(&mut self) {
         let times = std::mem::take(&mut self.times);
         let Some(it) = self.alike.filter(|_| times > 0) else { return };
-        self.queued(it.issued, it.at, times);
         let (within, meant) = (self.within(it.at), self.meant(it.intended));
         let flush = it.op == Op::Flush;
         let tally = &mut self.tally;
@@ -220,6 +219,13 @@ impl Meter {
                 tally.late.record_times(it.issued.since(it.intended), times);
             }
         }
+        if within && meant {
+            // No part of it lies outside.
+            tally.queued_ns += u128::from(it.at.since(it.issued).ns()) * u128::from(times);
+        } else {
+            self.queued(it.issued, it.at, times);
+        }
+        let tally = &mut self.tally;
         if !within {
             return;
         }
