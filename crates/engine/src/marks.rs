@@ -164,8 +164,9 @@ fn generator_bound(facts: RunFacts<'_>) -> Option<String> {
     let RunFacts { workload, numjobs, total, .. } = facts;
     let Pace::Closed { iodepth, think_time: Span::ZERO } = workload.pace else { return None };
     let depth = u128::from(iodepth) * u128::from(numjobs);
-    // The beginning and the end of few requests leave more places empty than any loop.
-    if total.target_full || u128::from(total.ios()) < 100 * depth {
+    // Where their number ends the run, the last requests leave more places empty than any loop.
+    let few = workload.number_ios.is_some() && u128::from(total.ios()) < 100 * depth;
+    if total.target_full || few {
         return None;
     }
     let places = depth * u128::from(total.elapsed.ns());
@@ -306,8 +307,9 @@ mod tests {
         check(queue(32, 160, |_, total| total.target_full = true), &[]);
         check(queue(32, 160, |options, _| options.thinktime = Some(Span::from_us(1))), &[]);
         check(queue(32, 160, |options, _| options.rate_iops = Some(1000)), &[]);
-        // Too few requests to say.
-        check(queue(128, 640, |_, _| {}), &[]);
+        // The last of a number of requests are few.
+        check(queue(128, 640, |_, _| {}), marked);
+        check(queue(128, 640, |options, _| options.number_ios = Some(FEW)), &[]);
     }
 
     #[test]

@@ -47,14 +47,11 @@ impl Batching {
     /// Whether what is held back of `outstanding` requests must leave before there is more of it.
     #[inline]
     pub(super) fn is_full(&self, outstanding: usize) -> bool {
-        let held_back = self.held_back;
-        match self.batches.submit {
-            Some(size) => held_back >= size,
-            None => {
-                let in_flight = outstanding - held_back as usize;
-                held_back > 0 && !self.at_once && held_back as usize >= in_flight
-            }
+        if let Some(size) = self.batches.submit {
+            return self.held_back >= size;
         }
+        let held_back = self.held_back as usize;
+        held_back > 0 && !self.at_once && held_back >= outstanding - held_back
     }
 
     /// Whether the target holds requests back.
@@ -71,12 +68,12 @@ impl Batching {
         self.trusted = if self.at_once { TRUSTED } else { 0 };
     }
 
-    /// All left with a wait.
+    /// All left with a wait, after which so many are `unanswered`.
     #[inline]
-    pub(super) fn all_left(&mut self) {
+    pub(super) fn waited(&mut self, unanswered: usize) {
         self.held_back = 0;
-        self.at_once = self.trusted > 0;
-        self.trusted = self.trusted.saturating_sub(1);
+        self.at_once = self.trusted > 0 && unanswered == 0;
+        self.trusted = if self.at_once { self.trusted - 1 } else { 0 };
     }
 
     /// Completions that a wait is for while `outstanding` requests are not answered.

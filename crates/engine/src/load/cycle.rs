@@ -99,7 +99,7 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
         let before = self.completed.len();
         if before < wanted {
             self.target.wait(until, &mut self.completed)?;
-            self.batching.all_left();
+            self.batching.waited(self.slots.in_use() - self.completed.len());
             match self.completed[before..].last() {
                 Some(last) => self.clock = self.clock.max(last.at),
                 None => self.clock = self.clock.max(self.target.now()),
@@ -108,8 +108,8 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
                 return Ok(());
             }
         } else if T::HOLDS_BACK && self.batching.holds_back() {
-            self.target.hand_over()?;
-            self.batching.all_left();
+            let outstanding = self.slots.in_use() - before;
+            self.batching.answered(self.target.hand_over()?, outstanding);
         }
         let taken = self.batching.taken(self.completed.len());
         for done in &self.completed[..taken] {

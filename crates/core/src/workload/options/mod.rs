@@ -316,6 +316,27 @@ mod tests {
     }
 
     #[test]
+    fn batches_are_as_in_fio() {
+        let batches = |submit, min, max| {
+            let options = WorkloadOptions {
+                iodepth: Some(16),
+                iodepth_batch_submit: submit,
+                iodepth_batch_complete_min: min,
+                iodepth_batch_complete_max: max,
+                ..Default::default()
+            };
+            options.check().map(|workload| workload.batches)
+        };
+        let default = Batches { submit: None, complete_min: 1, complete_max: None };
+        assert_eq!(batches(None, None, None), Ok(default));
+        let all = Batches { submit: Some(16), complete_min: 4, complete_max: None };
+        assert_eq!(batches(Some(0), Some(4), Some(0)), Ok(all));
+        assert_eq!(batches(None, Some(0), Some(1)).unwrap().complete_max, Some(1));
+        let error = batches(None, Some(8), Some(4)).unwrap_err().to_string();
+        assert!(error.contains("the maximum is below the minimum"), "{error}");
+    }
+
+    #[test]
     fn a_rate_makes_an_open_loop() {
         let rate = WorkloadOptions { rate: Some(Bytes::mib(4)), ..Default::default() };
         let pace = rate.check().unwrap().pace;
