@@ -285,11 +285,12 @@ fn the_primary_metric_can_be_chosen() {
 #[test]
 fn text_of_a_run() {
     let mut it = record(100, "x");
-    it.total.as_mut().unwrap().errors = 2;
+    let total = it.total.as_mut().unwrap();
+    (total.errors, total.queue_depth_mean) = (2, Some(0.984));
     insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
 disk.img
 
-10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s; 2 requests FAILED
+10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s, mean queue depth 0.98; 2 requests FAILED
 
 latency  response time  service time  lateness
 mean            100 us             -         -

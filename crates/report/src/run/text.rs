@@ -78,6 +78,9 @@ fn summary(total: &JobRecord) -> String {
         requests(total),
         figures::span_ns(float(total.elapsed_ns)),
     );
+    if let Some(depth) = total.queue_depth_mean {
+        summary += &format!(", mean queue depth {depth:.2}");
+    }
     if let Some(cpu) = total.cpu_ns_per_io {
         summary += &format_args!(", {} CPU time per request", figures::span_ns(cpu)).to_string();
     }
