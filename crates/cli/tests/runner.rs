@@ -1,6 +1,7 @@
 //! All integration tests in one binary: one file a command.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod archive;
 mod arms;
 mod common;
 mod compare;

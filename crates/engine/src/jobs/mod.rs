@@ -204,6 +204,7 @@ fn one(
         stamp: plan.stamp,
         polling: plan.polling,
         iodepth: workload.pace.iodepth(),
+        complete_min: workload.batches.complete_min,
         largest: workload.blocks.largest(),
         memory_align: target.memory_align,
         reads: workload.rw.reads(),

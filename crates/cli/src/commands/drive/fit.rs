@@ -1,5 +1,6 @@
 //! `drive fit`: a profile from measurements, with what they leave open.
 
+use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -85,7 +86,7 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     };
     let left_open: Vec<LeftOpen> = fit.left_open.iter().map(left_open).collect();
     if ui.json {
-        return ui.result(&crate::commands::json_text(&serde_json::json!({
+        return ui.result(&json_text(&serde_json::json!({
             "schema": DRIVE_SCHEMA,
             "profile": arguments.out,
             "figures": figures,

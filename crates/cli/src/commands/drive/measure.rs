@@ -10,6 +10,7 @@ use drivelab_core::workload::{Rw, WorkloadOptions};
 use drivelab_engine::{Control, RunPlan, VirtualTarget};
 use drivelab_probe::{Measured, ProbeError, Settings};
 use drivelab_report::drive::{self, MeasuredDrive};
+use drivelab_report::text::json_text;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
@@ -83,8 +84,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         failed: measured.failed,
     };
     if ui.json {
-        let json = serde_json::to_string_pretty(&drive::measured_json(&shown));
-        ui.result(&json.expect("plain data is always JSON"))?;
+        ui.result(&json_text(&drive::measured_json(&shown)))?;
     } else {
         ui.result(&drive::measured(&shown, ui.look()))?;
     }

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use drivelab_model::options::Options;
 use drivelab_model::profile::{self, Known, Unknown};
 use drivelab_report::drive::{self, DRIVE_SCHEMA, Listed, OpenNumber, Shown};
+use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
 use crate::failure::{Failure, Outcome};
@@ -63,7 +64,7 @@ fn list(ui: Ui) -> Outcome {
         profile::names().into_iter().map(listed).collect::<Result<Vec<Listed>, Failure>>()?;
     if ui.json {
         let drives = serde_json::json!({ "schema": DRIVE_SCHEMA, "drives": drives });
-        return ui.result(&crate::commands::json_text(&drives));
+        return ui.result(&json_text(&drives));
     }
     ui.result(&drive::list(&drives, &Options::KEYS, ui.look()))
 }
@@ -91,7 +92,7 @@ fn show(name: &str, ui: Ui) -> Outcome {
             "lacks": { "any": any, "elevator": elevator, "source": profile.lacks_source() },
             "profile": text_of_profile,
         });
-        return ui.result(&crate::commands::json_text(&shown));
+        return ui.result(&json_text(&shown));
     }
     let open = |unknown: Unknown| OpenNumber {
         name: unknown.name.to_owned(),

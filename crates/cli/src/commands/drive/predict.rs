@@ -11,6 +11,7 @@ use drivelab_model::Specimens;
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_report::drive::{Depth, Flush, Predicted};
+use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
@@ -74,7 +75,7 @@ pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     }
     if ui.json {
         let document = predicted.json(&spec.to_string());
-        ui.result(&crate::commands::json_text(&document))?;
+        ui.result(&json_text(&document))?;
     } else {
         ui.result(&predicted.text(ui.look()))?;
     }

@@ -1,20 +1,23 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
+mod suite;
 mod verify;
 pub(super) mod workload;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
+use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
@@ -40,6 +43,12 @@ const ELSEWHERE: [&str; 13] = [
     "power_was_cut",
 ];
 
+/// The options that would do nothing beside a suite.
+fn of_one_load() -> impl Iterator<Item = &'static str> {
+    let own = ["seed", "label"];
+    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
+}
+
 /// The options that would do nothing beside a job file or a matrix.
 fn of_single_runs() -> impl Iterator<Item = &'static str> {
     workload::flags().map(|option| option.name).chain(ELSEWHERE)
@@ -51,9 +60,11 @@ fn of_single_runs() -> impl Iterator<Item = &'static str> {
 /// modelled drive in virtual time: `drive:NAME[,key=value...]`. With --size, a missing file is laid
 /// out.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("kept").args(["matrix", "suite"])))]
 #[command(after_help = "\
 Examples:
   drivelab run testfile --size 1G --rw randread --bs 4k --iodepth 32 --runtime 5s
+  drivelab run drive:seagate-st31000333as --suite hdtune
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
@@ -68,8 +79,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
         conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
-    /// The results folder of a matrix.
-    #[arg(long, value_name = "DIR", requires = "matrix")]
+    #[command(flatten)]
+    suite: SuiteArgs,
+    /// The results folder of a matrix or a suite.
+    #[arg(long, value_name = "DIR", requires = "kept")]
     out: Option<PathBuf>,
     /// How a matrix shows progress.
     #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
@@ -110,6 +123,8 @@ pub(crate) struct RunArgs {
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
     verify: VerifyArgs,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 /// What a ring looks for instead of being told.
@@ -147,6 +162,18 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         return matrix::run(matrix, ui);
     }
     let target = arguments.target.expect("it is required without a job file");
+    if let Some(name) = arguments.suite.suite.clone() {
+        let around = suite::Around {
+            target,
+            workload: arguments.workload,
+            seed: arguments.seed,
+            label: arguments.label,
+            out: arguments.out,
+            overwrite,
+            allow_destructive,
+        };
+        return suite::run(&name, &arguments.suite, around, ui);
+    }
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
@@ -194,16 +221,21 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
+    arguments.keep.keep(&record, ui);
     finish(&record, unverified, ui)
 }
 
-fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
+/// Prints what a run measured.
+fn show(record: &RunRecord, ui: Ui) -> Outcome {
     if ui.json {
         let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        ui.result(&json)?;
-    } else {
-        ui.result(&drivelab_report::run::text(record, ui.look()))?;
+        return ui.result(&json);
     }
+    ui.result(&drivelab_report::run::text(record, ui.look()))
+}
+
+fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
+    show(record, ui)?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
@@ -211,15 +243,10 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         }
         return Ok(Exit::Interrupted);
     }
-    if nothing_worked(record) {
+    if measure::nothing_worked(record) {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
-}
-
-/// Whether every request failed: whatever was to be measured was not.
-fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]
@@ -232,6 +259,8 @@ mod tests {
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
+        // `--suite` refuses itself beside a job file, and its options need it.
+        let job = [job, vec!["suite", "loops", "pause"]].concat();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

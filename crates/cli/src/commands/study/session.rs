@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::config::Choice as _;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
+use drivelab_report::specimens::Settle;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
@@ -14,15 +15,14 @@ use drivelab_study::{
 
 use super::conclude;
 use super::experiment::experiment;
-use super::{StudyArgs, read};
+use super::{COMMANDS, StudyArgs, asked_for, read};
 use crate::failure::{Failure, Outcome};
 use crate::stage::{self, DriveKeys};
 use crate::ui::{Console, Progress, Show, Ui};
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
-    let name = arguments.study.as_deref().unwrap_or_default();
-    let text = read(name)?;
+    let (name, text) = asked_for(arguments)?;
     let mut study = StudyFile::parse(name, &text, &DriveKeys)?;
     study.choose(Choices {
         stage: Some(stage_of(arguments, &study)?),
@@ -30,6 +30,7 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         specimens: arguments.specimens,
         seed: arguments.seed,
         only: &arguments.only,
+        drive: arguments.drive.as_deref(),
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
@@ -49,15 +50,20 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
 pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
+    let is_quick = !arguments.command.is_empty();
     let folder = match (&arguments.out, &arguments.study) {
         (Some(out), _) => out.clone(),
+        (None, None) if is_quick => last(&by_name(COMMANDS)),
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
             let message = "--resume needs the name of the study, or its folder: --out DIR";
             return Err(Failure::bad_words(message));
         }
     };
-    let typed = arguments.study.as_deref().map(named).transpose()?;
+    let typed = match is_quick || arguments.study.is_some() {
+        true => Some(asked_for(arguments).and_then(|(name, text)| named(name, text))?),
+        false => None,
+    };
     let begun = Begun::open(&folder)?;
     let (name, text, mut study) = match typed {
         Some(typed) => typed,
@@ -81,8 +87,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
 /// Name, text and content of a study.
 type Named = (String, String, StudyFile);
 
-fn named(name: &str) -> Result<Named, Failure> {
-    let text = read(name)?;
+fn named(name: &str, text: String) -> Result<Named, Failure> {
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
     Ok((name.to_owned(), text, study))
 }
@@ -94,7 +99,7 @@ fn copied(begun: &Begun) -> Result<Named, Failure> {
         return Err(Failure::bad_words(format!("`{path}` is damaged"))
             .hint("name the study: drivelab study FILE --resume --out DIR"));
     }
-    named(&path)
+    named(&path, read(&path)?)
 }
 
 /// A study that is ready to run.
@@ -137,10 +142,24 @@ impl Session {
         if study.is_matrix_alone() {
             return conclude::cells(study, &runs, &progressed, &folder, ui);
         }
-        let command = command(&words(study, &self.asked, stage.size()));
-        let experiment = experiment(study, &self.plan, stage, &runs, command);
+        let again = command(&words(study, &self.asked, stage.size()));
+        let settle = own_drive(study, &self.asked);
+        let experiment = experiment(study, &self.plan, stage, &runs, again, settle);
         conclude::conclude(experiment, &progressed, &folder, ui)
     }
+}
+
+/// How to ask the study of one's own drive, where all arms have the drive that the command can set.
+fn own_drive(study: &StudyFile, asked: &Asked) -> Option<Settle> {
+    let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
+    has_one.then(|| {
+        let mut words = ["drivelab", "study", asked.study.as_str()].map(String::from).to_vec();
+        if !asked.only.is_empty() {
+            words.extend(["--only".to_owned(), asked.only.join(",")]);
+        }
+        words.extend(["--drive", "my-drive.toml"].map(String::from));
+        Settle { again: command(&words) }
+    })
 }
 
 /// The folder that the command names, or the next of the study's name.
@@ -187,6 +206,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failu
             "this study names both modelled drives and targets, so its stage is ambiguous",
         )
         .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
+        (false, false, false) if study.is_of_commands() => Ok(StageName::Hardware),
         (false, false, _) => Ok(StageName::Simulate),
         (true, ..) | (_, true, false) => Ok(StageName::Hardware),
     }
@@ -199,12 +219,15 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
     let text = |path: &Path| path.to_str().map(str::to_owned);
     Asked {
         study: name.to_owned(),
+        commands: arguments.command.clone(),
+        prepare: arguments.prepare.clone(),
         blocks: study.blocks,
         specimens: arguments.specimens,
         target: target.and_then(text),
         path: path.as_deref().and_then(text),
         paths: paths(study),
         only: arguments.only.clone(),
+        drive: arguments.drive.clone(),
         size: arguments.size,
         overwrite: arguments.overwrite,
     }
@@ -224,6 +247,7 @@ fn remembered(
         ([], Some(old)) => old.only.clone(),
         (only, _) => only.to_vec(),
     };
+    let drive = arguments.drive.clone().or(old.as_ref().and_then(|old| old.drive.clone()));
     let stage = match arguments.stage.or(stage) {
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
@@ -237,19 +261,23 @@ fn remembered(
         specimens: arguments.specimens.or(of_median),
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
+        drive: drive.as_deref(),
     })?;
-    let new = Asked { only, ..asked(arguments, name, study) };
+    let new = Asked { only, drive, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
     Ok(Asked {
         study: old.study,
+        commands: old.commands,
+        prepare: old.prepare,
         blocks: new.blocks,
         specimens: new.specimens.or(old.specimens),
         target,
         path,
         paths: if old.paths.is_empty() { new.paths } else { old.paths },
         only: new.only,
+        drive: new.drive,
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
     })
