@@ -24,8 +24,8 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     (
         "cli",
         &[
-            "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study", "archive",
-            "formats", "report",
+            "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
+            "archive", "formats", "report",
         ],
         &[],
     ),

@@ -2,8 +2,8 @@
 //!
 //! Read-ahead goes upwards, so that a read of the block below the last one finds no cache and waits
 //! for the platter: from one completion to the next it is a revolution less one block. Neither
-//! seeks nor the time of the host enter, for both are the same at each end. Every other read is sent
-//! a little late: a platter makes up for that, and nothing else does.
+//! seeks nor the time of the host enter, for both are the same at each end. Every other read is
+//! sent a little late: a platter makes up for that, and nothing else does.
 
 use drivelab_core::Request;
 use drivelab_core::units::{Lba, Span};

@@ -93,8 +93,8 @@ impl<'a> Posterior<'a> {
         Some(prior + self.groups.iter().map(group).sum::<f64>())
     }
 
-    /// `count` draws, by random walks (Metropolis et al. 1953) that begin at `start` and whose steps
-    /// adapt to how often they are taken.
+    /// `count` draws, by random walks (Metropolis et al. 1953) that begin at `start` and whose
+    /// steps adapt to how often they are taken.
     pub(super) fn draws(&self, start: &[f64], count: usize, seed: u64) -> Vec<Vec<f64>> {
         let mut kept = Vec::new();
         for chain in 0..CHAINS {

@@ -47,7 +47,7 @@ impl Seen {
     }
 }
 
-/// Carries out `tasks` one after the other on the drive of `profile`, with about `requests` of each.
+/// Carries out `tasks` one after the other on the drive of `profile`, each with about `requests`.
 pub(super) fn observe(
     profile: &str,
     tasks: &[Task],

@@ -69,7 +69,7 @@ fn what_a_queue_gains_is_the_median_of_its_kind() {
 
 #[test]
 fn a_drive_of_known_numbers_is_found_again() {
-    // What 2.0 ms, 9.2 ms, shape 1.2 and growth 1.1 show on three spans, and nothing of the numbers.
+    // What these numbers show on three spans, and nothing of the numbers themselves.
     let numbers = "seek_short = \"2ms\"\nseek_average = \"9.2ms\"\nseek_shape = 1.2\n\
                    guard_growth = 1.1\n";
     let profile = format!("base = \"seagate-st31000333as\"\n{numbers}");

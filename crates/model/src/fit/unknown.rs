@@ -59,11 +59,12 @@ impl Unknown {
         let [median, sigma, min, max] = kind.short;
         let [mean, sd] = kind.average;
         let [low, high] = kind.shape;
+        let growth = LogNormal { median: kind.growth, sigma: 0.65, min: 0.0, max: 5.0 };
         let mut all = vec![
             ms("seek_short", LogNormal { median, sigma, min, max }),
             ms("seek_average", Normal { mean, sd, min: 0.2 }),
             bare("seek_shape", Uniform { low, high }),
-            bare("guard_growth", LogNormal { median: kind.growth, sigma: 0.65, min: 0.0, max: 5.0 }),
+            bare("guard_growth", growth),
         ];
         // First the one that decides most: draws are spread evenly over it.
         all.rotate_right(1);

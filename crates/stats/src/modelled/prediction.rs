@@ -19,7 +19,7 @@ const WITHIN: f64 = 0.95;
 
 /// Predicts a positive figure from `drives`, one value a drive.
 ///
-/// The logarithms are taken as normal: Student's prediction interval, `t (n - 1) s sqrt(1 + 1 / n)`,
+/// The logarithms are taken as normal: Student's prediction interval, `t (n - 1) s sqrt(1 + 1 / n)`
 /// widened by `model_sigma`, how far the logarithm of a real drive's figure may be from the model.
 /// `None` where there is no drive.
 pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {

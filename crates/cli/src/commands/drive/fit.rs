@@ -18,7 +18,8 @@ use crate::ui::Ui;
 /// What `drive fit` is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-MEASUREMENTS is what `drive measure` writes, or a file by hand (any subset of the figures; the profile keeps the `source`):
+MEASUREMENTS is what `drive measure` writes, or a file by hand (any subset of the figures; the
+profile keeps the `source`):
   [drive]
   capacity_bytes = 2_000_398_934_016
   rpm = 7200
@@ -44,7 +45,7 @@ Or run records, which do not describe the drive:
   drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
   drivelab run /dev/sdx --rw randread --iodepth 32 --runtime 1m --json >deep.json
   drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
-  drivelab drive fit random.json deep.json stream.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
+  drivelab drive fit *.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
 pub(crate) struct FitArgs {
     /// Measurements: one TOML file, or run records (.json).
     #[arg(required = true)]
@@ -97,7 +98,8 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
         })));
     }
     let path = arguments.out.display().to_string();
-    ui.result(&drivelab_report::drive::fitted(&figures, &left_open, &fit.not_identified, &path, ui.look()))
+    let missing = &fit.not_identified;
+    ui.result(&drivelab_report::drive::fitted(&figures, &left_open, missing, &path, ui.look()))
 }
 
 fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
