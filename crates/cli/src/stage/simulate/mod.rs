@@ -100,10 +100,11 @@ impl ModelledArm {
 
     /// What is modelled, in words that are equal exactly when the model is.
     fn target(&self) -> String {
-        let name = match self.options.specimen {
-            Some(number) => format!("{},specimen={number}", self.profile_ref),
-            None => self.profile_ref.to_string(),
-        };
+        let Options { specimen, seed, .. } = self.options;
+        let seed = seed.filter(|_| specimen.is_some());
+        let own = Options { specimen, seed, ..Options::default() }.entries();
+        let own: String = own.iter().map(|(key, value)| format!(",{key}={value}")).collect();
+        let name = format!("{}{own}", self.profile_ref);
         match self.profile_ref {
             ProfileRef::Embedded(_) => format!("drive:{name}"),
             // A file may be edited between two sessions, and is another drive then.
