@@ -16,7 +16,8 @@ fn metric<'a>(result: &'a Value, name: &str, arm: &str) -> &'a Value {
 #[test]
 fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     let folder = folder();
-    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--blocks", "6", "--json"]);
+    let only = "random-read-1,random-read-32,random-read-32-in-32g";
+    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--only", only, "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
     let result = said.json();
     assert_eq!(result["schema"], "drivelab.study/1");
@@ -29,6 +30,47 @@ fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     let names: Vec<&Value> =
         result["contrasts"].as_array().unwrap().iter().map(|c| &c["name"]).collect();
     assert_eq!(names, ["the host elevator", "the drive's own queue (NCQ)"]);
+    // On the whole disk elevator and NCQ are about equal; on short strokes NCQ wins on any drive.
+    let ncq = |name: &str| {
+        let metrics = result["contrasts"][1]["metrics"].as_array().unwrap();
+        metrics.iter().find(|metric| metric["name"] == name).expect("a headline").clone()
+    };
+    let whole = ncq("random-read-32.iops");
+    assert_eq!(whole["verdict"], "inconclusive");
+    assert!(whole["warnings"][0].as_str().unwrap().starts_with("depends: "), "{whole}");
+    let limits = |metric: &Value, key: &str| [0, 1].map(|at| metric[key][at].as_f64().unwrap());
+    let ([lo, hi], [below, above]) = (limits(&whole, "ci95"), limits(&whole, "prediction95"));
+    assert!(below < 0.95 && below < lo && hi < above && above > 1.2, "{whole}");
+    assert!(whole["shares"]["slower"].as_f64() > Some(0.1), "{whole}");
+    let short = ncq("random-read-32-in-32g.iops");
+    assert_eq!(short["verdict"], "faster");
+    assert!(short["shares"]["faster"].as_f64() > Some(0.97), "{short}");
+    assert!(folder.path().join("drivelab-results/ahci-or-ide/drives.svg").exists());
+}
+
+#[test]
+fn a_study_is_asked_of_ones_own_drive() {
+    let folder = folder();
+    let study = file(folder.path(), "small.toml", SMALL);
+    let study = study.to_str().unwrap();
+    file(folder.path(), "my-drive.toml", "base = \"generic-5400\"\n[drive]\nmodel = \"Mine\"\n");
+    let said = drivelab(folder.path(), &["study", study, "--drive", "my-drive.toml", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    assert!(result["arms"][0]["settings"]["drive"] == "Mine", "{result}");
+    let again = result["reproduce"].as_str().unwrap();
+    assert!(again.contains("--drive my-drive.toml"), "{again}");
+    let resumed = drivelab(folder.path(), &["study", study, "--resume", "--json"]);
+    assert_eq!(resumed.out, said.out);
+    let check = |arguments: &[&str], words: &[&str]| {
+        let arguments = [&["study", study], arguments].concat();
+        drivelab(folder.path(), &arguments).failed(2, words);
+    };
+    check(&["--drive", "my-drive.tml"], &["my-drive.tml"]);
+    check(&["--drive", "my-drive.toml", "--stage", "hardware"], &["models none"]);
+    let own = SMALL.replacen("[[arm]]", "[[arm]]\ndrive = \"generic-10k\"", 1);
+    file(folder.path(), "small.toml", &own);
+    check(&["--drive", "my-drive.toml"], &["names a drive of its own"]);
 }
 
 #[test]

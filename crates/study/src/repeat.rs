@@ -21,6 +21,9 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
         option("--specimens", specimens.to_string());
     }
     option("--seed", study.seed.to_string());
+    if let Some(drive) = &asked.drive {
+        option("--drive", drive.clone());
+    }
     if let Some(target) = &asked.target {
         option("--target", target.clone());
     }

@@ -92,6 +92,8 @@ pub struct Choices<'a> {
     pub seed: Option<u64>,
     /// The only workloads; all where empty.
     pub only: &'a [String],
+    /// The modelled drive of every arm.
+    pub drive: Option<&'a str>,
 }
 
 /// More blocks than anybody waits for, and few enough to be planned at once.
@@ -193,6 +195,9 @@ impl StudyFile {
             self.apply(&own).expect("every stage was tried when the file was read");
         }
         self.seed = choices.seed.unwrap_or(self.seed);
+        if let Some(drive) = choices.drive {
+            self.model(drive)?;
+        }
         self.blocks = choices.blocks.unwrap_or(self.blocks);
         self.asked = (choices.blocks, choices.specimens);
         self.check_specimens()?;
@@ -212,6 +217,21 @@ impl StudyFile {
             Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
             None => Ok(()),
         }
+    }
+
+    /// Models another drive in every arm.
+    fn model(&mut self, drive: &str) -> Result<(), Refusal> {
+        if self.stage == StageName::Hardware {
+            let message = "--drive: stage hardware measures a real drive and models none";
+            return Err(Refusal::request(message).hint("omit --drive, or add --stage simulate"));
+        }
+        if let Some(arm) = self.arms.iter().find(|arm| arm.drive.is_some()) {
+            let message = format!("--drive: arm `{}` names a drive of its own", arm.name);
+            return Err(Refusal::request(message)
+                .hint("this study compares drives: change them in a copy of its file"));
+        }
+        self.drive = Some(drive.to_owned());
+        Ok(())
     }
 
     /// Refuses what `--specimens` cannot mean.

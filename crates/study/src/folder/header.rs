@@ -52,6 +52,9 @@ pub struct Asked {
     /// The only workloads; all where empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// The drive that is modelled in place of the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
     /// How much of the target is used, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,

@@ -36,6 +36,10 @@ pub(crate) struct StudyArgs {
     /// hardware (a real file or device).
     #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     stage: Option<StageName>,
+    /// The modelled drive, in place of that of the study: NAME[,key=value...] or PATH.toml.
+    #[arg(long, value_name = "DRIVE", value_parser = Offer(completion::drives),
+        hide_possible_values = true)]
+    drive: Option<String>,
     /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,

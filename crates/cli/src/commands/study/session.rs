@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::config::Choice as _;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
+use drivelab_report::specimens::Settle;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
@@ -30,6 +31,7 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
         specimens: arguments.specimens,
         seed: arguments.seed,
         only: &arguments.only,
+        drive: arguments.drive.as_deref(),
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
@@ -137,10 +139,24 @@ impl Session {
         if study.is_matrix_alone() {
             return conclude::cells(study, &runs, &progressed, &folder, ui);
         }
-        let command = command(&words(study, &self.asked, stage.size()));
-        let experiment = experiment(study, &self.plan, stage, &runs, command);
+        let again = command(&words(study, &self.asked, stage.size()));
+        let settle = own_drive(study, &self.asked);
+        let experiment = experiment(study, &self.plan, stage, &runs, again, settle);
         conclude::conclude(experiment, &progressed, &folder, ui)
     }
+}
+
+/// How to ask the study of one's own drive, where all arms have the drive that the command can set.
+fn own_drive(study: &StudyFile, asked: &Asked) -> Option<Settle> {
+    let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
+    has_one.then(|| {
+        let mut words = ["drivelab", "study", asked.study.as_str()].map(String::from).to_vec();
+        if !asked.only.is_empty() {
+            words.extend(["--only".to_owned(), asked.only.join(",")]);
+        }
+        words.extend(["--drive", "my-drive.toml"].map(String::from));
+        Settle { again: command(&words) }
+    })
 }
 
 /// The folder that the command names, or the next of the study's name.
@@ -205,6 +221,7 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
         path: path.as_deref().and_then(text),
         paths: paths(study),
         only: arguments.only.clone(),
+        drive: arguments.drive.clone(),
         size: arguments.size,
         overwrite: arguments.overwrite,
     }
@@ -224,6 +241,7 @@ fn remembered(
         ([], Some(old)) => old.only.clone(),
         (only, _) => only.to_vec(),
     };
+    let drive = arguments.drive.clone().or(old.as_ref().and_then(|old| old.drive.clone()));
     let stage = match arguments.stage.or(stage) {
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
@@ -237,8 +255,9 @@ fn remembered(
         specimens: arguments.specimens.or(of_median),
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
+        drive: drive.as_deref(),
     })?;
-    let new = Asked { only, ..asked(arguments, name, study) };
+    let new = Asked { only, drive, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
@@ -250,6 +269,7 @@ fn remembered(
         path,
         paths: if old.paths.is_empty() { new.paths } else { old.paths },
         only: new.only,
+        drive: new.drive,
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
     })
