@@ -102,15 +102,14 @@ impl ModelledArm {
     fn target(&self) -> String {
         let Options { specimen, seed, .. } = self.options;
         let seed = seed.filter(|_| specimen.is_some());
-        let own = Options { specimen, seed, ..Options::default() }.entries();
-        let own: String = own.iter().map(|(key, value)| format!(",{key}={value}")).collect();
-        let name = format!("{}{own}", self.profile_ref);
+        let options = Options { specimen, seed, ..Options::default() };
+        let drive = DriveSpec { profile: self.profile_ref.clone(), options };
         match self.profile_ref {
-            ProfileRef::Embedded(_) => format!("drive:{name}"),
+            ProfileRef::Embedded(_) => drive.to_string(),
             // A file may be edited between two sessions, and is another drive then.
             ProfileRef::File(_) => {
                 let profile = format!("{:?}", self.profile);
-                format!("drive:{name} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+                format!("{drive} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
             }
         }
     }
