@@ -47,6 +47,8 @@ enum Open<'a> {
     Together(&'a Posterior, Nature),
 }
 
+/// Keys that name a drive, and say no number of it.
+const NAMES: [&str; 4] = ["base", "kind", "model", "leaves_out"];
 /// How often scores are halved before the median drive is taken instead.
 const HALVINGS: i32 = 6;
 
@@ -93,7 +95,8 @@ impl Raw {
     pub(super) fn known(&self) -> Vec<Known> {
         let open: Vec<&str> = self.open().map(|(key, _)| key).collect();
         let known = |key: &&'static str| {
-            let stated = self.stated.get(key).filter(|_| !open.contains(key))?;
+            let told = open.contains(key) || NAMES.contains(key);
+            let stated = self.stated.get(key).filter(|_| !told)?;
             let (value, source) = (stated.value.clone(), stated.remark.clone());
             Some(Known { name: key, value, source })
         };

@@ -100,16 +100,16 @@ impl ModelledArm {
 
     /// What is modelled, in words that are equal exactly when the model is.
     fn target(&self) -> String {
-        let name = match self.options.specimen {
-            Some(number) => format!("{},specimen={number}", self.profile_ref),
-            None => self.profile_ref.to_string(),
-        };
+        let Options { specimen, seed, .. } = self.options;
+        let seed = seed.filter(|_| specimen.is_some());
+        let options = Options { specimen, seed, ..Options::default() };
+        let drive = DriveSpec { profile: self.profile_ref.clone(), options };
         match self.profile_ref {
-            ProfileRef::Embedded(_) => format!("drive:{name}"),
+            ProfileRef::Embedded(_) => drive.to_string(),
             // A file may be edited between two sessions, and is another drive then.
             ProfileRef::File(_) => {
                 let profile = format!("{:?}", self.profile);
-                format!("drive:{name} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+                format!("{drive} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
             }
         }
     }
