@@ -1,5 +1,7 @@
 //! The drives that a study is made on: another specimen in each block.
 
+use std::collections::BTreeSet;
+
 use crate::profile::{Profile, Unknown};
 use crate::unknown::hypercube;
 
@@ -18,19 +20,14 @@ pub struct Specimens {
 impl Specimens {
     /// As many specimens as `count` says; same seed, same specimens.
     pub fn new<'a>(seed: u64, count: u32, profiles: impl Iterator<Item = &'a Profile>) -> Self {
-        let mut known: Vec<(&'static str, String)> = Vec::new();
-        let mut column = |Unknown { name, origin, .. }: Unknown| {
-            let unknown = (name, origin);
-            let found = known.iter().position(|known| *known == unknown);
-            found.unwrap_or_else(|| {
-                known.push(unknown);
-                known.len() - 1
-            })
-        };
-        let columns: Vec<Vec<usize>> = profiles
-            .map(|profile| profile.unknowns().into_iter().map(&mut column).collect())
-            .collect();
-        Self { columns, quantiles: hypercube(seed, count, known.len()) }
+        let name = |Unknown { name, origin, .. }: Unknown| (name, origin);
+        let names = |profile: &Profile| profile.unknowns().into_iter().map(name).collect();
+        let names: Vec<Vec<(&str, String)>> = profiles.map(names).collect();
+        // In an order of their own, so that arms that change places keep their drives.
+        let all: BTreeSet<&(&str, String)> = names.iter().flatten().collect();
+        let column = |name| all.iter().position(|known| *known == name).expect("it is among all");
+        let columns = names.iter().map(|names| names.iter().map(column).collect()).collect();
+        Self { columns, quantiles: hypercube(seed, count, all.len()) }
     }
 
     /// The specimen called `number` of `profile`, which is at `place` among the profiles.

@@ -15,7 +15,7 @@ pub(super) const OVERHEAD_MS: f64 = 0.15;
 /// From one track to the next in sequence, as data sheets say; no random read shows it.
 const TRACK_MS: f64 = 0.8;
 
-/// The deviation of the logarithm of a margin's growth among drives (docs/internals/drive-facts.md).
+/// The deviation of the logarithm of the margin's growth (docs/internals/drive-facts.md).
 const GROWTH_SIGMA: f64 = 0.65;
 
 /// What a drive's own figures differ by from day to day: no fit to them is nearer to the truth.

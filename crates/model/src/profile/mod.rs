@@ -152,7 +152,7 @@ impl Profile {
         let inconsistent = |message| ProfileError::Inconsistent { file: file.to_owned(), message };
         let profile = Self::assemble(&raw, sources).map_err(inconsistent)?;
         let build = |raw: &Raw| Self::assemble(raw, Vec::new()).map(drop);
-        raw.check_outermost(build).map_err(inconsistent)?;
+        raw.check_outermost(file, build).map_err(inconsistent)?;
         Ok(profile)
     }
 

@@ -171,7 +171,7 @@ profile_keys! {
     servers: Count<1, 4096>,
 }
 
-/// How far a real drive may be from the model, as the standard deviation of the logarithm of a rate.
+/// How far a real drive may be from the model: standard deviations of the logarithm of a rate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lacks {
     /// Of anything.

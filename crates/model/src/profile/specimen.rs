@@ -176,13 +176,19 @@ impl Raw {
         (raw, drawn)
     }
 
-    /// What is wrong with a drive that differs from the median one in a single outermost number.
+    /// What is wrong with a drive that differs from the median one in a single outermost number
+    /// that `file` leaves open. What a base leaves open may not go with a number that was
+    /// overridden, and is moved towards the median drive then.
     pub(super) fn check_outermost(
         &self,
+        file: &str,
         build: impl Fn(&Self) -> Result<(), String>,
     ) -> Result<(), String> {
         for (key, open) in self.open() {
             let Open::Alone(prior) = open else { continue };
+            if prior.origin != file {
+                continue;
+            }
             let nature = prior.nature;
             for text in prior.distribution.extremes(nature) {
                 let mut raw = self.clone();

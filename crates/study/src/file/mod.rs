@@ -257,8 +257,8 @@ impl StudyFile {
 
     /// Settles what its blocks are once the drives are known: where they leave something open, each
     /// block is made on a specimen of its own, of which there are [`SPECIMENS_MIN`] unless the
-    /// command line says otherwise. A matrix draws them only where it is asked to: it makes hundreds
-    /// of runs a block.
+    /// command line says otherwise. A matrix draws them only where it is asked to: it makes
+    /// hundreds of runs a block.
     ///
     /// # Errors
     /// There are too many runs.

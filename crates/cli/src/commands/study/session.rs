@@ -251,7 +251,7 @@ fn remembered(
     let of_median = old.as_ref().and_then(|old| old.specimens).filter(|old| *old == 1);
     study.choose(Choices {
         stage: Some(stage),
-        blocks: arguments.blocks.or(specimens).or(old.as_ref().map(|old| old.blocks)),
+        blocks: arguments.blocks.or(specimens).or_else(|| begun.blocks(study)),
         specimens: arguments.specimens.or(of_median),
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
@@ -292,12 +292,8 @@ fn refuse_other_blocks(
     asked: &Asked,
     arguments: &StudyArgs,
 ) -> Result<(), Failure> {
-    let Some(header) = &begun.header else { return Ok(()) };
-    let arms = study.arms.len().max(1);
-    let old =
-        header.asked.as_ref().map_or(header.plan.steps.len() / arms, |asked| asked.blocks as usize);
-    let new = study.blocks;
-    if old == new as usize {
+    let (Some(old), new) = (begun.blocks(study), study.blocks) else { return Ok(()) };
+    if old == new {
         return Ok(());
     }
     let base = arguments.out.clone().unwrap_or_else(|| by_name(&asked.study));
