@@ -4,9 +4,10 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use super::kinds;
 use super::linear::{Fit, dot};
 use super::predictive::indicators;
-use super::{Unknown, kinds};
+use super::unknown::Unknown;
 use crate::criteria::Criteria;
 use crate::distribution::{normal, student};
 use crate::interval::float;
