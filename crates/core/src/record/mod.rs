@@ -12,6 +12,7 @@ mod mark;
 mod served;
 mod specimen;
 mod tally;
+pub mod unknown;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};

@@ -153,7 +153,7 @@ fn drives(result: &StudyResult) -> String {
         }
         body += &open.foreseen.as_ref().map_or_else(String::new, specimens::parts);
     }
-    let about = "A dot for each simulated drive: all fit the profile, and differ in what nobody has \
+    let about = "A dot for each simulated drive: all fit the profile, and differ in what has not been \
                  measured. The thick line is what is known of their mean, and shrinks with more of \
                  them; the thin one is where one more drive lies, yours for example, and does not. It \
                  also holds what the model leaves out, so that it is wider than the dots.";

@@ -1,6 +1,6 @@
 //! The commands that find out what a profile leaves open.
 
-use drivelab_core::unknown;
+use drivelab_core::record::unknown;
 
 use super::sampled::Foreseen;
 

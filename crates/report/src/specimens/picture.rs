@@ -166,7 +166,8 @@ impl Scale {
             let class = if ratio > 1.0 || ratio < 1.0 { "grid" } else { "one" };
             svg += &format!(
                 "<line class=\"{class}\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" \
-                 y2=\"{FLOOR}\"/><text class=\"x\" x=\"{at:.1}\" y=\"{AXIS}\">\u{d7}{ratio}</text>\n"
+                 y2=\"{FLOOR}\"/><text class=\"x\" x=\"{at:.1}\" \
+                 y=\"{AXIS}\">\u{d7}{ratio}</text>\n"
             );
         }
         svg

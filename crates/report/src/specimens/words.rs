@@ -1,7 +1,6 @@
 //! A prediction in words.
 
-use drivelab_core::record::Specimen;
-use drivelab_core::unknown;
+use drivelab_core::record::{Specimen, unknown};
 use drivelab_stats::{Cause, Forecast, Part};
 
 use super::sampled::Foreseen;

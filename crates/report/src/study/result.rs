@@ -69,8 +69,8 @@ impl StudyResult {
         self.primary().verdict()
     }
 
-    /// The first question whose answer depends on the drive: that of the primary metric, else one of
-    /// its workload, else any headline.
+    /// The first question whose answer depends on the drive: that of the primary metric, else one
+    /// of its workload, else any headline.
     pub(crate) fn open(&self) -> Option<&Outcome> {
         let workload = self.series_of(self.primary()).workload;
         let contrasts = || self.contrasts.iter().flat_map(|contrast| &contrast.outcomes);

@@ -7,6 +7,7 @@
 mod kinds;
 mod linear;
 mod predictive;
+mod unknown;
 mod variance;
 
 use serde::{Deserialize, Serialize};
@@ -18,16 +19,8 @@ use crate::interval::{Interval, mean};
 use crate::pair::Pair;
 use crate::warning::{Warning, WarningId};
 use predictive::Predictive;
+pub use unknown::Unknown;
 pub use variance::{Cause, Part};
-
-/// An unknown of the drive as it was drawn, block by block.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Unknown {
-    /// Its values, in any unit.
-    pub values: Vec<f64>,
-    /// Where each lies in its prior, as a standard normal deviate.
-    pub scores: Vec<f64>,
-}
 
 /// What is predicted for one more specimen of the drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +52,7 @@ pub struct Shares {
 /// Predicts the ratio of one more specimen from one specimen a block.
 ///
 /// `model_sigma` is how far the logarithm of the ratio on a real drive may be from the model, as a
-/// standard deviation: see [`unshared`]. `None` for fewer than two blocks, and for fewer than any verdict needs.
+/// standard deviation: see [`unshared`]. `None` for fewer blocks than any verdict needs.
 ///
 /// The log ratios of all specimens are taken as normal around the mean of their kind, where an
 /// unknown makes kinds of drives (a choice, a mixture with a gap), and around one mean where none

@@ -1,7 +1,8 @@
 //! The distribution of the log ratio of one more specimen.
 
+use super::kinds;
 use super::linear::Fit;
-use super::{Unknown, kinds};
+use super::unknown::Unknown;
 use crate::distribution::student;
 use crate::interval::float;
 

@@ -4,9 +4,10 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use super::kinds;
 use super::linear::{Fit, dot};
 use super::predictive::indicators;
-use super::{Unknown, kinds};
+use super::unknown::Unknown;
 use crate::criteria::Criteria;
 use crate::distribution::{normal, student};
 use crate::interval::float;
@@ -176,7 +177,9 @@ impl Shared {
         let variance = self.fit.variance / (root * root * root);
         let deviates: Vec<f64> = self.fit.coefficients.iter().map(|_| deviate(rng)).collect();
         let mut parts = self.of_unknowns(&self.fit.moved(&deviates, variance.sqrt()));
-        parts.iter_mut().for_each(|part| *part = part.max(0.0));
+        for part in &mut parts {
+            *part = part.max(0.0);
+        }
         parts.extend([variance, self.model_sigma * self.model_sigma]);
         let whole: f64 = parts.iter().sum();
         parts.iter().map(|part| if whole > 0.0 { part / whole } else { 0.0 }).collect()
