@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod arms;
+mod commands;
 mod common;
 mod compare;
 mod conformance;
@@ -25,6 +26,7 @@ mod resume;
 mod run;
 mod serve;
 mod study;
+mod suite;
 mod tidy;
 mod transcripts;
 mod verify;

@@ -16,7 +16,7 @@ use drivelab_engine::{Progress as Step, RunPlan};
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
-use self::workload::WorkloadArgs;
+use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
@@ -24,34 +24,6 @@ use crate::interrupt;
 use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
-
-/// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 13] = [
-    "ioengine",
-    "hipri",
-    "sqthread_poll",
-    "stamp",
-    "direct",
-    "invalidate",
-    "numjobs",
-    "seed",
-    "label",
-    "verify",
-    "verify_only",
-    "verify_state",
-    "power_was_cut",
-];
-
-/// The options that would do nothing beside a suite.
-fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own = ["seed", "label"];
-    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
-}
-
-/// The options that would do nothing beside a job file or a matrix.
-fn of_single_runs() -> impl Iterator<Item = &'static str> {
-    workload::flags().map(|option| option.name).chain(ELSEWHERE)
-}
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -169,8 +141,14 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
             overwrite,
             allow_destructive,
         };
-        return suite::run(&name, &arguments.suite, around, ui);
+        return finish(&suite::run(&name, &arguments.suite, around, ui)?, false, ui);
     }
+    one_load(target, arguments, ui)
+}
+
+/// Makes the run of a single load.
+fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
+    let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
@@ -221,17 +199,13 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     finish(&record, unverified, ui)
 }
 
-/// Prints what a run measured.
-fn show(record: &RunRecord, ui: Ui) -> Outcome {
+fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
     if ui.json {
         let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        return ui.result(&json);
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::run::text(record, ui.look()))?;
     }
-    ui.result(&drivelab_report::run::text(record, ui.look()))
-}
-
-fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
-    show(record, ui)?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
