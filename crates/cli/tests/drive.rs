@@ -130,3 +130,50 @@ fn a_drive_is_fitted_to_records_of_runs() {
     fit(&[&["deep.json"], &known[..]].concat()).failed(2, &["iodepth 1"]);
     fit(&[&["own.toml"], &known[..]].concat()).failed(2, &["run records only"]);
 }
+
+#[test]
+fn a_drive_is_shown_with_what_is_known_apart_from_what_is_not() {
+    let folder = folder();
+    let shown =
+        drivelab(folder.path(), &["drive", "show", "seagate-st31000333as", "--json"]).json();
+    let named = |list: &str, name: &str| {
+        let entries = shown[list].as_array().unwrap();
+        entries.iter().find(|entry| entry["name"] == name).cloned()
+    };
+    let growth = named("unknown", "guard_growth").unwrap();
+    assert_eq!(growth["range95"], serde_json::json!(["0.196", "2.5"]));
+    assert!(growth["source"].as_str().unwrap().contains("desktop drives"), "{growth}");
+    assert_eq!(named("known", "rpm").unwrap()["value"], "7200");
+    assert!(named("known", "guard_growth").is_none() && named("unknown", "rpm").is_none());
+    assert_eq!(shown["lacks"]["elevator"], 0.1);
+    let text = drivelab(folder.path(), &["drive", "show", "seagate-st31000333as"]).out;
+    let (known, unknown) = text.split_once("not known").unwrap();
+    assert!(known.contains("sectors_per_track_outer") && !known.contains("seek_short"), "{text}");
+    assert!(unknown.contains("952us to 5ms"), "{text}");
+    // A specimen is known, and a drive without unknowns has none.
+    let drive = "seagate-st31000333as,specimen=4";
+    let specimen = drivelab(folder.path(), &["drive", "show", drive, "--json"]).json();
+    assert_eq!(specimen["unknown"], serde_json::json!([]));
+    drivelab(folder.path(), &["drive", "show", "fixed,specimen=4"]).failed(2, &["omit `specimen`"]);
+}
+
+#[test]
+fn a_run_says_which_drive_of_all_that_fit_the_profile_it_was() {
+    let folder = folder();
+    let run = |options: &str| {
+        let target = format!("drive:seagate-st31000333as{options}");
+        drivelab(folder.path(), &["run", &target, "--number-ios", "50", "--json"]).json()
+    };
+    let median = run("");
+    assert!(median["specimen"].get("number").is_none(), "{median}");
+    assert_eq!(median["specimen"]["model_sigma"], 0.05);
+    assert_eq!(run(",scheduler=deadline")["specimen"]["model_sigma"], 0.1);
+    let third = run(",specimen=3");
+    assert_eq!(third["specimen"]["number"], 3);
+    assert_eq!(third, run(",specimen=3"));
+    // The seed of the drive draws another one, that of the run only other addresses.
+    assert_ne!(third["specimen"], run(",seed=2,specimen=3")["specimen"]);
+    let target = "drive:seagate-st31000333as,specimen=3";
+    let arguments = ["run", target, "--number-ios", "50", "--seed", "9", "--json"];
+    assert_eq!(drivelab(folder.path(), &arguments).json()["specimen"], third["specimen"]);
+}

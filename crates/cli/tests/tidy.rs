@@ -431,11 +431,6 @@ impl Modules {
 
 /// Circles that are still to be opened, by crate; none may be added.
 const CIRCLES: &[(&str, &[&str])] = &[
-    ("serve", &["server", "server::kernel", "server::memory"]),
-    ("serve", &["store", "store::trim", "store::versions"]),
-    ("host", &["bus", "bus::pci"]),
-    ("host", &["root", "root::folder", "root::resolve", "root::watchdog"]),
-    ("report", &["attachment::difference", "attachment::warning"]),
     (
         "cli",
         &[

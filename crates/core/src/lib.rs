@@ -21,6 +21,7 @@ pub mod request;
 pub mod rng;
 pub mod target;
 pub mod units;
+pub mod unknown;
 pub mod usage;
 pub mod verification;
 mod words;

@@ -108,13 +108,78 @@ pub fn list(drives: &[Listed], keys: &[&str], look: Look) -> String {
     format!("{}\n{}\n", table.render(look), look.wrap(&format!("options: {}", keys.join(" ")), 2))
 }
 
-/// One drive: its settings, and its profile as the file has it.
-pub fn shown(title: &str, settings: &[(String, String)], profile: &str, look: Look) -> String {
+/// One drive, for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown<'a> {
+    /// What it is.
+    pub title: String,
+    /// How it is attached and set, as names and values.
+    pub settings: &'a [(String, String)],
+    /// Its profile as the file has it.
+    pub profile: &'a str,
+    /// Key, value and source of each known number; empty where the profile does not tell them.
+    pub known: Vec<[String; 3]>,
+    /// What nobody has measured.
+    pub unknown: Vec<OpenNumber>,
+    /// How far real drives may be from the model, as deviations of logarithms: of anything, and of
+    /// anything behind an elevator of the host.
+    pub lacks: [f64; 2],
+    /// Where the profile comes from, and what it leaves out.
+    pub notes: Vec<String>,
+}
+
+/// A number that a profile leaves open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenNumber {
+    /// The key of the profile.
+    pub name: String,
+    /// Of the median drive.
+    pub median: String,
+    /// Between these lie 95 drives of 100.
+    pub range95: [String; 2],
+    /// How it is spread, and where that comes from.
+    pub spread: String,
+}
+
+/// One drive: its settings, what is known of it, and what is not.
+pub fn shown(drive: &Shown<'_>, look: Look) -> String {
     let mut table = Table::new(&[("", Align::Left, 0), ("", Align::Left, 0)]);
-    for (name, value) in settings {
+    for (name, value) in drive.settings {
         table.row([format!("  {name}"), value.clone()]);
     }
-    format!("{title}\n\n{}\n{profile}", table.render(look))
+    let head = format!("{}\n\n{}", drive.title, table.render(look));
+    if drive.known.is_empty() && drive.unknown.is_empty() {
+        return format!("{head}\n{}", drive.profile);
+    }
+    let columns = ["  known", "value", "source"];
+    let mut known = Table::new(&columns.map(|title| (title, Align::Left, 0)));
+    for [name, value, source] in &drive.known {
+        known.row([format!("  {name}"), value.clone(), source.clone()]);
+    }
+    let note = |note: &String| look.wrap(note, 2) + "\n";
+    let notes: String = drive.notes.iter().map(note).collect();
+    format!("{head}\n{}{}\n{notes}", known.render(look), unknown(drive, look))
+}
+
+/// What is not known of a drive; empty where everything is.
+fn unknown(drive: &Shown<'_>, look: Look) -> String {
+    if drive.unknown.is_empty() {
+        return String::new();
+    }
+    let columns = ["  not known", "median", "95 % within"];
+    let mut table = Table::new(&columns.map(|title| (title, Align::Left, 0)));
+    let mut sources = String::new();
+    for OpenNumber { name, median, range95: [low, high], spread } in &drive.unknown {
+        let range = if low == high { low.clone() } else { format!("{low} to {high}") };
+        table.row([format!("  {name}"), median.clone(), range]);
+        sources += &(look.wrap(&format!("- {name}: {spread}"), 4) + "\n");
+    }
+    let [any, elevator] = drive.lacks.map(|sigma| 100.0 * sigma);
+    let lacks = format!(
+        "Beyond these numbers, real drives differ from the model by {any:.0} % (one standard \
+         deviation), and by {elevator:.0} % behind an elevator of the host."
+    );
+    format!("\n{}\n{sources}\n{}\n", table.render(look), look.wrap(&lacks, 2))
 }
 
 /// A figure that a profile was fitted to.

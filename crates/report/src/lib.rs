@@ -15,6 +15,7 @@ pub mod page;
 pub mod pairs;
 pub mod replay;
 pub mod run;
+pub mod specimens;
 pub mod study;
 pub mod suite;
 pub mod text;

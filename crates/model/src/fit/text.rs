@@ -15,6 +15,9 @@ pub(super) const OVERHEAD_MS: f64 = 0.15;
 /// From one track to the next in sequence, as data sheets say; no random read shows it.
 const TRACK_MS: f64 = 0.8;
 
+/// The deviation of the logarithm of the margin's growth (docs/internals/drive-facts.md).
+const GROWTH_SIGMA: f64 = 0.65;
+
 /// What a drive's own figures differ by from day to day: no fit to them is nearer to the truth.
 const ONE_DRIVE: f64 = 0.01;
 
@@ -105,7 +108,10 @@ impl<'a> Text<'a> {
              write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128   # [P]\n\n\
              [queue]\nqueue_depth = 32         # [P]\n\
              # [P] {}: gain at depth 32 log-normal about {}, sigma {}\n\
-             guard_growth = {}\ngain_sigma = {}\n\n\
+             guard_growth = {{ median = {}, sigma = {GROWTH_SIGMA}, max = 5, source = \"measured \
+             drives of its kind\" }}\ngain_sigma = {}\n\
+             uncached_writes = {{ choice = [\"fifo\", \"sptf\"], odds = [1, 1], source = \"one of \
+             two measured drives serves them in order\" }}\n\n\
              [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
              overhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
              [tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # {tail}\nretry_revolutions = {}    # {tail}\n\n\

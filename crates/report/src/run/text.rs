@@ -43,6 +43,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("Service time:", BOLD, &views, 2);
         text.push('\n');
     }
+    if let Some(drive) = record.specimen.as_ref().and_then(crate::specimens::which) {
+        text += &look.led("Which drive:", BOLD, &drive, 2);
+        text.push('\n');
+    }
     if let Some(attached) = attachment::line(record) {
         text += &look.led("Attached:", BOLD, &attached, 2);
         text.push('\n');

@@ -196,6 +196,9 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         entry["marks"] = json!(record.marks);
         entry["attached"] = json!(record.attached);
         entry["threads"] = json!(record.jobs);
+        if let Some(specimen) = &record.specimen {
+            entry["specimen"] = json!(specimen);
+        }
         entry
     };
     let mut targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
