@@ -154,7 +154,7 @@ fn a_command_is_refused_where_it_cannot_run() {
     run(folder.path(), &target, &[]).failed(2, &["needs a target", "--target FILE"]);
     let unknown = keys.replace("= 1\"", "= 1 {traget}\"");
     run(folder.path(), &unknown, &[])
-        .failed(2, &["`{traget}` is not a placeholder", "bench.toml:9"]);
+        .failed(2, &["`{traget}` is not a placeholder", "bench.toml:10"]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
-    let target = arguments.target.expect("it is required without a job file");
+    let target = arguments.target.clone().expect("it is required without a job file");
     if let Some(name) = arguments.suite.suite.clone() {
         let around = suite::Around {
             target,
