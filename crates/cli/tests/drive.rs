@@ -73,7 +73,10 @@ fn a_fitted_drive_is_written_and_predicted() {
     assert!(range(0) < 1.13 && (1.15..1.35).contains(&range(5)), "{predicted}");
     assert!((1.5..1.75).contains(&(iops(5) / iops(0))), "{predicted}");
     let flushes = predicted["flushes"].as_array().unwrap();
-    assert_eq!(flushes.iter().map(|one| one["writes"].as_u64()).collect::<Vec<_>>(), [Some(8), Some(64)]);
+    assert_eq!(
+        flushes.iter().map(|one| one["writes"].as_u64()).collect::<Vec<_>>(),
+        [Some(8), Some(64)]
+    );
     assert_eq!(predicted["specimens"], 40);
     file(folder.path(), "measured.toml", "[drive]\ncapacity_bytes = 1e12\nrmp = 7200\n");
     drivelab(folder.path(), &arguments).failed(2, &["measured.toml"]);

@@ -3,6 +3,7 @@
 
 mod archive;
 mod arms;
+mod commands;
 mod common;
 mod compare;
 mod conformance;
@@ -26,6 +27,7 @@ mod resume;
 mod run;
 mod serve;
 mod study;
+mod suite;
 mod tidy;
 mod transcripts;
 mod verify;

@@ -30,7 +30,9 @@ pub struct TargetError {
 /// is simulated is what ships.
 pub trait Target {
     /// Whether requests that were taken stay here until [`Target::hand_over`] or [`Target::wait`].
-    const HOLDS_BACK: bool = false;
+    fn holds_back(&self) -> bool {
+        false
+    }
 
     /// The target's clock. Virtual, or the host's monotonic clock since the run began.
     fn now(&mut self) -> Time;

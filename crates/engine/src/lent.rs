@@ -37,6 +37,7 @@ pub fn lend<T>(
         stamp: plan.stamp,
         polling: plan.polling,
         iodepth: plan.workload.pace.iodepth(),
+        complete_min: plan.workload.batches.complete_min,
         largest: plan.workload.blocks.largest(),
         memory_align: target.memory_align,
         reads: true,

@@ -107,7 +107,7 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
             if self.completed.len() < wanted && until > Time::ZERO {
                 return Ok(());
             }
-        } else if T::HOLDS_BACK && self.batching.holds_back() {
+        } else if self.target.holds_back() && self.batching.holds_back() {
             let outstanding = self.slots.in_use() - before;
             self.batching.answered(self.target.hand_over()?, outstanding);
         }
@@ -316,7 +316,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 return Ok(now);
             }
             let outstanding = self.slots.in_use() - self.completed.len();
-            if T::HOLDS_BACK && self.batching.is_full(outstanding) {
+            if self.target.holds_back() && self.batching.is_full(outstanding) {
                 let ready = self.target.hand_over()?;
                 self.batching.answered(ready, outstanding);
                 // That took a while: the next request has a stamp of its own.

@@ -61,7 +61,8 @@ impl KeepArgs {
         if self.no_archive {
             return;
         }
-        let entry = entry(record.clone(), Origin::Run);
+        let origin = if record.config.suite.is_some() { Origin::Suite } else { Origin::Run };
+        let entry = entry(record.clone(), origin);
         let kept = self.archive.open().and_then(|mut archive| Ok(archive.keep(&[entry])?));
         if let Err(failure) = kept {
             ui.warn(&format!(
@@ -94,7 +95,7 @@ pub(crate) fn entry(record: RunRecord, origin: Origin) -> Entry {
             .target
             .strip_prefix("drive:")
             .map(|spec| spec.split(',').next().unwrap_or_default().to_owned()),
-        suite: None,
+        suite: record.config.suite.as_ref().map(|suite| suite.name.clone()),
         tested: None,
         tags: Vec::new(),
         place: None,

@@ -16,7 +16,7 @@ use drivelab_engine::{Progress as Step, RunPlan};
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
-use self::workload::WorkloadArgs;
+use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
@@ -25,34 +25,6 @@ use crate::interrupt;
 use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
-
-/// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 13] = [
-    "ioengine",
-    "hipri",
-    "sqthread_poll",
-    "stamp",
-    "direct",
-    "invalidate",
-    "numjobs",
-    "seed",
-    "label",
-    "verify",
-    "verify_only",
-    "verify_state",
-    "power_was_cut",
-];
-
-/// The options that would do nothing beside a suite.
-fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own = ["seed", "label"];
-    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
-}
-
-/// The options that would do nothing beside a job file or a matrix.
-fn of_single_runs() -> impl Iterator<Item = &'static str> {
-    workload::flags().map(|option| option.name).chain(ELSEWHERE)
-}
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -150,18 +122,19 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
-    let RunArgs { overwrite, allow_destructive, .. } = arguments;
-    measure::warn_of_unseen(&allow_destructive, ui);
+    measure::warn_of_unseen(&arguments.allow_destructive, ui);
+    let overwrite = arguments.overwrite;
     if let Some(file) = arguments.job {
-        let target = arguments.target;
+        let (target, allow_destructive) = (arguments.target, arguments.allow_destructive);
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
     }
     if let Some(file) = arguments.matrix {
         let (out, progress) = (arguments.out, arguments.progress);
+        let allow_destructive = arguments.allow_destructive;
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
-    let target = arguments.target.expect("it is required without a job file");
+    let target = arguments.target.clone().expect("it is required without a job file");
     if let Some(name) = arguments.suite.suite.clone() {
         let around = suite::Around {
             target,
@@ -170,10 +143,18 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
             label: arguments.label,
             out: arguments.out,
             overwrite,
-            allow_destructive,
+            allow_destructive: arguments.allow_destructive,
         };
-        return suite::run(&name, &arguments.suite, around, ui);
+        let record = suite::run(&name, &arguments.suite, around, ui)?;
+        arguments.keep.keep(&record, ui);
+        return finish(&record, false, ui);
     }
+    one_load(target, arguments, ui)
+}
+
+/// Makes the run of a single load.
+fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
+    let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
@@ -225,17 +206,13 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     finish(&record, unverified, ui)
 }
 
-/// Prints what a run measured.
-fn show(record: &RunRecord, ui: Ui) -> Outcome {
+fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
     if ui.json {
         let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        return ui.result(&json);
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::run::text(record, ui.look()))?;
     }
-    ui.result(&drivelab_report::run::text(record, ui.look()))
-}
-
-fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
-    show(record, ui)?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
@@ -261,6 +238,8 @@ mod tests {
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
         // `--suite` refuses itself beside a job file, and its options need it.
         let job = [job, vec!["suite", "loops", "pause"]].concat();
+        // A variable may name the archive of every verb.
+        let job = [job, vec!["archive", "no_archive"]].concat();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

@@ -49,7 +49,9 @@ impl Host {
 }
 
 impl Target for Host {
-    const HOLDS_BACK: bool = true;
+    fn holds_back(&self) -> bool {
+        true
+    }
 
     fn now(&mut self) -> Time {
         self.now

@@ -226,7 +226,9 @@ impl Ring {
 }
 
 impl Target for Ring {
-    const HOLDS_BACK: bool = true;
+    fn holds_back(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn now(&mut self) -> Time {
