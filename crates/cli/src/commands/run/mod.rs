@@ -119,13 +119,14 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
-    let RunArgs { overwrite, allow_destructive, .. } = arguments;
+    let overwrite = arguments.overwrite;
+    let allow_destructive = arguments.allow_destructive.clone();
     measure::warn_of_unseen(&allow_destructive, ui);
-    if let Some(file) = arguments.job {
+    if let Some(file) = arguments.job.clone() {
         let target = arguments.target;
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
     }
-    if let Some(file) = arguments.matrix {
+    if let Some(file) = arguments.matrix.clone() {
         let (out, progress) = (arguments.out, arguments.progress);
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
