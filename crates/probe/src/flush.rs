@@ -1,6 +1,6 @@
 //! Flushes behind random writes: what a drive had put off.
 
-use drivelab_core::Request;
+use drivelab_core::{Request, Target};
 use drivelab_core::measurements::MeasuredFlush;
 use drivelab_core::units::{Lba, Sectors, Span};
 
@@ -19,9 +19,9 @@ pub(crate) struct Flushes {
 }
 
 impl Flushes {
-    pub(crate) fn run(
+    pub(crate) fn run<T: Target>(
         self,
-        session: &mut Session<'_>,
+        session: &mut Session<'_, T>,
     ) -> Result<Option<MeasuredFlush>, ProbeError> {
         // What was written before is no part of it.
         session.one(Request::flush(0))?;

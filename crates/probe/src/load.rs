@@ -2,7 +2,7 @@
 
 use drivelab_core::measurements::{Figures, MeasuredLoad};
 use drivelab_core::units::{Lba, Sectors, Span, Time};
-use drivelab_core::{Op, Request, RequestId, Rng};
+use drivelab_core::{Op, Request, RequestId, Rng, Target};
 
 use crate::session::{ProbeError, Session};
 
@@ -28,7 +28,7 @@ pub(crate) const BLOCK: Sectors = Sectors::new(8);
 
 impl RandomLoad {
     /// Carries it out; nothing where it was stopped before it had shown anything.
-    pub(crate) fn run(self, session: &mut Session<'_>) -> Result<Option<MeasuredLoad>, ProbeError> {
+    pub(crate) fn run<T: Target>(self, session: &mut Session<'_, T>) -> Result<Option<MeasuredLoad>, ProbeError> {
         let start = session.now() + self.ramp;
         let end = start + self.time;
         let mut sent = vec![Time::ZERO; self.iodepth as usize];

@@ -128,8 +128,8 @@ impl Kind {
 ///
 /// # Errors
 /// The target is too small or breaks, does not answer, or fails more than one request in a hundred.
-pub fn measure(
-    target: &mut dyn Target,
+pub fn measure<T: Target>(
+    target: &mut T,
     settings: Settings,
     watch: &mut dyn Watch,
 ) -> Result<Measured, ProbeError> {
@@ -159,10 +159,10 @@ pub fn measure(
     Ok(Measured { measurements, stopped, bytes, requests, failed, took })
 }
 
-fn carry_out(
+fn carry_out<T: Target>(
     step: &Step,
     capacity: Bytes,
-    session: &mut Session<'_>,
+    session: &mut Session<'_, T>,
     into: &mut Measurements,
 ) -> Result<(), ProbeError> {
     let sectors = Sectors::new(capacity.get() / 512);

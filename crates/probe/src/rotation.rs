@@ -5,7 +5,7 @@
 //! seeks nor the time of the host enter, for both are the same at each end. Every other read is
 //! sent a little late: a platter makes up for that, and nothing else does.
 
-use drivelab_core::Request;
+use drivelab_core::{Request, Target};
 use drivelab_core::units::{Lba, Span};
 
 use crate::load::{BLOCK, float};
@@ -24,8 +24,8 @@ const LONGEST_MS: f64 = 20.0;
 
 /// Reads downwards from `from`, where the medium passes `mb_per_s`: the speed in rpm, or nothing
 /// where the times do not repeat as those of a platter do.
-pub(crate) fn rpm(
-    session: &mut Session<'_>,
+pub(crate) fn rpm<T: Target>(
+    session: &mut Session<'_, T>,
     from: Lba,
     mb_per_s: Option<f64>,
 ) -> Result<Option<f64>, ProbeError> {

@@ -43,8 +43,8 @@ const GRACE: Span = Span::from_secs(1);
 const FAILURES: u64 = 20;
 
 /// A target with the state of a measurement.
-pub(crate) struct Session<'a> {
-    target: &'a mut dyn Target,
+pub(crate) struct Session<'a, T> {
+    target: &'a mut T,
     watch: &'a mut dyn Watch,
     pub(crate) rng: Rng,
     what: String,
@@ -61,9 +61,9 @@ pub(crate) struct Session<'a> {
     step: [u64; 2],
 }
 
-impl<'a> Session<'a> {
+impl<'a, T: Target> Session<'a, T> {
     pub(crate) fn new(
-        target: &'a mut dyn Target,
+        target: &'a mut T,
         watch: &'a mut dyn Watch,
         seed: u64,
         expected: Span,
