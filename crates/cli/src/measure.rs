@@ -6,18 +6,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use drivelab_core::path_hint;
 use drivelab_core::record::{
     Attached, Host, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
+use drivelab_core::{JobSchedule, path_hint};
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
     RunError, RunPlan,
 };
 use drivelab_host::Linux;
+use drivelab_suites::Suite;
 
 use crate::attached;
 use crate::failure::Failure;
@@ -55,6 +56,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
             conduct: plan.conduct,
             seed: plan.seed,
             workload: Some(plan.workload.clone()),
+            suite: None,
         },
         jobs: made.jobs.iter().map(|job| job.record().without_series()).collect(),
         total: Some(made.total.record()),
@@ -66,6 +68,55 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         specimen: None,
         verification: None,
     }
+}
+
+/// Runs a suite in a folder of its own below `dir`; the second value says whether it was interrupted.
+pub(crate) fn suite(
+    suite: &Suite,
+    dir: &Path,
+    seed: u64,
+    progress: &(dyn Fn(&drivelab_suites::Step<'_>) + Sync),
+) -> Result<(RunRecord, bool), Failure> {
+    let attached = attached::to_path(dir);
+    let file_system = attached.machine.get("file_system").map(ToString::to_string);
+    let setting = drivelab_suites::Setting {
+        dir,
+        seed,
+        memory: LINUX.machine().memory,
+        in_memory: file_system.is_some_and(|name| matches!(&*name, "tmpfs" | "ramfs")),
+    };
+    let control = drivelab_suites::Control { stop: interrupt::flag(), progress };
+    // Nothing of it is to be left behind: it looks at the flag at each step.
+    let whole = interrupt::shield();
+    let outcome = drivelab_suites::run(suite, setting, control);
+    drop(whole);
+    let outcome = outcome?;
+    let record = RunRecord {
+        schema: RUN_SCHEMA.into(),
+        target: dir.display().to_string(),
+        label: None,
+        config: RunConfig {
+            drivelab: env!("CARGO_PKG_VERSION").into(),
+            ioengine: "psync".into(),
+            polling: Vec::new(),
+            direct: false,
+            numjobs: 1,
+            conduct: JobSchedule::default(),
+            seed,
+            workload: None,
+            suite: Some(suite.to_string()),
+        },
+        jobs: Vec::new(),
+        total: None,
+        phases: outcome.phases,
+        marks: outcome.marks,
+        host: Some(LINUX.host()),
+        attached: Some(attached),
+        served: None,
+        specimen: None,
+        verification: None,
+    };
+    Ok((record, outcome.interrupted))
 }
 
 /// Measures a file or a block device.

@@ -18,12 +18,13 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("host", &["core"], &[]),
     ("study", &["core"], &[]),
     ("formats", &["core"], &[]),
+    ("suites", &["core"], &[]),
     ("report", &["core", "stats"], &[]),
     (
         "cli",
         &[
             "core", "stats", "model", "disksim", "engine", "serve", "host", "study", "formats",
-            "report",
+            "report", "suites",
         ],
         &[],
     ),

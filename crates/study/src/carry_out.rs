@@ -215,6 +215,7 @@ mod tests {
                     conduct: JobSchedule::default(),
                     seed,
                     workload: Some(self.study.workload(task)),
+                    suite: None,
                 },
                 jobs: vec![total.clone()],
                 total: Some(total),

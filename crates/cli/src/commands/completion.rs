@@ -44,6 +44,11 @@ pub(crate) fn studies() -> Vec<String> {
     STUDIES.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
+/// The suites.
+pub(crate) fn suites() -> Vec<String> {
+    drivelab_suites::SUITES.iter().map(|suite| suite.name.to_owned()).collect()
+}
+
 /// The modelled drives.
 pub(crate) fn drives() -> Vec<String> {
     profile::names().into_iter().map(str::to_owned).collect()

@@ -74,6 +74,12 @@ impl Progress {
 }
 
 impl Progress {
+    /// Moves to where a suite is.
+    pub(crate) fn phase(&self, step: &drivelab_suites::Step<'_>) {
+        self.bar.set_length(step.of);
+        self.at(step.done, step.phase);
+    }
+
     /// Moves to where a run is.
     pub(crate) fn step(&self, step: &drivelab_engine::Progress) {
         let message = match step.phase {

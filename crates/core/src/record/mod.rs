@@ -95,6 +95,9 @@ pub struct RunConfig {
     /// What each job of a load did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
+    /// The suite of a benchmark of files, as it can be given again: `bonnie,size=1G`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
 }
 
 fn is_usual(conduct: &JobSchedule) -> bool {

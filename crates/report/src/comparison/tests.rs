@@ -220,6 +220,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
             workload: Some(WorkloadOptions::default().check().unwrap()),
+            suite: None,
         },
         jobs: vec![tally.record()],
         total: Some(tally.record()),

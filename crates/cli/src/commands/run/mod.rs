@@ -1,6 +1,7 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
+mod suite;
 mod verify;
 pub(super) mod workload;
 
@@ -13,6 +14,7 @@ use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
+use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
 use self::workload::WorkloadArgs;
 use crate::commands::completion::{self, Offer};
@@ -45,20 +47,26 @@ fn of_single_runs() -> impl Iterator<Item = &'static str> {
     workload::flags().map(|option| option.name).chain(ELSEWHERE)
 }
 
+/// The options that would do nothing beside a suite.
+fn of_loads() -> impl Iterator<Item = &'static str> {
+    of_single_runs().filter(|name| !["size", "seed", "label"].contains(name))
+}
+
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), or a
-/// modelled drive in virtual time: `drive:NAME[,key=value...]`. With --size, a missing file is laid
-/// out.
+/// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), a
+/// modelled drive in virtual time: `drive:NAME[,key=value...]`, or with --suite a folder. With
+/// --size, a missing file is laid out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab run testfile --size 1G --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
-  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
+  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
+  drivelab run /mnt/disk --suite fsmark,threads=4")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
-    #[arg(required_unless_present_any = ["job", "matrix"],
+    #[arg(required_unless_present_any = ["job", "matrix", "suite"],
         value_parser = Offer(completion::targets), hide_possible_values = true)]
     target: Option<String>,
     /// A fio job file, or a file with a fio command line; `-` for standard input.
@@ -68,6 +76,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
         conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
+    /// A benchmark of files in the folder TARGET, such as `bonnie,size=1G`; `help` lists them.
+    #[arg(long, value_name = "NAME[,KEY=VALUE...]", conflicts_with_all = ["job", "matrix"],
+        conflicts_with_all = of_loads(), value_parser = Offer(completion::suites),
+        hide_possible_values = true)]
+    suite: Option<String>,
     /// The results folder of a matrix.
     #[arg(long, value_name = "DIR", requires = "matrix")]
     out: Option<PathBuf>,
@@ -146,6 +159,11 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
+    if let Some(text) = arguments.suite {
+        let (target, size) = (arguments.target, arguments.workload.0.size);
+        let (seed, label) = (arguments.seed, arguments.label);
+        return suite::run(SuiteArgs { text, target, size, seed, label }, ui);
+    }
     let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
@@ -198,12 +216,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
 }
 
 fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
-    if ui.json {
-        let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        ui.result(&json)?;
-    } else {
-        ui.result(&drivelab_report::run::text(record, ui.look()))?;
-    }
+    print(record, ui)?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
@@ -215,6 +228,14 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
+}
+
+fn print(record: &RunRecord, ui: Ui) -> Outcome {
+    if ui.json {
+        ui.result(&serde_json::to_string_pretty(record).expect("plain data is always JSON"))
+    } else {
+        ui.result(&drivelab_report::run::text(record, ui.look()))
+    }
 }
 
 /// Whether every request failed: whatever was to be measured was not.
@@ -231,7 +252,7 @@ mod tests {
         let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
-            ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
+            ["target", "job", "matrix", "suite", "out", "progress", "overwrite", "allow_destructive"].into();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

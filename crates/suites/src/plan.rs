@@ -1,0 +1,37 @@
+//! What every suite is to those that run it.
+
+use std::fmt;
+
+use drivelab_core::Bytes;
+
+use crate::bench::{Bench, Done, CacheDrop};
+
+/// A suite with its options.
+pub(crate) trait Plan: fmt::Debug + Send + Sync {
+    /// Sets the option called `key`; whether there is one.
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, String>;
+
+    /// What is wrong with the options together.
+    fn check(&self) -> Result<(), String>;
+
+    /// Room that it takes on a machine with so much memory.
+    fn needs(&self, memory: Bytes) -> Bytes;
+
+    /// When the page cache is dropped.
+    fn drop_when(&self) -> CacheDrop;
+
+    /// Carries it out, phase by phase.
+    fn run(&self, bench: &mut Bench<'_>) -> Done;
+}
+
+/// Checks that a number lies between two others.
+pub(crate) fn within<T: PartialOrd + fmt::Display>(
+    key: &str,
+    value: T,
+    [low, high]: [T; 2],
+) -> Result<(), String> {
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    Err(format!("`{key}` is {value}, not from {low} to {high}"))
+}
