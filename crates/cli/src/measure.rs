@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use drivelab_core::record::{
-    Attached, Host, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally,
+    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, SuiteConfig, Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
-use drivelab_core::{JobSchedule, path_hint};
+use drivelab_core::path_hint;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,
     RunError, RunPlan,
 };
 use drivelab_host::Linux;
-use drivelab_suites::Suite;
 
 use crate::attached;
 use crate::failure::Failure;
@@ -56,7 +55,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
             conduct: plan.conduct,
             seed: plan.seed,
             workload: Some(plan.workload.clone()),
-            suite: None,
+            ..RunConfig::default()
         },
         jobs: made.jobs.iter().map(|job| job.record().without_series()).collect(),
         total: Some(made.total.record()),
@@ -70,13 +69,32 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
     }
 }
 
-/// Runs a suite in a folder of its own below `dir`; the second value says whether it was interrupted.
+/// The record of a benchmark on this machine that is no load.
+pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> RunRecord {
+    RunRecord {
+        schema: RUN_SCHEMA.into(),
+        target: target.to_owned(),
+        label: None,
+        config,
+        jobs: Vec::new(),
+        total: None,
+        phases,
+        marks: Vec::new(),
+        host: Some(LINUX.host()),
+        attached: None,
+        served: None,
+        specimen: None,
+        verification: None,
+    }
+}
+
+/// Runs a suite of files in a folder of its own below `dir`.
 pub(crate) fn suite(
-    suite: &Suite,
+    suite: &drivelab_suites::Suite,
     dir: &Path,
     seed: u64,
     progress: &(dyn Fn(&drivelab_suites::Step<'_>) + Sync),
-) -> Result<(RunRecord, bool), Failure> {
+) -> Result<RunRecord, Failure> {
     let attached = attached::to_path(dir);
     let file_system = attached.machine.get("file_system").map(ToString::to_string);
     let setting = drivelab_suites::Setting {
@@ -86,37 +104,21 @@ pub(crate) fn suite(
         in_memory: file_system.is_some_and(|name| matches!(&*name, "tmpfs" | "ramfs")),
     };
     let control = drivelab_suites::Control { stop: interrupt::flag(), progress };
-    // Nothing of it is to be left behind: it looks at the flag at each step.
+    // It looks at the flag at each step; then it needs the time to remove what it made.
     let whole = interrupt::shield();
     let outcome = drivelab_suites::run(suite, setting, control);
     drop(whole);
     let outcome = outcome?;
-    let record = RunRecord {
-        schema: RUN_SCHEMA.into(),
-        target: dir.display().to_string(),
-        label: None,
-        config: RunConfig {
-            drivelab: env!("CARGO_PKG_VERSION").into(),
-            ioengine: "psync".into(),
-            polling: Vec::new(),
-            direct: false,
-            numjobs: 1,
-            conduct: JobSchedule::default(),
-            seed,
-            workload: None,
-            suite: Some(suite.to_string()),
-        },
-        jobs: Vec::new(),
-        total: None,
-        phases: outcome.phases,
-        marks: outcome.marks,
-        host: Some(LINUX.host()),
-        attached: Some(attached),
-        served: None,
-        specimen: None,
-        verification: None,
+    let config = RunConfig {
+        drivelab: env!("CARGO_PKG_VERSION").into(),
+        ioengine: "psync".into(),
+        numjobs: 1,
+        seed,
+        suite: Some(SuiteConfig { name: suite.name().into(), options: suite.options().collect() }),
+        ..RunConfig::default()
     };
-    Ok((record, outcome.interrupted))
+    let record = benchmark(&dir.display().to_string(), config, outcome.phases);
+    Ok(RunRecord { marks: outcome.marks, attached: Some(attached), ..record })
 }
 
 /// Measures a file or a block device.

@@ -17,6 +17,7 @@ pub mod load;
 mod marks;
 mod open;
 mod plan;
+mod program;
 #[cfg(test)]
 #[path = "../tests/all/quiet.rs"]
 mod quiet;
@@ -40,6 +41,7 @@ pub use open::{
     LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
 };
 pub use plan::RunPlan;
+pub use program::{Program, ProgramEnd, Ran};
 pub use run::{RunOutcome, fits, run, run_together, try_out};
 pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;

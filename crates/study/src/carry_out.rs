@@ -63,6 +63,9 @@ pub fn carry_out<S: Stage + ?Sized>(
             let request = |task| Request { arm: step.arm, task, seed: seed(study, step, task) };
             let requests: Vec<Request> = runs.iter().map(|(_, task)| request(*task)).collect();
             let made = stage.run_all(&requests);
+            if let Some(printed) = stage.printed() {
+                out.keep_output(runs[0].0, &printed, watch)?;
+            }
             // A run that was cut short is no run: it is made again at the next --resume.
             if watch.is_stopping() {
                 leave(stage, place)?;
@@ -151,9 +154,9 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Refusal;
     use drivelab_core::plan::{Design, Plan};
     use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
-    use drivelab_core::{JobSchedule, Refusal};
 
     use super::*;
     use crate::file::Choices;
@@ -207,15 +210,11 @@ mod tests {
                 target: self.target(),
                 label: None,
                 config: RunConfig {
-                    drivelab: String::new(),
                     ioengine: "none".into(),
-                    polling: Vec::new(),
-                    direct: true,
                     numjobs: 1,
-                    conduct: JobSchedule::default(),
                     seed,
-                    workload: Some(self.study.workload(task)),
-                    suite: None,
+                    workload: self.study.work(task).load().cloned(),
+                    ..RunConfig::default()
                 },
                 jobs: vec![total.clone()],
                 total: Some(total),

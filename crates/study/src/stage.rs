@@ -62,6 +62,11 @@ pub trait Stage {
         requests.iter().map(|request| self.run(*request)).collect()
     }
 
+    /// What the command of the last run printed, where one ran; whether or not that succeeded.
+    fn printed(&mut self) -> Option<String> {
+        None
+    }
+
     /// How many runs it is given at a time. All of them are made again where one is cut short.
     fn at_once(&self) -> usize {
         1

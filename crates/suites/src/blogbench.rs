@@ -18,7 +18,7 @@ use crate::bench::{
     open_folder,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
     /// The threads of a blog server, for some time.
@@ -81,6 +81,10 @@ impl Plan for Blogbench {
 
     fn drop_when(&self) -> CacheDrop {
         self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        named_alike(["reads", "writes"])
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

@@ -15,7 +15,7 @@ use crate::bench::{
     has_space, open_folder, rate,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, measures, within};
 
 suite_options! {
     /// Copies of sets of files.
@@ -80,6 +80,11 @@ impl Plan for Copy {
 
     fn drop_when(&self) -> CacheDrop {
         self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        let sets = self.sets.0.iter().map(|(set, _)| format!("copy_{set}"));
+        sets.map(|name| measures(&name, &["synced_bytes_per_s", "bytes_per_s"])).collect()
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

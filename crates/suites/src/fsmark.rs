@@ -16,7 +16,7 @@ use crate::bench::{
     At as _, Bench, Done, CacheDrop, Laps, Measured, Stopwatch, Took, Watch, float, merged, open_folder, rate,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
     /// What `fs_mark` does.
@@ -66,6 +66,11 @@ impl Plan for FsMark {
         self.drop
     }
 
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        let names: Vec<String> = (1..=self.loops).map(|number| self.phase_name(number)).collect();
+        named_alike(names.iter().map(String::as_str))
+    }
+
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let top = bench.place.fresh("files")?;
         let folders: Vec<PathBuf> =
@@ -74,13 +79,9 @@ impl Plan for FsMark {
             std::fs::create_dir(folder).at("create", folder)?;
         }
         let files = u64::from(self.files) * u64::from(self.threads);
-        let figure = format!("files_{}b", self.size.get());
         for number in 1..=self.loops {
             bench.begin()?;
-            let name = match self.loops {
-                1 => figure.clone(),
-                _ => format!("{figure}_loop{number}"),
-            };
+            let name = self.phase_name(number);
             let (took, lat) = self.one_loop(bench, &name, number, &folders)?;
             bench.record(Measured {
                 name: &name,
@@ -95,6 +96,12 @@ impl Plan for FsMark {
 }
 
 impl FsMark {
+    /// As the original's table gives it, and with several loops the number of the loop.
+    fn phase_name(&self, number: u32) -> String {
+        let figure = format!("files_{}b", self.size.get());
+        if self.loops == 1 { figure } else { format!("{figure}_loop{number}") }
+    }
+
     fn one_loop(
         &self,
         bench: &Bench<'_>,

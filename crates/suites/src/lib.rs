@@ -19,4 +19,4 @@ mod tiobench;
 
 pub use bench::{Control, Step};
 pub use options::SuiteOption;
-pub use suite::{About, Outcome, SUITES, Setting, Suite, run};
+pub use suite::{About, Outcome, SUITES, Setting, Suite, help, run};

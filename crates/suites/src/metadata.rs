@@ -13,7 +13,7 @@ use crate::bench::{
     open_folder, rate, write_file,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, measures, within};
 
 suite_options! {
     /// Work on names more than on data.
@@ -45,6 +45,10 @@ impl Plan for Metadata {
 
     fn drop_when(&self) -> CacheDrop {
         self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        ["unpack", "walk", "remove"].map(|name| measures(name, &["entries_per_s"])).to_vec()
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

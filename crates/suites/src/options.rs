@@ -15,7 +15,7 @@ pub struct SuiteOption {
 
 /// A value that the suite chooses where `auto` is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Auto<T>(pub Option<T>);
+pub(crate) struct Auto<T>(pub(crate) Option<T>);
 
 impl<T: Value> Value for Auto<T> {
     fn read(text: &str) -> Result<Self, String> {

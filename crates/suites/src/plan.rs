@@ -20,6 +20,9 @@ pub(crate) trait Plan: fmt::Debug + Send + Sync {
     /// When the page cache is dropped.
     fn drop_when(&self) -> CacheDrop;
 
+    /// Its phases, each with the names of its figures; the first one speaks for the suite.
+    fn measures(&self) -> Vec<(String, Vec<String>)>;
+
     /// Carries it out, phase by phase.
     fn run(&self, bench: &mut Bench<'_>) -> Done;
 }
@@ -34,4 +37,16 @@ pub(crate) fn within<T: PartialOrd + fmt::Display>(
         return Ok(());
     }
     Err(format!("`{key}` is {value}, not from {low} to {high}"))
+}
+
+/// Phases with one figure each, which is called as they are.
+pub(crate) fn named_alike<'a>(
+    phases: impl IntoIterator<Item = &'a str>,
+) -> Vec<(String, Vec<String>)> {
+    phases.into_iter().map(|name| (name.to_owned(), vec![name.to_owned()])).collect()
+}
+
+/// One phase with its figures.
+pub(crate) fn measures(phase: &str, figures: &[&str]) -> (String, Vec<String>) {
+    (phase.to_owned(), figures.iter().map(|figure| (*figure).to_owned()).collect())
 }

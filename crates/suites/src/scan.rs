@@ -12,7 +12,7 @@ use crate::bench::{
     float, rate, read_whole,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, measures, within};
 
 suite_options! {
     /// Reads of a tree.
@@ -50,6 +50,12 @@ impl Plan for Scan {
 
     fn drop_when(&self) -> CacheDrop {
         self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        let scans = ["scan", "scan_beside_copy"];
+        let scans = scans.map(|name| measures(name, &["bytes_per_s", "files_per_s"]));
+        scans.into_iter().chain([measures("copy_beside_scan", &["bytes_per_s"])]).collect()
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

@@ -15,7 +15,7 @@ use crate::bench::{
     rate, seconds,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, measures, within};
 
 suite_options! {
     /// Insertions into one database a thread.
@@ -32,6 +32,8 @@ suite_options! {
     }
 }
 
+/// The one phase and its figure.
+const PHASE: &str = "insertions";
 /// The table of the Phoronix profile.
 const TABLE: &str = "CREATE TABLE pts1 ('I' SMALLINT NOT NULL, 'DT' TIMESTAMP NOT NULL DEFAULT \
                      CURRENT_TIMESTAMP, 'F1' VARCHAR(4) NOT NULL, 'F2' VARCHAR(16) NOT NULL)";
@@ -59,6 +61,10 @@ impl Plan for Sqlite {
         self.drop
     }
 
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        vec![measures(PHASE, &[PHASE, "insertions_per_s"])]
+    }
+
     fn run(&self, bench: &mut Bench<'_>) -> Done {
         let top = bench.place.fresh("databases")?;
         let databases: Vec<_> =
@@ -67,7 +73,7 @@ impl Plan for Sqlite {
             open(database)?.execute_batch(TABLE).map_err(|error| refused(database, error))?;
         }
         bench.begin()?;
-        let name = "insertions";
+        let name = PHASE;
         let all = self.rows_of_thread() * u64::from(self.threads);
         let watch = Watch::new(bench.control, name, all);
         let clock = Stopwatch::start();

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use drivelab_core::config::nearest;
-use drivelab_core::record::{Mark, Phase};
+use drivelab_core::outline::{Line, Tone};
+use drivelab_core::record::{Mark, MarkId, Phase, metric_name};
 use drivelab_core::{Bytes, Refusal};
 
 use crate::bench::{Bench, Control, Halt, Place, has_space};
@@ -64,6 +65,26 @@ pub struct Suite {
     plan: Arc<dyn Plan>,
 }
 
+/// Every suite with its options, for people.
+pub fn help() -> Vec<Line> {
+    let of_suite = |about: &About| {
+        let name = Line::new(format!(" {}", about.summary), 2).part(Tone::Bold, about.name);
+        let option = |option: &SuiteOption| {
+            let default = match option.default {
+                "" => String::new(),
+                default => format!(" [{default}]"),
+            };
+            let help = option.help.trim().trim_end_matches('.');
+            Line::new(format!("  {:<11} {help}{default}", option.key), 14)
+        };
+        let options = about.options.iter().map(option);
+        [Line::default(), name].into_iter().chain(options).collect::<Vec<_>>()
+    };
+    let first = "drivelab run DIR --suite NAME[,KEY=VALUE...] runs a suite in the folder DIR.";
+    let first = Line::new(first, 0);
+    [first].into_iter().chain(SUITES.iter().flat_map(of_suite)).collect()
+}
+
 impl Suite {
     /// The suite called `name`, with values for some of its options.
     ///
@@ -92,7 +113,31 @@ impl Suite {
     pub fn name(&self) -> &'static str {
         self.about.name
     }
+
+    /// What it does, in a phrase.
+    pub fn summary(&self) -> &'static str {
+        self.about.summary
+    }
+
+    /// The options that were given.
+    pub fn options(&self) -> impl Iterator<Item = (String, String)> {
+        self.given.iter().cloned()
+    }
+
+    /// The names of its numbers among all of a run; the first speaks for it.
+    pub fn metrics(&self) -> Vec<String> {
+        let phases = self.plan.measures();
+        let of_phase = |(phase, figures): &(String, Vec<String>)| {
+            let load = format!("{phase}_cpu");
+            let all = figures.iter().map(String::as_str).chain([&*load]).chain(LATENCIES);
+            all.map(|figure| metric_name(phase, figure)).collect::<Vec<_>>()
+        };
+        phases.iter().flat_map(of_phase).collect()
+    }
 }
+
+/// What a run says of the steps of a phase.
+const LATENCIES: [&str; 3] = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns"];
 
 fn unknown(what: &str, word: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
     let list = known.clone().collect::<Vec<_>>().join("`, `");
@@ -146,8 +191,6 @@ pub struct Outcome {
     pub phases: Vec<Phase>,
     /// What they are, and what casts doubt on them.
     pub marks: Vec<Mark>,
-    /// The user stopped it before its last phase.
-    pub interrupted: bool,
 }
 
 /// Runs a suite in a folder of its own, and removes that.
@@ -172,12 +215,17 @@ pub fn run(
         phases: Vec::new(),
     };
     let interrupted = match suite.plan.run(&mut bench) {
-        Ok(()) => false,
-        Err(Halt::Interrupted) => true,
+        Ok(()) => None,
+        Err(Halt::Interrupted) => Some(interrupted(bench.phases.len())),
         Err(Halt::Refused(refusal)) => return Err(refusal),
     };
-    let marks = bench.marks();
+    let marks = bench.marks().into_iter().chain(interrupted).collect();
     let phases = std::mem::take(&mut bench.phases);
     bench.place.leave()?;
-    Ok(Outcome { phases, marks, interrupted })
+    Ok(Outcome { phases, marks })
+}
+
+fn interrupted(phases: usize) -> Mark {
+    let message = format!("stopped by the user after {phases} phases; only those are shown");
+    Mark { id: MarkId::Interrupted, message }
 }

@@ -15,7 +15,7 @@ use crate::bench::{
     At as _, Bench, Content, Done, CacheDrop, Laps, Measured, Stopwatch, Watch, float, merged, rate,
 };
 use crate::options::suite_options;
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
     /// What `tiotest` does.
@@ -65,6 +65,10 @@ impl Plan for Tiobench {
 
     fn drop_when(&self) -> CacheDrop {
         self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        named_alike(PHASES.map(|(name, ..)| name))
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

@@ -178,6 +178,24 @@ impl Section {
         entries.into_iter().map(word).collect()
     }
 
+    /// Takes the table `[key]` of tables whose names the user chooses, in alphabetical order; none
+    /// where it is absent.
+    pub fn tables(&mut self, key: &'static str) -> Result<Vec<(String, Self)>, ConfigError> {
+        let entries = match self.remove(key) {
+            None => return Ok(Vec::new()),
+            Some(Item::Table { entries, .. }) => entries,
+            Some(item) => return Err(self.wrong_kind(key, &item, "a table")),
+        };
+        let table = |(name, _, item): (String, usize, Item)| match item {
+            Item::Table { entries, at } => {
+                let section = self.child(&format!("{key}.{name}"), "", at, entries);
+                Ok((name, section))
+            }
+            item => Err(self.wrong_kind(&name, &item, "a table")),
+        };
+        entries.into_iter().map(table).collect()
+    }
+
     /// Refuses a list, of values or of tables, that is longer than `most`: before anything is made
     /// of its items.
     pub fn at_most(&self, key: &'static str, most: usize) -> Result<(), ConfigError> {

@@ -162,11 +162,16 @@ impl Phase {
 
     /// The name of one of its numbers among all of a run.
     pub fn metric(&self, figure: &str) -> String {
-        if figure.starts_with(&self.name) {
-            return figure.to_owned();
-        }
-        format!("{}.{figure}", self.name)
+        metric_name(&self.name, figure)
     }
+}
+
+/// The name of a phase's number among all numbers of a run.
+pub fn metric_name(phase: &str, figure: &str) -> String {
+    if figure.starts_with(phase) {
+        return figure.to_owned();
+    }
+    format!("{phase}.{figure}")
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ pub enum MarkId {
     FewRequests,
     /// Requests failed.
     Errors,
+    /// The command failed, was killed, or did not print what was to be read: there is no figure.
+    Failed,
     /// Requests were never answered.
     Unanswered,
     /// The run was stopped before its end.
@@ -80,6 +82,7 @@ impl MarkId {
             Self::NotDisk => "cannot be a disk measurement",
             Self::FewRequests => "too few requests for the tail",
             Self::Errors => "requests failed",
+            Self::Failed => "the command failed: it has no figures",
             Self::Unanswered => "requests were never answered",
             Self::Interrupted => "stopped before the end",
             Self::Unsteady => "never reached steady state",

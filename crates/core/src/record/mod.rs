@@ -14,7 +14,7 @@ mod tally;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
-pub use figure::{Better, Figure, Label, Nature, Phase, Remark, label_names};
+pub use figure::{Better, Figure, Label, Nature, Phase, Remark, label_names, metric_name};
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
@@ -22,6 +22,9 @@ pub use served::{LatenessNs, Served};
 pub use specimen::{Drawn, Specimen};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +77,7 @@ pub struct RunRecord {
 }
 
 /// How a run was made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// The version that made it.
     pub drivelab: String,
@@ -95,9 +98,30 @@ pub struct RunConfig {
     /// What each job of a load did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
-    /// The suite of a benchmark of files, as it can be given again: `bonnie,size=1G`.
+    /// The suite whose phases these are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suite: Option<String>,
+    pub suite: Option<SuiteConfig>,
+    /// The command that was run, as the shell got it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// A suite and what was set for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteConfig {
+    /// Its name, or the file of a recipe.
+    pub name: String,
+    /// Options that are not as the suite has them, in alphabetical order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
+}
+
+/// As it can be given again: `bonnie,size=1G`.
+impl fmt::Display for SuiteConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.options.iter().try_for_each(|(key, value)| write!(f, ",{key}={value}"))
+    }
 }
 
 fn is_usual(conduct: &JobSchedule) -> bool {

@@ -37,7 +37,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
                 conduct: JobSchedule::default(),
                 seed: 1,
                 workload: Some(cell.workload(matrix).unwrap()),
-                suite: None,
+                ..RunConfig::default()
             },
             jobs,
             total: Some(total.clone()),

@@ -220,7 +220,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
             workload: Some(WorkloadOptions::default().check().unwrap()),
-            suite: None,
+            ..RunConfig::default()
         },
         jobs: vec![tally.record()],
         total: Some(tally.record()),

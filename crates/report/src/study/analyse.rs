@@ -80,8 +80,7 @@ fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusa
         rest.is_some_and(|rest| rest.starts_with('.'))
     };
     let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
-    let mut lost = blocks.empty.iter().chain(&blocks.void);
-    if lost.any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
+    if blocks.lost().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
         let why = lost::notes(experiment, blocks).join(" ");
         return Err(Refusal::request(format!("no block can be compared: {why}")));
     }

@@ -1,25 +1,31 @@
 //! A study file: what is compared, under which work, and what would count as better.
 
 mod arm;
+mod command;
 mod matrix;
 mod question;
+mod quick;
 mod stage;
+mod suite;
 #[cfg(test)]
 pub(crate) mod tests;
 mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
+pub use quick::quick;
+pub use suite::{Needs, Suite};
 pub use vocabulary::{Settings, Vocabulary};
-pub use workload::{Curve, NamedWorkload};
+pub use workload::{Curve, NamedWorkload, Work};
 
 use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cell, Matrix, Named};
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
-use drivelab_core::workload::{Workload, WorkloadError};
+use drivelab_core::workload::WorkloadError;
 
+use crate::command::{Command, Template};
 use crate::metric;
 use crate::stage::{StageName, Task};
 use question::Names;
@@ -238,9 +244,9 @@ impl StudyFile {
     }
 
     /// What a run does; in each thread, where there are several.
-    pub fn workload(&self, task: Task) -> Workload {
-        match task {
-            Task::Workload(place) => self.workloads[place].workload.clone(),
+    pub fn work(&self, task: Task) -> Work {
+        let load = match task {
+            Task::Workload(place) => return self.workloads[place].work.clone(),
             Task::Curve(place) => {
                 self.curve.as_ref().expect("its points are runs").depths[place].1.clone()
             }
@@ -248,7 +254,34 @@ impl StudyFile {
                 let matrix = self.matrix.as_ref().expect("its cells are runs");
                 self.cells[place].workload(matrix).expect("every cell was tried")
             }
-        }
+        };
+        Work::Load(Box::new(load))
+    }
+
+    /// The metrics of a task that the study names: without them a run is worth nothing.
+    pub fn wanted(&self, task: Task) -> Vec<String> {
+        let Task::Workload(place) = task else { return Vec::new() };
+        let (names, own) = (self.names(), &self.workloads[place].name);
+        let figures = self.findings.iter().filter_map(|finding| finding.figure.split_once(" of "));
+        let all = std::iter::once(self.primary.as_str()).chain(figures.map(|(of, _)| of));
+        let of_task = all.filter_map(|text| metric::split(text, &names));
+        let of_task = of_task.filter(|(workload, _)| workload == own);
+        of_task.map(|(_, metric)| metric.to_owned()).collect()
+    }
+
+    /// Whether some run needs a file or device to measure.
+    pub fn needs_target(&self) -> bool {
+        let own = self.arms.iter().filter_map(|arm| arm.command.as_ref());
+        self.curve.is_some()
+            || self.matrix.is_some()
+            || self.workloads.iter().any(|named| named.work.needs_target())
+            || own.into_iter().any(Template::has_target)
+    }
+
+    /// Whether every workload is a command, which no modelled drive in virtual time can run.
+    pub fn is_of_commands(&self) -> bool {
+        let commands = self.workloads.iter().filter(|named| named.work.command().is_some());
+        !self.workloads.is_empty() && commands.count() == self.workloads.len()
     }
 
     /// What is wrong with the number of its runs.
@@ -277,9 +310,10 @@ impl StudyFile {
                 "`margin` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
         }
+        self.check_commands(top)?;
         let workloads = self.names();
-        let metrics = if self.matrix.is_some() { metric::OF_CELLS } else { metric::NAMES };
-        let names = Names { arms: &self.arms, workloads: &workloads, metrics };
+        let metrics = self.metrics();
+        let names = Names { arms: &self.arms, workloads: &workloads, metrics: &metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
         self.findings = question::findings(top, &names)?;
         for own in &self.overrides {
@@ -293,6 +327,31 @@ impl StudyFile {
             }
         }
         Ok(())
+    }
+
+    /// The metrics of each of [`Self::names`]; `None` where only a run says them.
+    fn metrics(&self) -> Vec<Option<Vec<String>>> {
+        let of_cells: Vec<String> = metric::OF_CELLS.iter().map(ToString::to_string).collect();
+        let groups = self.matrix.iter().flat_map(Matrix::groups).map(|_| Some(of_cells.clone()));
+        self.workloads.iter().map(|named| named.work.metrics()).chain(groups).collect()
+    }
+
+    /// Checks that arms have commands exactly where workloads have a place for them.
+    fn check_commands(&self, top: &Section) -> Result<(), ConfigError> {
+        let commands = self.workloads.iter().filter_map(|named| named.work.command());
+        let takes = commands.flat_map(Command::templates).any(Template::has_own);
+        let wrong = self.arms.iter().find(|arm| arm.command.is_some() != takes);
+        let message = |arm: &Arm| match takes {
+            true => {
+                format!("a workload runs `{{command}}`, but arm `{}` has no `command`", arm.name)
+            }
+            false => format!(
+                "no workload runs the command of arm `{}`: add a `[[workload]]` with `command = \
+                 \"{{command}}\"`",
+                arm.name
+            ),
+        };
+        wrong.map_or(Ok(()), |arm| Err(top.error(message(arm))))
     }
 
     /// Changes it into what it is at a stage.

@@ -35,6 +35,12 @@ pub struct Header {
 pub struct Asked {
     /// The study's file or name.
     pub study: String,
+    /// The commands that are compared, where no file says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// What goes before each run of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
     /// Blocks, as asked for: a grouped plan gathers them into fewer.
     pub blocks: u32,
     /// The target, as typed.

@@ -10,7 +10,7 @@ use rustix::fs::Advice;
 
 /// When the page cache is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CacheDrop {
+pub(crate) enum CacheDrop {
     /// Before the first phase.
     Run,
     /// Before each phase.

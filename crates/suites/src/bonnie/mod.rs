@@ -14,7 +14,7 @@ use drivelab_core::{Bytes, Histogram};
 
 use crate::bench::{Bench, Done, CacheDrop, Measured, Took, float, rate};
 use crate::options::{Auto, suite_options};
-use crate::plan::{Plan, within};
+use crate::plan::{Plan, named_alike, within};
 
 suite_options! {
     /// What bonnie++ does.
@@ -137,6 +137,25 @@ impl Plan for Bonnie {
 
     fn drop_when(&self) -> CacheDrop {
         self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        let bytes = self.putc != Bytes::ZERO;
+        let large = [
+            ("seeks", self.seeks > 0), ("put_block", true), ("rewrite", true), ("get_block", true),
+            ("putc", bytes), ("getc", bytes),
+        ];
+        let large = large.iter().filter(|(_, there)| *there && self.size.0 != Some(Bytes::ZERO));
+        let small = [
+            "seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del",
+        ];
+        let small = small.iter().filter(|_| self.n.count > 0);
+        let names = large.map(|(name, _)| name).chain(small).copied();
+        let with_latency = |(phase, mut figures): (String, Vec<String>)| {
+            figures.push(format!("{phase}_latency"));
+            (phase, figures)
+        };
+        named_alike(names).into_iter().map(with_latency).collect()
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use drivelab_core::record::MarkId;
 use drivelab_core::units::Bytes;
-use drivelab_report::text::{Align, BOLD, DIM, Table};
-use drivelab_suites::{SUITES, Step, Suite};
+use drivelab_report::text::outline;
+use drivelab_suites::{Step, Suite};
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::measure;
@@ -26,7 +27,7 @@ pub(super) struct SuiteArgs {
 /// Runs the suite and prints what its phases came to.
 pub(super) fn run(arguments: SuiteArgs, ui: Ui) -> Outcome {
     if arguments.text == "help" {
-        return ui.result(&help(ui));
+        return ui.result(&outline(&drivelab_suites::help(), ui.look()));
     }
     let text = match arguments.size {
         Some(size) => format!("{},size={size}", arguments.text),
@@ -45,34 +46,13 @@ pub(super) fn run(arguments: SuiteArgs, ui: Ui) -> Outcome {
     }
     let progress = Progress::steps(1, suite.name());
     let show = |step: &Step<'_>| progress.phase(step);
-    let (mut record, interrupted) =
-        measure::suite(&suite, Path::new(&target), arguments.seed, &show)?;
+    let mut record = measure::suite(&suite, Path::new(&target), arguments.seed, &show)?;
     drop(progress);
     record.label = arguments.label;
     super::print(&record, ui)?;
-    if interrupted {
+    if record.marks.iter().any(|mark| mark.id == MarkId::Interrupted) {
         ui.warn("interrupted: only the phases that had ended are shown");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
-}
-
-/// Every suite with its options.
-fn help(ui: Ui) -> String {
-    let look = ui.look();
-    let mut text =
-        String::from("drivelab run DIR --suite NAME[,key=value...] runs one of these in DIR.\n");
-    for suite in SUITES {
-        text += &format!("\n{}  {}\n", look.paint(suite.name, BOLD), suite.summary);
-        let columns = [("", Align::Left, 0), ("", Align::Left, 0), ("", Align::Left, 0)];
-        let mut table = Table::new(&columns);
-        for option in suite.options {
-            let default = if option.default.is_empty() { "-" } else { option.default };
-            let help = option.help.trim().trim_end_matches('.').to_owned();
-            let cells = [(option.key.to_owned(), BOLD), (default.to_owned(), DIM)];
-            table.row(cells.into_iter().chain([(help, anstyle::Style::new())]).collect());
-        }
-        text += &table.render(look);
-    }
-    text
 }

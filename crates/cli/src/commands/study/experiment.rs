@@ -8,7 +8,7 @@ use drivelab_report::run::steadiness;
 use drivelab_report::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task, metric};
+use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task};
 
 use crate::failure::Failure;
 
@@ -30,7 +30,7 @@ pub(crate) fn experiment(
     let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
         summary: named.summary.clone(),
-        headline: metric::headline(&named.workload).into(),
+        headline: named.work.headline(),
     };
     let cells = study.matrix.as_ref().map(|matrix| Cells::of(matrix, &cell_runs(runs)));
     let of_workloads = || study.workloads.iter().map(workload).collect();
@@ -77,9 +77,12 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         facts: attachment::facts(&run.record),
     };
     let measured = target_facts(study, runs);
+    let by_name = study.workloads.iter().any(|named| named.work.uses("arm"));
     let arm = |arm: &Arm| {
         let mut declares = arm.declares(study.drive.as_deref());
         let target = arm.target.as_deref().unwrap_or_default();
+        // What a command does with the name of its arm is the user's business.
+        declares.extend(by_name.then(|| (String::new(), arm.name.clone())));
         declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
         ArmSettings { name: arm.name.clone(), declares }
     };

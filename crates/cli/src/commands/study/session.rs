@@ -14,15 +14,14 @@ use drivelab_study::{
 
 use super::conclude;
 use super::experiment::experiment;
-use super::{StudyArgs, read};
+use super::{COMMANDS, StudyArgs, asked_for, read};
 use crate::failure::{Failure, Outcome};
 use crate::stage::{self, DriveKeys};
 use crate::ui::{Console, Progress, Show, Ui};
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
-    let name = arguments.study.as_deref().unwrap_or_default();
-    let text = read(name)?;
+    let (name, text) = asked_for(arguments)?;
     let mut study = StudyFile::parse(name, &text, &DriveKeys)?;
     study.choose(Choices {
         stage: Some(stage_of(arguments, &study)?),
@@ -47,15 +46,20 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
 pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
+    let is_quick = !arguments.command.is_empty();
     let folder = match (&arguments.out, &arguments.study) {
         (Some(out), _) => out.clone(),
+        (None, None) if is_quick => last(&by_name(COMMANDS)),
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
             let message = "--resume needs the name of the study, or its folder: --out DIR";
             return Err(Failure::bad_words(message));
         }
     };
-    let typed = arguments.study.as_deref().map(named).transpose()?;
+    let typed = match is_quick || arguments.study.is_some() {
+        true => Some(asked_for(arguments).and_then(|(name, text)| named(name, text))?),
+        false => None,
+    };
     let begun = Begun::open(&folder)?;
     let (name, text, mut study) = match typed {
         Some(typed) => typed,
@@ -79,8 +83,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
 /// Name, text and content of a study.
 type Named = (String, String, StudyFile);
 
-fn named(name: &str) -> Result<Named, Failure> {
-    let text = read(name)?;
+fn named(name: &str, text: String) -> Result<Named, Failure> {
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
     Ok((name.to_owned(), text, study))
 }
@@ -92,7 +95,7 @@ fn copied(begun: &Begun) -> Result<Named, Failure> {
         return Err(Failure::bad_words(format!("`{path}` is damaged"))
             .hint("name the study: drivelab study FILE --resume --out DIR"));
     }
-    named(&path)
+    named(&path, read(&path)?)
 }
 
 /// A study that is ready to run.
@@ -185,6 +188,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failu
             "this study names both modelled drives and targets, so its stage is ambiguous",
         )
         .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
+        (false, false, false) if study.is_of_commands() => Ok(StageName::Hardware),
         (false, false, _) => Ok(StageName::Simulate),
         (true, ..) | (_, true, false) => Ok(StageName::Hardware),
     }
@@ -197,6 +201,8 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
     let text = |path: &Path| path.to_str().map(str::to_owned);
     Asked {
         study: name.to_owned(),
+        commands: arguments.command.clone(),
+        prepare: arguments.prepare.clone(),
         blocks: study.blocks,
         target: target.and_then(text),
         path: path.as_deref().and_then(text),
@@ -237,6 +243,8 @@ fn remembered(
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
     Ok(Asked {
         study: old.study,
+        commands: old.commands,
+        prepare: old.prepare,
         blocks: new.blocks,
         target,
         path,

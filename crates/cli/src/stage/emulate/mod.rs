@@ -9,10 +9,12 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
 use tempfile::TempDir;
 
 use super::Simulator;
+use super::program::Commands;
+use super::suite::{self, Overwrite};
 use crate::failure::{AtPath as _, Failure};
 use crate::measure;
 use server::Server;
@@ -21,6 +23,8 @@ use server::Server;
 #[derive(Debug)]
 pub(crate) struct Emulator {
     drives: Simulator,
+    study: StudyFile,
+    commands: Commands,
     /// Where the drive is mounted.
     folder: TempDir,
 }
@@ -30,7 +34,8 @@ impl Emulator {
     pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
         let folder = TempDir::with_prefix("drivelab-emulate-");
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
-        let emulator = Self { drives: Simulator::new(study)?, folder };
+        let (drives, commands) = (Simulator::new(study)?, Commands::default());
+        let emulator = Self { drives, study: study.clone(), commands, folder };
         for (arm, name) in study.arms.iter().map(|arm| &arm.name).enumerate() {
             let spec = emulator.drives.spec(arm, Task::Workload(0));
             emulator
@@ -58,14 +63,20 @@ impl Stage for Emulator {
         let Request { arm, task, seed } = request;
         let spec = self.drives.spec(arm, task);
         let drive = self.serve(&spec, seed)?;
-        let measured = measure::file(
-            &RunPlan {
-                seed,
-                allow_overwrite: true,
-                ..RunPlan::new(drive.path().to_owned(), self.drives.workload(task).clone())
-            },
-            &|_| (),
-        );
+        let measured = match self.drives.work(task).clone() {
+            Work::Load(workload) => measure::file(
+                &RunPlan {
+                    seed,
+                    allow_overwrite: true,
+                    ..RunPlan::new(drive.path().to_owned(), *workload)
+                },
+                &|_| (),
+            ),
+            Work::Command(command) => {
+                self.commands.run(&self.study, &command, request, drive.path())
+            }
+            Work::Suite(suite) => suite::on_path(&suite, drive.path(), seed, Overwrite::Yes),
+        };
         let ended = drive.end();
         let (record, served) = (measured?, ended?);
         let mut marks = record.marks;
@@ -79,6 +90,10 @@ impl Stage for Emulator {
             served: Some(served),
             ..record
         })
+    }
+
+    fn printed(&mut self) -> Option<String> {
+        self.commands.printed()
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {

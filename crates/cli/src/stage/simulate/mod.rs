@@ -17,11 +17,11 @@ use drivelab_engine::RunPlan;
 use drivelab_model::Drive;
 use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
-use drivelab_study::file::NamedWorkload;
+use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Arm, Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
-use super::options;
+use super::{options, suite};
 use crate::attached;
 use crate::failure::Failure;
 use crate::measure::{self, Made};
@@ -36,8 +36,8 @@ const RUNS_A_THREAD: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Simulator {
     arms: Vec<ModelledArm>,
-    workloads: Vec<(Workload, Options)>,
-    curve: Vec<Workload>,
+    workloads: Vec<(Work, Options)>,
+    curve: Vec<Work>,
     matrix: Option<(Matrix, Vec<Cell>)>,
     /// Cells that were made, by all that their figures depend on.
     made: BTreeMap<String, CellFigures>,
@@ -104,6 +104,7 @@ impl ModelledArm {
 impl Simulator {
     /// Reads the profiles and checks that every arm can be built.
     pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
+        refuse_programs(study)?;
         let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
         let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
         if study.matrix.is_some() && study.arms.iter().any(|arm| arm.drive.is_some()) {
@@ -116,9 +117,13 @@ impl Simulator {
         let limited = |workload: &Workload| {
             let rest =
                 shared.map(|all| Bytes::new(all.get().saturating_sub(workload.offset.get())));
-            Workload { size: workload.size.or(rest), ..workload.clone() }
+            Work::Load(Box::new(Workload { size: workload.size.or(rest), ..workload.clone() }))
         };
-        let workload = |named: &NamedWorkload| (limited(&named.workload), options(&named.settings));
+        let work = |named: &NamedWorkload| match &named.work {
+            Work::Load(workload) => limited(workload),
+            other => other.clone(),
+        };
+        let workload = |named: &NamedWorkload| (work(named), options(&named.settings));
         let depths = study.curve.iter().flat_map(|curve| &curve.depths);
         Ok(Self {
             workloads: study.workloads.iter().map(workload).collect(),
@@ -188,9 +193,14 @@ impl Simulator {
             );
             return Ok(RunRecord { jobs, total: Some(total), ..record });
         }
-        let (workload, options) = self.plan(arm, task);
+        let (work, options) = self.plan(arm, task);
         let spec = DriveSpec { profile: profile_ref.clone(), options };
-        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload.clone()) };
+        let workload = match work {
+            Work::Load(workload) => workload,
+            Work::Suite(suite) => return suite::on_model(suite, &spec, profile, seed),
+            Work::Command(_) => unreachable!("commands were refused"),
+        };
+        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), (**workload).clone()) };
         let record = target::simulate(&spec, profile, &plan, &|_| ())?;
         // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
@@ -219,21 +229,21 @@ impl Simulator {
         ))
     }
 
-    /// The workload of a task that is no cell, and the drive settings that it runs under.
-    fn plan(&self, arm: usize, task: Task) -> (&Workload, Options) {
+    /// What a task does that is no cell, and the drive settings that it runs under.
+    fn plan(&self, arm: usize, task: Task) -> (&Work, Options) {
         let options = &self.arms[arm].options;
         match task {
             Task::Workload(place) => {
-                let (workload, own) = &self.workloads[place];
-                (workload, options.overlaid_with(own))
+                let (work, own) = &self.workloads[place];
+                (work, options.overlaid_with(own))
             }
             Task::Curve(place) => (&self.curve[place], *options),
             Task::Cell(_) => unreachable!("cells are planned by themselves"),
         }
     }
 
-    /// The workload of a task.
-    pub(super) fn workload(&self, task: Task) -> &Workload {
+    /// What a task does.
+    pub(super) fn work(&self, task: Task) -> &Work {
         self.plan(0, task).0
     }
 
@@ -267,6 +277,28 @@ impl Simulator {
         }
         each
     }
+}
+
+/// Refuses what needs a kernel or a file system, where a study is not run at another stage.
+fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
+    if study.stage != StageName::Simulate {
+        return Ok(());
+    }
+    let what = |named: &NamedWorkload| match &named.work {
+        Work::Command(_) => Some("a command"),
+        Work::Suite(suite) if suite.needs == Needs::Tree => Some("a suite of file-tree operations"),
+        _ => None,
+    };
+    let Some((named, what)) = study.workloads.iter().find_map(|w| Some((w, what(w)?))) else {
+        return Ok(());
+    };
+    let message = format!(
+        "workload `{}` is {what}, which cannot run on a modelled drive in virtual time",
+        named.name
+    );
+    Err(Failure::bad_words(message)
+        .hint("on real files: --stage hardware --target FILE")
+        .hint("on modelled drives in real time: --stage emulate"))
 }
 
 impl Stage for Simulator {
