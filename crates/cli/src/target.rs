@@ -99,8 +99,13 @@ impl ModelledDrive {
         Ok(Self { attached, target: VirtualTarget::new(drive) })
     }
 
+    /// How large it is.
+    pub(crate) fn capacity(&self) -> Bytes {
+        self.target.capacity()
+    }
+
     /// Carries plans out at the same time, started together; the next ones meet what they left.
-    fn run(
+    pub(crate) fn run(
         &mut self,
         plans: &[&RunPlan],
         progress: &(dyn Fn(&Progress) + Sync),

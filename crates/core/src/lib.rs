@@ -15,6 +15,7 @@ pub mod label;
 pub mod matrix;
 pub mod plan;
 pub mod question;
+pub mod recipe;
 pub mod record;
 pub mod request;
 pub mod rng;

@@ -16,6 +16,7 @@ pub mod pairs;
 pub mod replay;
 pub mod run;
 pub mod study;
+pub mod suite;
 pub mod text;
 pub mod verification;
 

@@ -20,3 +20,6 @@ mod tiobench;
 pub use bench::{Control, Step};
 pub use options::SuiteOption;
 pub use suite::{About, Outcome, SUITES, Setting, Suite, help, run};
+
+#[cfg(test)]
+mod tests;

@@ -53,9 +53,10 @@ impl Plan for Scan {
     }
 
     fn measures(&self) -> Vec<(String, Vec<String>)> {
-        let scans = ["scan", "scan_beside_copy"];
-        let scans = scans.map(|name| measures(name, &["bytes_per_s", "files_per_s"]));
-        scans.into_iter().chain([measures("copy_beside_scan", &["bytes_per_s"])]).collect()
+        let scan = |name| measures(name, &["bytes_per_s", "files_per_s"]);
+        let beside = [scan("scan_beside_copy"), measures("copy_beside_scan", &["bytes_per_s"])];
+        let beside = beside.into_iter().filter(|_| self.copy > 0);
+        std::iter::once(scan("scan")).chain(beside).collect()
     }
 
     fn run(&self, bench: &mut Bench<'_>) -> Done {

@@ -68,14 +68,16 @@ pub struct Suite {
 /// Every suite with its options, for people.
 pub fn help() -> Vec<Line> {
     let of_suite = |about: &About| {
-        let name = Line::new(format!(" {}", about.summary), 2).part(Tone::Bold, about.name);
+        let name = format!("{:<11}", about.name);
+        let name = Line::new(about.summary, 2).part(Tone::Bold, name);
         let option = |option: &SuiteOption| {
             let default = match option.default {
                 "" => String::new(),
                 default => format!(" [{default}]"),
             };
             let help = option.help.trim().trim_end_matches('.');
-            Line::new(format!("  {:<11} {help}{default}", option.key), 14)
+            let key = format!("  {:<11}", option.key);
+            Line::new(format!("{help}{default}"), 13).part(Tone::Plain, key)
         };
         let options = about.options.iter().map(option);
         [Line::default(), name].into_iter().chain(options).collect::<Vec<_>>()

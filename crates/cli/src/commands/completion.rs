@@ -5,8 +5,10 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use drivelab_core::config::Choice;
+use drivelab_core::recipe::embedded::RECIPES;
 use drivelab_model::profile;
 use drivelab_study::embedded::STUDIES;
+use drivelab_suites::SUITES;
 
 /// Takes any text; completions offer these names.
 #[derive(Debug, Clone, Copy)]
@@ -44,9 +46,10 @@ pub(crate) fn studies() -> Vec<String> {
     STUDIES.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// The suites.
+/// The recipes that come along, and the suites of files.
 pub(crate) fn suites() -> Vec<String> {
-    drivelab_suites::SUITES.iter().map(|suite| suite.name.to_owned()).collect()
+    let recipes = RECIPES.iter().map(|(name, _)| *name);
+    recipes.chain(SUITES.iter().map(|suite| suite.name)).map(str::to_owned).collect()
 }
 
 /// The modelled drives.

@@ -17,7 +17,7 @@ use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Work, r
 
 use super::program::Commands;
 use super::shell::{self, Patience};
-use super::suite::{self, Overwrite};
+use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
 use crate::measure;
@@ -290,9 +290,9 @@ impl Stage for Hardware {
                 return self.commands.run(&self.study, &command, request, &path);
             }
             Work::Suite(suite) => {
-                let overwrite = if self.overwrite { Overwrite::Yes } else { Overwrite::OursOnly };
                 let path = found.unwrap_or_else(|_| path.clone());
-                return suite::on_path(&suite, &path, request.seed, overwrite);
+                let terms = Terms::of_study(self.overwrite);
+                return suite::on_path(&suite, &path, request.seed, terms);
             }
         };
         let path = found.at_path("find", path)?;

@@ -6,7 +6,7 @@ mod hardware;
 mod program;
 mod shell;
 mod simulate;
-mod suite;
+pub(crate) mod suite;
 
 pub(crate) use cells::RealCells;
 pub(crate) use emulate::Emulator;

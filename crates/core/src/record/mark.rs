@@ -31,6 +31,8 @@ pub enum MarkId {
     CpuBound,
     /// Whatever this is, it is no measurement of a disk.
     NotDisk,
+    /// One request at a time: nothing that queues or reorders requests can show.
+    OneAtATime,
     /// Too few requests for the tail that is printed.
     FewRequests,
     /// Requests failed.
@@ -80,6 +82,7 @@ impl MarkId {
             Self::DriveCache => "the drive's own cache answered",
             Self::CpuBound => "the CPU was the bottleneck, not the device",
             Self::NotDisk => "cannot be a disk measurement",
+            Self::OneAtATime => "one request at a time: command queuing cannot show",
             Self::FewRequests => "too few requests for the tail",
             Self::Errors => "requests failed",
             Self::Failed => "the command failed: it has no figures",

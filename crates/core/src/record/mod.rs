@@ -14,7 +14,7 @@ mod tally;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
-pub use figure::{Better, Figure, Label, Nature, Phase, Remark, label_names, metric_name};
+pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
@@ -169,7 +169,14 @@ mod tests {
         let record = RunRecord {
             jobs: Vec::new(),
             total: None,
-            phases: vec![Phase { name, nature, figures, lat_ns: None, remarks }],
+            phases: vec![Phase {
+                name,
+                nature,
+                figures,
+                lat_ns: None,
+                points: Vec::new(),
+                remarks,
+            }],
             config: RunConfig { workload: None, ..today.config },
             ..today
         };

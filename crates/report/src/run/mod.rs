@@ -1,6 +1,6 @@
 //! Stored runs: read again, shown, and turned into metrics.
 
-mod over_time;
+pub(crate) mod over_time;
 mod parse;
 mod steady;
 mod text;
@@ -61,7 +61,7 @@ fn latencies(prefix: &str, lat: &Latency) -> Vec<Figure> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and requests are fewer")]
-fn float(number: u64) -> f64 {
+pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 

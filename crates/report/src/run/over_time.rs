@@ -73,7 +73,7 @@ fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
 }
 
 /// A mark for each value, its height the share of `most`.
-fn marks(values: &[Option<f64>], most: f64) -> String {
+pub(crate) fn marks(values: &[Option<f64>], most: f64) -> String {
     let mark = |value: &Option<f64>| match value {
         Some(value) if *value > 0.0 => {
             let passed = |step: u8| value * 8.0 > most * f64::from(step);

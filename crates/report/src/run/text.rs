@@ -1,14 +1,13 @@
 //! One run for a terminal: its figures, and what each of them is.
 
 use anstyle::Style;
-use drivelab_core::record::{Figure, JobRecord, Latency, RunRecord, Stamp};
+use drivelab_core::record::{JobRecord, Latency, RunRecord, Stamp};
 use drivelab_core::workload::Workload;
 use drivelab_stats::quantile_reportable;
 
 use super::float;
 use crate::attachment;
 use crate::figures;
-use crate::metric;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
@@ -25,7 +24,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &load(total, record, look);
     }
     if !record.phases.is_empty() {
-        text += &phases(record).render(look);
+        text += &crate::suite::text(record, look);
     }
     text.push('\n');
     if let Some(found) = &record.verification {
@@ -65,47 +64,6 @@ fn load(total: &JobRecord, record: &RunRecord, look: Look) -> String {
         parts.push(jobs(record).render(look));
     }
     parts.join("\n")
-}
-
-/// A row for each number of each phase, with its processor load, its latencies and what it
-/// measures.
-fn phases(record: &RunRecord) -> Table {
-    let columns = ["CPU", "mean", "p99", "max"].map(|name| (name, Align::Right, 3));
-    let mut table = Table::new(
-        &[
-            &[("phase", Align::Left, 0), ("result", Align::Right, 0), ("", Align::Left, 2)],
-            &columns[..],
-            &[("measures", Align::Left, 1)],
-        ]
-        .concat(),
-    );
-    for phase in &record.phases {
-        let load = phase.figures.iter().find(|figure| is_load(figure));
-        let load = load.map_or_else(String::new, |load| figures::percent(load.value / 100.0));
-        let span = |of: fn(&Latency) -> u64| {
-            phase.lat_ns.map_or_else(String::new, |lat| figures::span_ns(float(of(&lat))))
-        };
-        let mut about = [load, span(|lat| lat.mean), span(|lat| lat.p99), span(|lat| lat.max)];
-        let mut name = phase.name.clone();
-        for figure in phase.figures.iter().filter(|figure| !figure.is_detail) {
-            let value = match figure.unit.as_str() {
-                "" => metric::show(&figure.name, figure.value),
-                unit => format!("{} {unit}", figures::plain(figure.value)),
-            };
-            let which = if figure.name == phase.name { "" } else { &metric::label(&figure.name) };
-            let nature = figure.nature.unwrap_or(phase.nature).to_string();
-            let mut row = vec![std::mem::take(&mut name), value, which.to_owned()];
-            row.extend(std::mem::take(&mut about));
-            row.push(nature);
-            let cells = row.into_iter().map(|cell| (cell, Style::new()));
-            table.row(cells.collect::<Vec<_>>());
-        }
-    }
-    table
-}
-
-fn is_load(figure: &Figure) -> bool {
-    figure.is_detail && figure.unit == "%" && figure.name.ends_with("_cpu")
 }
 
 fn summary(total: &JobRecord) -> String {
@@ -251,14 +209,6 @@ fn jobs(record: &RunRecord) -> Table {
 
 fn conditions(record: &RunRecord) -> String {
     let config = &record.config;
-    if let Some(suite) = &config.suite {
-        let host = record.host.as_ref();
-        let host = host.map_or_else(String::new, |it| format!(", {} on {}", it.kernel, it.cpu));
-        return format!(
-            "suite {suite}, seed {}, drivelab {}{host}",
-            config.seed, config.drivelab
-        );
-    }
     let cache = if config.direct { "bypassing the page cache" } else { "through the page cache" };
     let host = match &record.host {
         Some(host) => format!(", {} on {}", host.kernel, host.cpu),

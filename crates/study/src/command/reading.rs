@@ -43,7 +43,8 @@ impl Command {
         let (nature, remarks) = self.nature(printed);
         // Its numbers are called as the study calls them.
         let name = String::new();
-        let mut phases = vec![Phase { name, nature, figures, lat_ns: None, remarks }];
+        let mut phases =
+            vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
         if let Some(tool) = &self.format {
             phases.extend(as_tool(tool, printed.stdout)?);
         }

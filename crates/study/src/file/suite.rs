@@ -1,12 +1,13 @@
 //! A suite as a workload: phases that the caller carries out.
 
+use drivelab_core::recipe::Recipe;
 use drivelab_core::units::Span;
 
 /// What a suite needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Needs {
-    /// A file, a block device or a modelled drive.
-    Blocks,
+    /// A file, a block device or a modelled drive, for the tests of a recipe.
+    Blocks(Box<Recipe>),
     /// A directory.
     Tree,
 }
@@ -16,7 +17,7 @@ pub enum Needs {
 pub struct Suite {
     /// Its name, or the file of a recipe.
     pub name: String,
-    /// Options that the study sets, in alphabetical order; the caller reads them again to run it.
+    /// Options that differ from its own, in alphabetical order.
     pub options: Vec<(String, String)>,
     /// What it does, in a phrase.
     pub summary: String,

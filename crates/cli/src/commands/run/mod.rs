@@ -2,13 +2,14 @@
 
 mod job;
 mod suite;
+mod tree;
 mod verify;
 pub(super) mod workload;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
@@ -42,28 +43,31 @@ const ELSEWHERE: [&str; 13] = [
     "power_was_cut",
 ];
 
+/// The options that would do nothing beside a suite.
+fn of_one_load() -> impl Iterator<Item = &'static str> {
+    let own = ["seed", "label"];
+    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
+}
+
 /// The options that would do nothing beside a job file or a matrix.
 fn of_single_runs() -> impl Iterator<Item = &'static str> {
     workload::flags().map(|option| option.name).chain(ELSEWHERE)
 }
 
-/// The options that would do nothing beside a suite.
-fn of_loads() -> impl Iterator<Item = &'static str> {
-    of_single_runs().filter(|name| !["size", "seed", "label"].contains(name))
-}
-
 /// Measure a file, a device or a modelled drive once.
 ///
 /// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), a
-/// modelled drive in virtual time: `drive:NAME[,key=value...]`, or with --suite a folder. With
-/// --size, a missing file is laid out.
+/// modelled drive in virtual time: `drive:NAME[,key=value...]`, or a folder for a suite of files.
+/// With --size, a missing file is laid out.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("kept").args(["matrix", "suite"])))]
 #[command(after_help = "\
 Examples:
   drivelab run testfile --size 1G --rw randread --bs 4k --iodepth 32 --runtime 5s
+  drivelab run drive:seagate-st31000333as --suite hdtune
+  drivelab run /mnt/disk --suite fsmark,threads=4
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
-  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
-  drivelab run /mnt/disk --suite fsmark,threads=4")]
+  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
     #[arg(required_unless_present_any = ["job", "matrix", "suite"],
@@ -76,13 +80,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
         conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
-    /// A benchmark of files in the folder TARGET, such as `bonnie,size=1G`; `help` lists them.
-    #[arg(long, value_name = "NAME[,KEY=VALUE...]", conflicts_with_all = ["job", "matrix"],
-        conflicts_with_all = of_loads(), value_parser = Offer(completion::suites),
-        hide_possible_values = true)]
-    suite: Option<String>,
-    /// The results folder of a matrix.
-    #[arg(long, value_name = "DIR", requires = "matrix")]
+    #[command(flatten)]
+    suite: SuiteArgs,
+    /// The results folder of a matrix or a suite.
+    #[arg(long, value_name = "DIR", requires = "kept")]
     out: Option<PathBuf>,
     /// How a matrix shows progress.
     #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
@@ -159,10 +160,17 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
-    if let Some(text) = arguments.suite {
-        let (target, size) = (arguments.target, arguments.workload.0.size);
-        let (seed, label) = (arguments.seed, arguments.label);
-        return suite::run(SuiteArgs { text, target, size, seed, label }, ui);
+    if let Some(name) = arguments.suite.suite.clone() {
+        let around = suite::Around {
+            target: arguments.target,
+            workload: arguments.workload,
+            seed: arguments.seed,
+            label: arguments.label,
+            out: arguments.out,
+            overwrite,
+            allow_destructive,
+        };
+        return suite::run(&name, &arguments.suite, around, ui);
     }
     let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {
@@ -215,8 +223,17 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     finish(&record, unverified, ui)
 }
 
+/// Prints what a run measured.
+fn show(record: &RunRecord, ui: Ui) -> Outcome {
+    if ui.json {
+        let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
+        return ui.result(&json);
+    }
+    ui.result(&drivelab_report::run::text(record, ui.look()))
+}
+
 fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
-    print(record, ui)?;
+    show(record, ui)?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
@@ -228,14 +245,6 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
-}
-
-fn print(record: &RunRecord, ui: Ui) -> Outcome {
-    if ui.json {
-        ui.result(&serde_json::to_string_pretty(record).expect("plain data is always JSON"))
-    } else {
-        ui.result(&drivelab_report::run::text(record, ui.look()))
-    }
 }
 
 /// Whether every request failed: whatever was to be measured was not.
@@ -252,7 +261,9 @@ mod tests {
         let single: Vec<&str> = of_single_runs().collect();
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
-            ["target", "job", "matrix", "suite", "out", "progress", "overwrite", "allow_destructive"].into();
+            ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
+        // `--suite` refuses itself beside a job file, and its options need it.
+        let job = [job, vec!["suite", "loops", "pause"]].concat();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

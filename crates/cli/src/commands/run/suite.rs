@@ -1,57 +1,122 @@
-//! `run DIR --suite NAME`: a benchmark of files.
+//! `run --suite`: tests one after the other, each a phase.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use drivelab_core::record::MarkId;
-use drivelab_core::units::Bytes;
-use drivelab_report::text::outline;
-use drivelab_suites::{Step, Suite};
+use clap::Args;
+use drivelab_core::recipe::Adjust;
+use drivelab_core::record::RunRecord;
+use drivelab_engine::Progress as Step;
+use drivelab_study::keep;
 
+use super::workload::{self, WorkloadArgs};
+use crate::commands::completion::{self, Offer};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::measure;
-use crate::target;
-use crate::ui::{Progress, Ui};
+use crate::interrupt;
+use crate::stage::suite::{self, Terms};
+use crate::target::{self, Target};
+use crate::ui::{Console, Progress, Ui};
 
-/// What the command line says of a suite.
-#[derive(Debug)]
-pub(super) struct SuiteArgs {
-    /// `NAME[,key=value...]`, or `help`.
-    pub(super) text: String,
-    /// The folder.
-    pub(super) target: Option<String>,
-    pub(super) size: Option<Bytes>,
-    pub(super) seed: u64,
-    pub(super) label: Option<String>,
+/// Which of the workload's options a suite takes.
+const TAKES: [&str; 2] = ["size", "runtime"];
+
+/// The options of a single load that would do nothing beside a suite.
+pub(super) fn of_loads() -> impl Iterator<Item = &'static str> {
+    workload::flags().map(|option| option.name).filter(|name| !TAKES.contains(name))
 }
 
-/// Runs the suite and prints what its phases came to.
-pub(super) fn run(arguments: SuiteArgs, ui: Ui) -> Outcome {
-    if arguments.text == "help" {
-        return ui.result(&outline(&drivelab_suites::help(), ui.look()));
+/// A suite and its own options.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SuiteArgs {
+    /// Run a suite: its name, or a recipe of your own (TOML) [possible: crystaldiskmark2,
+    /// crystaldiskmark8, crystaldiskmark8-nvme, crystaldiskmark8-peak, crystaldiskmark8-real,
+    /// kdiskmark, hdtune]; or a suite of files in a folder, such as `bonnie,size=1G` (`help` lists
+    /// them).
+    #[arg(long, value_name = "NAME[,KEY=VALUE...]|FILE.toml", value_parser = Offer(completion::suites),
+        hide_possible_values = true, conflicts_with_all = ["job", "matrix"],
+        conflicts_with_all = of_loads(),
+        conflicts_with_all = super::of_one_load())]
+    pub(super) suite: Option<String>,
+    /// How often each test of a suite is run.
+    #[arg(long, value_name = "N", requires = "suite")]
+    loops: Option<u32>,
+    /// Idle time between the tests of a suite.
+    #[arg(long, value_name = "TIME", requires = "suite")]
+    pause: Option<drivelab_core::units::Span>,
+}
+
+impl SuiteArgs {
+    /// Whether an option is given that only recipes have.
+    fn has_own(&self) -> bool {
+        self.loops.is_some() || self.pause.is_some()
     }
-    let text = match arguments.size {
-        Some(size) => format!("{},size={size}", arguments.text),
-        None => arguments.text,
-    };
-    let suite: Suite = text.parse().map_err(|wrong: String| {
-        Failure::bad_words(wrong).hint("`drivelab run --suite help` lists suites and options")
-    })?;
-    let Some(target) = arguments.target else {
-        let hint = format!("name a folder on it: drivelab run DIR --suite {text}");
-        return Err(Failure::bad_words("no disk to measure was given").hint(hint));
-    };
-    if target.starts_with(target::PREFIX) {
-        let message = format!("`{target}` is a modelled drive, and `{}` needs files", suite.name());
-        return Err(Failure::bad_words(message).hint("name a folder"));
+}
+
+/// What else the command line says.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) target: Option<String>,
+    pub(super) workload: WorkloadArgs,
+    pub(super) seed: u64,
+    pub(super) label: Option<String>,
+    pub(super) out: Option<PathBuf>,
+    pub(super) overwrite: bool,
+    pub(super) allow_destructive: Vec<PathBuf>,
+}
+
+/// Runs the suite and prints its figures.
+pub(super) fn run(name: &str, arguments: &SuiteArgs, around: Around, ui: Ui) -> Outcome {
+    if super::tree::is_named(name) {
+        return super::tree::run(name, arguments.has_own(), around, ui);
     }
-    let progress = Progress::steps(1, suite.name());
-    let show = |step: &Step<'_>| progress.phase(step);
-    let mut record = measure::suite(&suite, Path::new(&target), arguments.seed, &show)?;
-    drop(progress);
-    record.label = arguments.label;
-    super::print(&record, ui)?;
-    if record.marks.iter().any(|mark| mark.id == MarkId::Interrupted) {
-        ui.warn("interrupted: only the phases that had ended are shown");
+    let Some(target) = &around.target else {
+        return Err(Failure::bad_words("no target was given").hint("name a file or a drive"));
+    };
+    let set = &around.workload.0;
+    if arguments.loops == Some(0) {
+        return Err(Failure::bad_words("`--loops 0` measures nothing").hint("give 1 or more"));
+    }
+    let adjust = Adjust {
+        size: set.size,
+        runtime: set.runtime,
+        loops: arguments.loops,
+        pause: arguments.pause,
+    };
+    let suite = suite::find(name, &adjust)?;
+    let mut record = match target::parse(target)? {
+        Target::Drive(spec) => {
+            suite::on_model(&suite, &spec, &target::profile(&spec)?, around.seed)?
+        }
+        Target::Path(path) => {
+            let time = suite.time.unwrap_or_default();
+            ui.note(&format!("{}: at most {}", suite.summary, drivelab_study::in_words(time)));
+            let progress = Progress::time(Duration::from_nanos(time.ns()), &suite.name);
+            let show = |test: &str, step: &Step| progress.within(test, step);
+            let terms = Terms {
+                overwrite: around.overwrite,
+                allow_destructive: &around.allow_destructive,
+                progress: &show,
+            };
+            suite::on_path(&suite, &path, around.seed, terms)?
+        }
+    };
+    record.label = around.label;
+    finish(&record, around.out.as_deref(), ui)
+}
+
+pub(super) fn finish(record: &RunRecord, out: Option<&Path>, ui: Ui) -> Outcome {
+    if let Some(folder) = out {
+        let console = Console::new(ui);
+        keep::make_folder(folder)?;
+        let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
+        keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
+        let page = folder.join("report.html");
+        keep::write(&page, drivelab_report::suite::page(record).as_bytes(), &console)?;
+        ui.note(&format!("report: {}", page.display()));
+    }
+    super::show(record, ui)?;
+    if interrupt::requested() {
+        ui.warn("interrupted: the finished tests are above");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)

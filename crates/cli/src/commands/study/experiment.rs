@@ -51,7 +51,7 @@ pub(crate) fn experiment(
         asks_gain: study.asks_gain,
         runs: match &cells {
             Some(cells) => cells::samples(cells),
-            None => runs.iter().filter_map(sample).collect(),
+            None => runs.iter().filter_map(|run| sample(study, run)).collect(),
         },
         cells,
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
@@ -131,9 +131,13 @@ fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
 }
 
 /// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
-fn metrics(record: &RunRecord) -> Vec<Figure> {
+///
+/// What only accompanies another number is compared where the study names it: each comparison costs
+/// all others power.
+fn metrics(record: &RunRecord, wanted: &[String]) -> Vec<Figure> {
     let mut metrics = drivelab_report::run::metrics(record);
     metrics.retain(|metric| metric.value > 0.0);
+    metrics.retain(|metric| !metric.is_detail || wanted.contains(&metric.name));
     metrics
 }
 
@@ -160,7 +164,7 @@ fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRu
     notes
 }
 
-fn sample(run: &StoredRun) -> Option<RunSample> {
+fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
     let Task::Workload(workload) = run.task else { return None };
     Some(RunSample {
         arm: run.step.arm,
@@ -168,7 +172,7 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
         block: run.step.block,
         repeat: run.step.repeat,
         position: run.step.position,
-        metrics: metrics(&run.record),
+        metrics: metrics(&run.record, &study.wanted(run.task)),
         latency: run
             .record
             .total

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::Simulator;
 use super::program::Commands;
-use super::suite::{self, Overwrite};
+use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
 use crate::measure;
 use server::Server;
@@ -75,7 +75,7 @@ impl Stage for Emulator {
             Work::Command(command) => {
                 self.commands.run(&self.study, &command, request, drive.path())
             }
-            Work::Suite(suite) => suite::on_path(&suite, drive.path(), seed, Overwrite::Yes),
+            Work::Suite(suite) => suite::on_path(&suite, drive.path(), seed, Terms::of_study(true)),
         };
         let ended = drive.end();
         let (record, served) = (measured?, ended?);
