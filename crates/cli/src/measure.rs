@@ -6,12 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use drivelab_core::path_hint;
 use drivelab_core::record::{
     Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, SuiteConfig, Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
-use drivelab_core::path_hint;
 use drivelab_engine::verify::StateError;
 use drivelab_engine::{
     Control, GuardError, IoEngineError, LayoutError, LoadError, OpenError, Progress, Room,

@@ -14,8 +14,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, Control, Done, CacheDrop, Laps, Measured, Step, Stopwatch, Watch, float, merged,
-    open_folder,
+    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch, float,
+    merged, open_folder,
 };
 use crate::options::suite_options;
 use crate::plan::{Plan, named_alike, within};

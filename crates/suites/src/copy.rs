@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
+use drivelab_core::Bytes;
 use drivelab_core::config::Value;
 use drivelab_core::record::{Figure, Nature};
-use drivelab_core::Bytes;
 
 use crate::bench::{
-    At as _, Bench, Content, Done, CacheDrop, Measured, Place, Stopwatch, Tree, Watch, copy_file, float,
-    has_space, open_folder, rate,
+    At as _, Bench, CacheDrop, Content, Done, Measured, Place, Stopwatch, Tree, Watch, copy_file,
+    float, has_space, open_folder, rate,
 };
 use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};

@@ -13,7 +13,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::bench::{
-    At as _, Bench, Done, CacheDrop, Laps, Measured, Stopwatch, Took, Watch, float, merged, open_folder, rate,
+    At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Took, Watch, float, merged,
+    open_folder, rate,
 };
 use crate::options::suite_options;
 use crate::plan::{Plan, named_alike, within};
@@ -182,8 +183,10 @@ impl FsMark {
         let name = format!("{:~<16}{random}", format!("{:x}", since.as_secs()));
         match self.dirs {
             0 => name,
-            dirs => format!("{:02x}/{name}", u64::from(number) * u64::from(dirs)
-                / u64::from(self.files)),
+            dirs => format!(
+                "{:02x}/{name}",
+                u64::from(number) * u64::from(dirs) / u64::from(self.files)
+            ),
         }
     }
 }

@@ -9,7 +9,7 @@ use drivelab_core::Bytes;
 use drivelab_core::record::Nature;
 
 use crate::bench::{
-    At as _, Bench, Content, Done, CacheDrop, Entry, Laps, Measured, Stopwatch, Tree, Watch, float,
+    At as _, Bench, CacheDrop, Content, Done, Entry, Laps, Measured, Stopwatch, Tree, Watch, float,
     open_folder, rate, write_file,
 };
 use crate::options::suite_options;
@@ -56,7 +56,9 @@ impl Plan for Metadata {
         let tree = Tree::of_source(u64::from(self.files), &mut bench.rng(1));
         let top = bench.place.fresh("tree")?;
         let unpack = |laps: &mut Laps<'_>| {
-            tree.entries.iter().try_for_each(|entry| laps.time(|| unpack(entry, &top, &content)))?;
+            tree.entries
+                .iter()
+                .try_for_each(|entry| laps.time(|| unpack(entry, &top, &content)))?;
             sync(&top)
         };
         phase(bench, &tree, ("unpack", Nature::JournalSync), unpack)?;

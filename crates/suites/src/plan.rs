@@ -4,7 +4,7 @@ use std::fmt;
 
 use drivelab_core::Bytes;
 
-use crate::bench::{Bench, Done, CacheDrop};
+use crate::bench::{Bench, CacheDrop, Done};
 
 /// A suite with its options.
 pub(crate) trait Plan: fmt::Debug + Send + Sync {

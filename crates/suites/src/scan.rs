@@ -8,8 +8,8 @@ use drivelab_core::Bytes;
 use drivelab_core::record::{Figure, Nature};
 
 use crate::bench::{
-    At as _, Bench, Content, Done, CacheDrop, Laps, Measured, Stopwatch, Took, Tree, Watch, copy_file,
-    float, rate, read_whole,
+    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
+    copy_file, float, rate, read_whole,
 };
 use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};
@@ -88,8 +88,7 @@ impl Scan {
         let copied = Tree::flat(u64::from(self.copy), COPIED_BYTES);
         copied.make(bench.control, &from, content)?;
         bench.begin()?;
-        let (over, read, written) =
-            (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+        let (over, read, written) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
         let watch = Watch::new(bench.control, "scan_beside_copy", tree.files());
         let clock = Stopwatch::start();
         let lat = watch.threads(2, |number, laps| {
@@ -111,8 +110,7 @@ impl Scan {
         let took = clock.stop();
         let [scanned, beside] = <[_; 2]>::try_from(lat).expect("two threads");
         let nature = bench.reading(Bytes::new(tree.bytes()));
-        let (name, of_scan) =
-            ("scan_beside_copy", figures(tree.files(), read.into_inner(), took));
+        let (name, of_scan) = ("scan_beside_copy", figures(tree.files(), read.into_inner(), took));
         bench.record(Measured { name, nature, figures: of_scan, took, lat: scanned });
         let of_copy = vec![rate("bytes_per_s", float(written.into_inner()), took, "")];
         let (name, nature) = ("copy_beside_scan", Nature::PageCache);

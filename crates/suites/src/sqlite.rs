@@ -11,8 +11,8 @@ use drivelab_core::{Bytes, Refusal, Rng};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::bench::{
-    At as _, Bench, Done, CacheDrop, Laps, Measured, Stopwatch, Watch, float, merged, random_letters,
-    rate, seconds,
+    At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Watch, float, merged,
+    random_letters, rate, seconds,
 };
 use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};
@@ -85,7 +85,8 @@ impl Plan for Sqlite {
         let took = clock.stop();
         let time = Figure::new(name, seconds(took.wall), Better::Less);
         let per_s = rate("insertions_per_s", float(all), took, "1/s");
-        let figures = vec![Figure { unit: "s".into(), ..time }, Figure { is_detail: true, ..per_s }];
+        let figures =
+            vec![Figure { unit: "s".into(), ..time }, Figure { is_detail: true, ..per_s }];
         let lat = merged(&lat);
         bench.record(Measured { name, nature: Nature::JournalSync, figures, took, lat });
         // Counted, so that a library that dropped a row would be found out.

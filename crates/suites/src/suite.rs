@@ -199,11 +199,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// It cannot be carried out there: the folder is as it was.
-pub fn run(
-    suite: &Suite,
-    setting: Setting<'_>,
-    control: Control<'_>,
-) -> Result<Outcome, Refusal> {
+pub fn run(suite: &Suite, setting: Setting<'_>, control: Control<'_>) -> Result<Outcome, Refusal> {
     let place = Place::enter(setting.dir)?;
     has_space(setting.dir, suite.plan.needs(setting.memory))?;
     let mut bench = Bench {

@@ -12,7 +12,7 @@ use drivelab_core::record::Nature;
 use rustix::fs::OFlags;
 
 use crate::bench::{
-    At as _, Bench, Content, Done, CacheDrop, Laps, Measured, Stopwatch, Watch, float, merged, rate,
+    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float, merged, rate,
 };
 use crate::options::suite_options;
 use crate::plan::{Plan, named_alike, within};
@@ -96,7 +96,8 @@ impl Plan for Tiobench {
             })?;
             let took = clock.stop();
             let moved = float(all * self.bs.get()) / MIB;
-            let nature = if writes { Nature::Disk } else { bench.reading(self.needs(bench.memory)) };
+            let nature =
+                if writes { Nature::Disk } else { bench.reading(self.needs(bench.memory)) };
             let figures = vec![rate(name, moved, took, "MiB/s")];
             bench.record(Measured { name, nature, figures, took, lat: merged(&lat) });
         }
@@ -137,12 +138,7 @@ impl Tiobench {
         file.sync_all().at("sync", path)
     }
 
-    fn read(
-        &self,
-        path: &PathBuf,
-        blocks: impl Iterator<Item = u64>,
-        laps: &mut Laps<'_>,
-    ) -> Done {
+    fn read(&self, path: &PathBuf, blocks: impl Iterator<Item = u64>, laps: &mut Laps<'_>) -> Done {
         let file = self.open(path)?;
         let mut buffer = vec![0; self.block_bytes()];
         for block in blocks {

@@ -117,7 +117,8 @@ fn phases(phases: &[&Phase]) -> Table {
                 unit => format!("{} {unit}", rounded(figure.value)),
             };
             let label = metric::label(&figure.name);
-            let label = if figure.unit == "1/s" { label.trim_end_matches(" per s") } else { &label };
+            let label =
+                if figure.unit == "1/s" { label.trim_end_matches(" per s") } else { &label };
             let nature = figure.nature.unwrap_or(phase.nature).to_string();
             let mut row = vec![std::mem::take(&mut name), label.to_owned(), value];
             row.extend(std::mem::take(&mut about));

@@ -12,12 +12,10 @@ pub(crate) use files::{Content, copy_file, open_folder, read_whole, write_file};
 pub(crate) use halt::{At, Done, Halt};
 pub(crate) use place::{Place, has_space};
 pub(crate) use tree::{Entry, Tree, random_letters};
-pub(crate) use watch::{Laps, Stopwatch, Took, Watch, merged};
 pub use watch::{Control, Step};
+pub(crate) use watch::{Laps, Stopwatch, Took, Watch, merged};
 
-use drivelab_core::record::{
-    Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, Remark,
-};
+use drivelab_core::record::{Better, Figure, Label, Latency, Mark, MarkId, Nature, Phase, Remark};
 use drivelab_core::{Bytes, Histogram, Rng};
 
 /// From this load on the processor was the limit.

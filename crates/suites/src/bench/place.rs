@@ -132,8 +132,9 @@ fn clean_up(dir: &Path) -> Result<(), Refusal> {
             Ok(_) => {
                 // Held until the folder is gone.
                 let Some(_left) = left_behind(&folder) else { continue };
-                remove(&folder)
-                    .map_err(|error| Refusal::at_path("remove the rest of a run", &folder, error))?;
+                remove(&folder).map_err(|error| {
+                    Refusal::at_path("remove the rest of a run", &folder, error)
+                })?;
             }
             // Only if it is empty.
             Err(_) => drop(fs::remove_dir(&folder)),
@@ -230,8 +231,16 @@ mod tests {
         assert!(fs::exists(dir.path().join("other/data")).unwrap());
         one.leave().unwrap();
         drop(two);
-        assert_eq!(names(dir.path()), ["drivelab-suite-2", "drivelab-suite-3", "drivelab-suite-6",
-            "drivelab-suite-mine", "other"]);
+        assert_eq!(
+            names(dir.path()),
+            [
+                "drivelab-suite-2",
+                "drivelab-suite-3",
+                "drivelab-suite-6",
+                "drivelab-suite-mine",
+                "other"
+            ]
+        );
     }
 
     #[test]

@@ -209,11 +209,13 @@ mod tests {
         let watch = Watch::new(control, "phase", 400);
         let lat = watch.threads(4, |_, laps| (0..100).try_for_each(|_| laps.time(|| Ok(()))));
         assert_eq!(merged(&lat.unwrap()).n(), 400);
-        let failing = watch.threads(4, |number, laps| loop {
-            if number == 2 {
-                return Err(Refusal::machine("full").into());
+        let failing = watch.threads(4, |number, laps| {
+            loop {
+                if number == 2 {
+                    return Err(Refusal::machine("full").into());
+                }
+                laps.time(|| Ok(()))?;
             }
-            laps.time(|| Ok(()))?;
         });
         assert!(matches!(failing, Err(Halt::Refused(refusal)) if refusal.message == "full"));
         stop.store(true, Ordering::Relaxed);

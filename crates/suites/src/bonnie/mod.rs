@@ -12,7 +12,7 @@ use drivelab_core::config::Value;
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::{Bytes, Histogram};
 
-use crate::bench::{Bench, Done, CacheDrop, Measured, Took, float, rate};
+use crate::bench::{Bench, CacheDrop, Done, Measured, Took, float, rate};
 use crate::options::{Auto, suite_options};
 use crate::plan::{Plan, named_alike, within};
 
@@ -142,13 +142,15 @@ impl Plan for Bonnie {
     fn measures(&self) -> Vec<(String, Vec<String>)> {
         let bytes = self.putc != Bytes::ZERO;
         let large = [
-            ("seeks", self.seeks > 0), ("put_block", true), ("rewrite", true), ("get_block", true),
-            ("putc", bytes), ("getc", bytes),
+            ("seeks", self.seeks > 0),
+            ("put_block", true),
+            ("rewrite", true),
+            ("get_block", true),
+            ("putc", bytes),
+            ("getc", bytes),
         ];
         let large = large.iter().filter(|(_, there)| *there && self.size.0 != Some(Bytes::ZERO));
-        let small = [
-            "seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del",
-        ];
+        let small = ["seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del"];
         let small = small.iter().filter(|_| self.n.count > 0);
         let names = large.map(|(name, _)| name).chain(small).copied();
         let with_latency = |(phase, mut figures): (String, Vec<String>)| {

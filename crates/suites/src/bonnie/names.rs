@@ -8,9 +8,7 @@ use drivelab_core::record::Nature;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 
 use super::{Bonnie, Ended, Filling};
-use crate::bench::{
-    At as _, Bench, Done, Laps, Stopwatch, Watch, open_folder,
-};
+use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, open_folder};
 
 /// Most random characters of a name.
 const EXTRA_MAX: u64 = 12;
@@ -43,9 +41,9 @@ impl Bonnie {
             let folders = self.make_folders(path)?;
             let [create, stat, delete] = order.phases();
             self.phase(bench, (create, Nature::JournalSync), |laps| {
-                names.iter().try_for_each(|name| {
-                    laps.time(|| self.create(&folders, name, &names[0]))
-                })?;
+                names
+                    .iter()
+                    .try_for_each(|name| laps.time(|| self.create(&folders, name, &names[0])))?;
                 rustix::fs::sync();
                 Ok(())
             })?;

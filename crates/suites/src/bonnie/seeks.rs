@@ -50,12 +50,7 @@ impl Bonnie {
     }
 
     /// What one thread does, until there are no more tickets.
-    fn seek(
-        &self,
-        path: &Path,
-        ticket: impl Fn() -> Option<Ticket>,
-        laps: &mut Laps<'_>,
-    ) -> Done {
+    fn seek(&self, path: &Path, ticket: impl Fn() -> Option<Ticket>, laps: &mut Laps<'_>) -> Done {
         let file = open(path)?;
         let mut buffer = vec![0; usize::try_from(self.chunk.get()).expect("at most 1 MiB")];
         while let Some(Ticket { chunk, updates }) = ticket() {

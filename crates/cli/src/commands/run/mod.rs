@@ -170,7 +170,10 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
             overwrite,
             allow_destructive,
         };
-        return suite::run(&name, &arguments.suite, around, ui);
+        return match tree::is_named(&name) {
+            true => tree::run(&name, arguments.suite.has_own(), around, ui),
+            false => suite::run(&name, &arguments.suite, around, ui),
+        };
     }
     let target = arguments.target.expect("it is required without a job file");
     if arguments.verify.only() {

@@ -47,7 +47,7 @@ pub(crate) struct SuiteArgs {
 
 impl SuiteArgs {
     /// Whether an option is given that only recipes have.
-    fn has_own(&self) -> bool {
+    pub(super) fn has_own(&self) -> bool {
         self.loops.is_some() || self.pause.is_some()
     }
 }
@@ -66,9 +66,6 @@ pub(super) struct Around {
 
 /// Runs the suite and prints its figures.
 pub(super) fn run(name: &str, arguments: &SuiteArgs, around: Around, ui: Ui) -> Outcome {
-    if super::tree::is_named(name) {
-        return super::tree::run(name, arguments.has_own(), around, ui);
-    }
     let Some(target) = &around.target else {
         return Err(Failure::bad_words("no target was given").hint("name a file or a drive"));
     };
