@@ -99,7 +99,8 @@ impl Bench<'_> {
             ..Figure::new(format!("{name}_cpu"), load, Better::Less)
         });
         let lat_ns = (lat.n() > 0).then(|| Latency::of(&lat));
-        self.phases.push(Phase { name: name.into(), nature, figures, lat_ns, remarks });
+        let (name, points) = (name.into(), Vec::new());
+        self.phases.push(Phase { name, nature, figures, points, lat_ns, remarks });
     }
 
     /// What the whole is, and what casts doubt on it.
