@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use drivelab_core::path_hint;
 use drivelab_core::record::{
-    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, SuiteConfig, Tally,
+    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, SuiteConfig,
+    Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
@@ -37,6 +38,8 @@ pub(crate) struct Made {
     /// What moved the data.
     pub(crate) ioengine: String,
     pub(crate) attached: Attached,
+    /// Which drive was simulated, where the profile leaves numbers open.
+    pub(crate) specimen: Option<Specimen>,
     /// The machine, where it matters.
     pub(crate) host: Option<Host>,
 }
@@ -64,7 +67,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         host: made.host,
         attached: Some(made.attached),
         served: None,
-        specimen: None,
+        specimen: made.specimen,
         verification: None,
     }
 }
@@ -185,6 +188,7 @@ pub(crate) fn on_this_machine(
         marks: outcome.marks,
         ioengine: outcome.ioengine.to_string(),
         attached: seen[&*plan.path].clone(),
+        specimen: None,
         host: Some(host.clone()),
     });
     Ok(made.collect())
@@ -313,6 +317,11 @@ pub(crate) fn failure(error: RunError) -> Failure {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
+}
+
+/// Whether every request failed: whatever was to be measured was not.
+pub(crate) fn nothing_worked(record: &RunRecord) -> bool {
+    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]

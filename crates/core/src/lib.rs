@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod histogram;
 pub mod label;
 pub mod matrix;
+pub mod measurements;
 pub mod plan;
 pub mod question;
 pub mod recipe;

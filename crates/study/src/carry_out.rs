@@ -60,7 +60,12 @@ pub fn carry_out<S: Stage + ?Sized>(
         }
         for runs in missing.chunks(stage.at_once().max(1)) {
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
-            let request = |task| Request { arm: step.arm, task, seed: seed(study, step, task) };
+            let request = |task| Request {
+                arm: step.arm,
+                task,
+                seed: seed(study, step, task),
+                specimen: study.draws_specimens.then_some(step.block),
+            };
             let requests: Vec<Request> = runs.iter().map(|(_, task)| request(*task)).collect();
             let made = stage.run_all(&requests);
             if let Some(printed) = stage.printed() {

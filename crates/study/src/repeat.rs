@@ -26,7 +26,13 @@ pub fn words(study: &StudyFile, asked: &Asked, size: Option<Bytes>) -> Vec<Strin
     }
     option("--stage", study.stage.to_string());
     option("--blocks", study.blocks.to_string());
+    if let Some(specimens) = asked.specimens {
+        option("--specimens", specimens.to_string());
+    }
     option("--seed", study.seed.to_string());
+    if let Some(drive) = &asked.drive {
+        option("--drive", drive.clone());
+    }
     if let Some(target) = &asked.target {
         option("--target", target.clone());
     }

@@ -105,6 +105,9 @@ pub struct Request {
     pub task: Task,
     /// Seed of everything random in it.
     pub seed: u64,
+    /// Which of the study's specimens, the same for all arms of a block; `None` for the median
+    /// drive.
+    pub specimen: Option<u32>,
 }
 
 /// What one run does.

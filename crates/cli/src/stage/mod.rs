@@ -29,8 +29,9 @@ pub(crate) struct DriveKeys;
 
 impl Vocabulary for DriveKeys {
     fn keys(&self) -> Vec<&'static str> {
-        // A study seeds its runs itself.
-        Options::KEYS.into_iter().filter(|key| *key != "seed").collect()
+        // A study seeds its runs and draws its drives itself.
+        let own = ["seed", "specimen"];
+        Options::KEYS.into_iter().filter(|key| !own.contains(key)).collect()
     }
 
     fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
@@ -60,7 +61,7 @@ fn options(settings: &Settings) -> Options {
 
 /// The stage of a study, ready to enter its first arm.
 pub(crate) fn of(
-    study: &StudyFile,
+    study: &mut StudyFile,
     asked: &Asked,
     in_place: Option<&str>,
     ui: Ui,

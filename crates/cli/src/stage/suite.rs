@@ -119,16 +119,17 @@ pub(crate) fn on_model(
     let recipe = recipe(suite)?;
     let mut drive = ModelledDrive::new(spec, profile, seed)?;
     let ground = Ground { capacity: drive.capacity(), seed };
-    let mut attached = None;
+    let (mut attached, mut specimen) = (None, None);
     let outcome = recipe.carry_out(ground, &mut |_, part| {
         let made = drive.run(&[&plan(Path::new(""), part)], &|_| ())?.pop();
         Ok::<_, Failure>(made.and_then(|made| {
             attached = Some(made.attached.clone());
+            specimen.clone_from(&made.specimen);
             done(made)
         }))
     })?;
     let record = record(suite, &spec.to_string(), "virtual", seed, outcome);
-    Ok(RunRecord { host: None, attached, ..record })
+    Ok(RunRecord { host: None, attached, specimen, ..record })
 }
 
 /// Runs a suite on a file, a device or a directory.

@@ -158,6 +158,24 @@ impl Section {
         }
     }
 
+    /// How the value of `key` stands in the file; `None` where the key is absent.
+    pub fn stated(&self, key: &str) -> Option<Stated> {
+        let (_, _, item) = self.left.iter().find(|(name, ..)| name == key)?;
+        let line = self.source.text.get(item.at()..)?.lines().next()?;
+        let mut quoted = false;
+        let end = line.find(|c: char| {
+            quoted ^= c == '"';
+            c == '#' && !quoted
+        });
+        let (value, remark) = line.split_at(end.unwrap_or(line.len()));
+        let remark = remark.trim_start_matches('#').trim().to_owned();
+        let value = match item {
+            Item::Scalar { .. } => value.trim().trim_matches('"').to_owned(),
+            Item::Array { .. } | Item::Table { .. } => item.kind().to_owned(),
+        };
+        Some(Stated { value, remark })
+    }
+
     /// Whether `key` holds a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.left.iter().any(|(name, _, item)| name == key && matches!(item, Item::Table { .. }))
@@ -292,6 +310,15 @@ impl Section {
     }
 }
 
+/// How a value stands in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// The value without quotes; of a list or a table, that it is one.
+    pub value: String,
+    /// The comment at the end of its line; empty without one.
+    pub remark: String,
+}
+
 /// One inner list of a table written as a list of lists.
 #[derive(Debug)]
 pub struct Row {
@@ -393,6 +420,20 @@ mod tests {
             "sample.toml:2:12: `capacity` is a list, not a single value",
             None,
         );
+    }
+
+    #[test]
+    fn a_value_is_stated_with_the_comment_of_its_line() {
+        let text = "a = \"8 # 9\"  # [M] from memory\nb = 5\nc = [\n 1,\n]\n";
+        let section = Section::parse("sample.toml", text).unwrap();
+        let check = |key: &str, value: &str, remark: &str| {
+            let (value, remark) = (value.to_owned(), remark.to_owned());
+            assert_eq!(section.stated(key), Some(Stated { value, remark }), "{key}");
+        };
+        check("a", "8 # 9", "[M] from memory");
+        check("b", "5", "");
+        check("c", "a list", "");
+        assert_eq!(section.stated("d"), None);
     }
 
     #[test]

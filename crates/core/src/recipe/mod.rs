@@ -81,7 +81,7 @@ impl Recipe {
         self.tests.iter().flat_map(figures::metrics).collect()
     }
 
-    /// How long it takes at most, where time ends its runs.
+    /// How long it takes, where time ends its runs.
     pub fn time(&self) -> Span {
         let pauses = Span::from_ns(self.pause.ns() * self.tests.len().saturating_sub(1) as u64);
         self.tests.iter().fold(pauses, |sum, test| sum + test.time())

@@ -80,8 +80,11 @@ pub struct Ground {
 }
 
 impl Test {
-    /// How long it takes at most, where time ends its runs.
+    /// How long it takes; single requests take next to no time.
     pub fn time(&self) -> Span {
+        if self.points.is_some() && self.workload.number_ios.is_some() {
+            return Span::ZERO;
+        }
         let one = self.workload.runtime + self.workload.ramp_time;
         let runs = u64::from(self.warm_up + self.loops) * u64::from(self.points.unwrap_or(1));
         Span::from_ns(one.ns().saturating_mul(runs))

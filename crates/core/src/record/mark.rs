@@ -29,6 +29,8 @@ pub enum MarkId {
     DriveCache,
     /// The processor, not the device, was the limit.
     CpuBound,
+    /// The load generator left places of the queue empty: it, not the device, was the limit.
+    GeneratorBound,
     /// Whatever this is, it is no measurement of a disk.
     NotDisk,
     /// One request at a time: nothing that queues or reorders requests can show.
@@ -81,6 +83,7 @@ impl MarkId {
             }
             Self::DriveCache => "the drive's own cache answered",
             Self::CpuBound => "the CPU was the bottleneck, not the device",
+            Self::GeneratorBound => "the load generator, not the device, limited the rate",
             Self::NotDisk => "cannot be a disk measurement",
             Self::OneAtATime => "one request at a time: command queuing cannot show",
             Self::FewRequests => "too few requests for the tail",

@@ -6,16 +6,19 @@
 mod attached;
 mod figure;
 mod job;
+mod kept;
 mod latency;
 mod mark;
 mod served;
 mod specimen;
 mod tally;
+pub mod unknown;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
+pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
 pub use served::{LatenessNs, Served};

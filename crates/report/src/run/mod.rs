@@ -5,6 +5,7 @@ mod parse;
 mod steady;
 mod text;
 
+pub use over_time::spark;
 pub use parse::parse;
 pub use steady::steadiness;
 pub use text::text;

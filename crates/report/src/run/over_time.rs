@@ -44,6 +44,14 @@ pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
     Some(table.render(look))
 }
 
+/// Requests a second from left to right in at most `places` marks; empty where there is no course
+/// to be seen.
+pub fn spark(job: &JobRecord, places: usize) -> String {
+    let moments = moments(job, places).map(|(moments, _)| moments).unwrap_or_default();
+    let iops: Vec<Option<f64>> = moments.iter().map(|moment| Some(moment.iops)).collect();
+    marks(&iops, iops.iter().copied().flatten().fold(0.0, f64::max))
+}
+
 fn row(name: &str, values: &[Option<f64>], show: impl Fn(f64) -> String) -> Vec<(String, Style)> {
     let known = || values.iter().copied().flatten();
     let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));

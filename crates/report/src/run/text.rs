@@ -43,6 +43,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &look.led("Service time:", BOLD, &views, 2);
         text.push('\n');
     }
+    if let Some(drive) = record.specimen.as_ref().and_then(crate::specimens::which) {
+        text += &look.led("Which drive:", BOLD, &drive, 2);
+        text.push('\n');
+    }
     if let Some(attached) = attachment::line(record) {
         text += &look.led("Attached:", BOLD, &attached, 2);
         text.push('\n');
@@ -74,6 +78,9 @@ fn summary(total: &JobRecord) -> String {
         requests(total),
         figures::span_ns(float(total.elapsed_ns)),
     );
+    if let Some(depth) = total.queue_depth_mean {
+        summary += &format!(", mean queue depth {depth:.2}");
+    }
     if let Some(cpu) = total.cpu_ns_per_io {
         summary += &format_args!(", {} CPU time per request", figures::span_ns(cpu)).to_string();
     }

@@ -7,6 +7,7 @@ use drivelab_core::record::{Figure, MarkId};
 use super::{Experiment, RunSample};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
+use crate::specimens::{Sampled, Simulated};
 
 pub(super) type Cell = (usize, usize, u32);
 
@@ -91,6 +92,22 @@ impl<'a> Blocks<'a> {
         let arms = 0..self.experiment.arms.len();
         let first = |block: &u32| arms.clone().min_by_key(|arm| position(*arm, *block));
         self.used.iter().map(|block| first(block).expect("a study has arms")).collect()
+    }
+
+    /// The drives that the blocks simulated.
+    pub(super) fn sampled(&self) -> Sampled<'a> {
+        let mut sampled = Sampled::default();
+        for workload in &self.workloads {
+            for arm in 0..self.experiment.arms.len() {
+                let runs = self.used.iter().map(|block| self.cells[&(*workload, arm, *block)][0]);
+                let drive = |run: &'a RunSample| {
+                    let specimen = run.specimen.as_ref()?;
+                    Some(Simulated { target: &run.target, specimen })
+                };
+                sampled.note(*workload, arm, runs.map(drive));
+            }
+        }
+        sampled
     }
 
     /// Every metric of a workload that all its runs report, and those that cannot be compared.

@@ -37,7 +37,7 @@ pub(super) fn bars(rows: &[Row<'_>]) -> String {
             let length = (WIDTH - LABEL - NUMBER) * cell.rate / most;
             let (middle, behind) = (y + 13.0, LABEL + length + 6.0);
             drawn += &format!(
-                "<text class=\"y\" x=\"{:.1}\" y=\"{middle:.1}\">{} {}</text><rect class=\"bar \
+                "<text class=\"y\" x=\"{:.1}\" y=\"{middle:.1}\">{} {}</text><rect class=\"rate \
                  {}\" x=\"{LABEL}\" y=\"{y:.1}\" width=\"{length:.1}\" height=\"18\"/><text \
                  x=\"{behind:.1}\" y=\"{middle:.1}\">{:.3}</text>\n",
                 LABEL - 8.0,

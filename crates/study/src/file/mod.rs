@@ -45,6 +45,8 @@ pub struct StudyFile {
     pub margin: Ratio,
     /// How often each arm is measured.
     pub blocks: u32,
+    /// Whether each block is made on a drive of its own.
+    pub draws_specimens: bool,
     /// Seed of all random choices.
     pub seed: u64,
     /// Where it runs.
@@ -78,6 +80,8 @@ pub struct StudyFile {
     /// The cells of that matrix, as [`Task::Cell`] counts them.
     pub cells: Vec<Cell>,
     overrides: Vec<Override>,
+    /// What the command line says of blocks and specimens.
+    asked: (Option<u32>, Option<u32>),
 }
 
 /// What the command line says instead of the file.
@@ -87,14 +91,22 @@ pub struct Choices<'a> {
     pub stage: Option<StageName>,
     /// How often each arm is measured.
     pub blocks: Option<u32>,
+    /// How many drives are drawn of those that fit a profile, each for a block; 1 for the median
+    /// drive in all blocks.
+    pub specimens: Option<u32>,
     /// Seed of all random choices.
     pub seed: Option<u64>,
     /// The only workloads; all where empty.
     pub only: &'a [String],
+    /// The modelled drive of every arm.
+    pub drive: Option<&'a str>,
 }
 
 /// More blocks than anybody waits for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
+/// The fewest blocks that show how drives differ: the 2.5th and the 97.5th of 100 drives lie 2.1
+/// deviations of twenty apart from their mean, 2.3 of ten.
+pub const SPECIMENS_MIN: u32 = 20;
 /// More arms than anybody compares: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
 /// Most runs: of a second each they take twelve days.
@@ -133,6 +145,7 @@ impl StudyFile {
             candidate,
             margin: margin(&mut top)?,
             blocks,
+            draws_specimens: false,
             seed,
             stage: default.unwrap_or(StageName::Simulate),
             is_stage_named: default.is_some(),
@@ -150,6 +163,7 @@ impl StudyFile {
             cells: matrix.as_ref().map(Matrix::cells).unwrap_or_default(),
             matrix,
             overrides,
+            asked: (None, None),
         };
         study.check(&mut top)?;
         top.finish()?;
@@ -187,7 +201,12 @@ impl StudyFile {
             self.apply(&own).expect("every stage was tried when the file was read");
         }
         self.seed = choices.seed.unwrap_or(self.seed);
+        if let Some(drive) = choices.drive {
+            self.model(drive)?;
+        }
         self.blocks = choices.blocks.unwrap_or(self.blocks);
+        self.asked = (choices.blocks, choices.specimens);
+        self.check_specimens()?;
         if !choices.only.is_empty() {
             self.keep_only(choices.only)
                 .map_err(|wrong| Refusal::request(format!("--only: {wrong}")))?;
@@ -199,6 +218,67 @@ impl StudyFile {
         }
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Refusal::request(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        match self.too_many() {
+            Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
+            None => Ok(()),
+        }
+    }
+
+    /// Models another drive in every arm.
+    fn model(&mut self, drive: &str) -> Result<(), Refusal> {
+        if self.stage == StageName::Hardware {
+            let message = "--drive: stage hardware measures a real drive and models none";
+            return Err(Refusal::request(message).hint("omit --drive, or add --stage simulate"));
+        }
+        if let Some(arm) = self.arms.iter().find(|arm| arm.drive.is_some()) {
+            let message = format!("--drive: arm `{}` names a drive of its own", arm.name);
+            return Err(Refusal::request(message)
+                .hint("this study compares drives: change them in a copy of its file"));
+        }
+        self.drive = Some(drive.to_owned());
+        Ok(())
+    }
+
+    /// Refuses what `--specimens` cannot mean.
+    fn check_specimens(&self) -> Result<(), Refusal> {
+        let (blocks, Some(specimens)) = self.asked else { return Ok(()) };
+        if self.stage != StageName::Simulate {
+            let wrong = format!("stage {} runs on one drive, not on specimens", self.stage);
+            return Err(Refusal::request(wrong).hint("omit `--specimens`"));
+        }
+        if !(1..=BLOCKS_MAX).contains(&specimens) {
+            let wrong = format!("`--specimens` must be from 1 to {BLOCKS_MAX}");
+            return Err(Refusal::request(wrong));
+        }
+        match blocks {
+            Some(blocks) if specimens > 1 && blocks != specimens => Err(Refusal::request(format!(
+                "`--blocks {blocks}` and `--specimens {specimens}` contradict each other: each \
+                 block is one specimen"
+            ))
+            .hint("give one of them")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Settles what its blocks are once the drives are known: where they leave something open, each
+    /// block is made on a specimen of its own, of which there are [`SPECIMENS_MIN`] unless the
+    /// command line says otherwise. A matrix draws them only where it is asked to: it makes
+    /// hundreds of runs a block.
+    ///
+    /// # Errors
+    /// There are too many runs.
+    pub fn settle_blocks(&mut self, leaves_open: bool) -> Result<(), Refusal> {
+        let (blocks, specimens) = self.asked;
+        let draws = specimens.map_or(self.matrix.is_none(), |specimens| specimens > 1);
+        self.draws_specimens = self.stage == StageName::Simulate && leaves_open && draws;
+        self.blocks = match (blocks, specimens) {
+            (None, Some(specimens)) if specimens > 1 => specimens,
+            (None, None) if self.draws_specimens => self.blocks.max(SPECIMENS_MIN),
+            _ => self.blocks,
+        };
+        if let Some(matrix) = &mut self.matrix {
+            matrix.blocks = self.blocks;
         }
         match self.too_many() {
             Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),

@@ -243,6 +243,34 @@ fn settings_are_those_of_the_vocabulary() {
     refused(&wrong, &["`write-cache`", "neither `on` nor `off`"]);
 }
 
+#[test]
+fn blocks_are_specimens_where_the_drive_leaves_something_open() {
+    let settled = |blocks, specimens, leaves_open, of_file: &str| {
+        let mut study = parse(&format!("{of_file}\n{STUDY}")).unwrap();
+        let stage = Some(StageName::Simulate);
+        study.choose(Choices { stage, blocks, specimens, ..Choices::default() })?;
+        study.settle_blocks(leaves_open)?;
+        Ok::<_, drivelab_core::Refusal>((study.blocks, study.draws_specimens))
+    };
+    let check = |blocks, specimens, leaves_open, of_file: &str, expected| {
+        assert_eq!(settled(blocks, specimens, leaves_open, of_file).unwrap(), expected);
+    };
+    check(None, None, true, "blocks = 12", (20, true));
+    check(None, None, true, "blocks = 30", (30, true));
+    check(None, None, false, "blocks = 12", (12, false));
+    check(Some(7), None, true, "blocks = 12", (7, true));
+    check(None, Some(40), true, "blocks = 12", (40, true));
+    check(None, Some(1), true, "blocks = 12", (12, false));
+    check(Some(9), Some(1), true, "blocks = 12", (9, false));
+    check(Some(9), Some(9), true, "blocks = 12", (9, true));
+    assert!(settled(Some(9), Some(8), true, "").unwrap_err().to_string().contains("contradict"));
+    assert!(settled(None, Some(0), true, "").unwrap_err().to_string().contains("from 1 to"));
+    let mut study = parse(STUDY).unwrap();
+    let stage = Some(StageName::Emulate);
+    let wrong = study.choose(Choices { stage, specimens: Some(9), ..Choices::default() });
+    assert!(wrong.unwrap_err().to_string().contains("emulate runs on one drive"));
+}
+
 /// A study of two commands, with more keys of the workload.
 fn commands(keys: &str) -> String {
     format!(

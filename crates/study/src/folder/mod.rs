@@ -141,6 +141,14 @@ impl Begun {
         Ok(!matches!(Header::read(folder)?, PlanFile::Missing) || has_runs())
     }
 
+    /// Its blocks, as asked for: a grouped plan gathers them into fewer. Nothing where its plan is
+    /// damaged.
+    pub fn blocks(&self, study: &StudyFile) -> Option<u32> {
+        let Header { plan, asked, .. } = self.header.as_ref()?;
+        let of_plan = plan.steps.len() / study.arms.len().max(1);
+        asked.as_ref().map_or_else(|| u32::try_from(of_plan).ok(), |asked| Some(asked.blocks))
+    }
+
     /// Opens a folder; nothing in it changes before the first run is kept.
     pub fn open(folder: &Path) -> Result<Self, Refusal> {
         let path = folder.join("runs.jsonl");

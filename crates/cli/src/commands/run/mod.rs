@@ -17,7 +17,8 @@ use drivelab_engine::{Progress as Step, RunPlan};
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
-use self::workload::WorkloadArgs;
+use self::workload::{WorkloadArgs, of_single_runs};
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
@@ -25,34 +26,6 @@ use crate::interrupt;
 use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
-
-/// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 13] = [
-    "ioengine",
-    "hipri",
-    "sqthread_poll",
-    "stamp",
-    "direct",
-    "invalidate",
-    "numjobs",
-    "seed",
-    "label",
-    "verify",
-    "verify_only",
-    "verify_state",
-    "power_was_cut",
-];
-
-/// The options that would do nothing beside a suite.
-fn of_one_load() -> impl Iterator<Item = &'static str> {
-    let own = ["seed", "label"];
-    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
-}
-
-/// The options that would do nothing beside a job file or a matrix.
-fn of_single_runs() -> impl Iterator<Item = &'static str> {
-    workload::flags().map(|option| option.name).chain(ELSEWHERE)
-}
 
 /// Measure a file, a device or a modelled drive once.
 ///
@@ -124,6 +97,8 @@ pub(crate) struct RunArgs {
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
     verify: VerifyArgs,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 /// What a ring looks for instead of being told.
@@ -149,33 +124,56 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
-    let RunArgs { overwrite, allow_destructive, .. } = arguments;
-    measure::warn_of_unseen(&allow_destructive, ui);
+    measure::warn_of_unseen(&arguments.allow_destructive, ui);
+    let overwrite = arguments.overwrite;
     if let Some(file) = arguments.job {
-        let target = arguments.target;
+        let (target, allow_destructive) = (arguments.target, arguments.allow_destructive);
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
     }
-    if let Some(file) = arguments.matrix {
+    if let Some(file) = arguments.matrix.clone() {
         let (out, progress) = (arguments.out, arguments.progress);
+        let allow_destructive = arguments.allow_destructive;
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
     if let Some(name) = arguments.suite.suite.clone() {
-        let around = suite::Around {
-            target: arguments.target,
-            workload: arguments.workload,
-            seed: arguments.seed,
-            label: arguments.label,
-            out: arguments.out,
-            overwrite,
-            allow_destructive,
-        };
-        return match tree::is_named(&name) {
-            true => tree::run(&name, arguments.suite.has_own(), around, ui),
-            false => suite::run(&name, &arguments.suite, around, ui),
-        };
+        return one_suite(&name, arguments, ui);
     }
-    let target = arguments.target.expect("it is required without a job file");
+    let target = arguments.target.clone().expect("it is required without a job file");
+    one_load(target, arguments, ui)
+}
+
+/// Makes the run of a suite.
+fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
+    if name == tree::HELP {
+        return tree::help(ui);
+    }
+    let Some(target) = arguments.target else {
+        let hint = format!("name it: drivelab run TARGET --suite {name}");
+        return Err(Failure::bad_words("no target was given").hint(hint));
+    };
+    let around = suite::Around {
+        target,
+        workload: arguments.workload,
+        seed: arguments.seed,
+        label: arguments.label,
+        overwrite: arguments.overwrite,
+        allow_destructive: arguments.allow_destructive,
+    };
+    let record = match tree::is_named(name) {
+        true => tree::run(name, arguments.suite.has_own(), around, ui)?,
+        false => suite::run(name, &arguments.suite, around, ui)?,
+    };
+    if let Some(folder) = &arguments.out {
+        suite::keep_in(folder, &record, ui)?;
+    }
+    arguments.keep.keep(&record, ui);
+    finish(&record, false, ui)
+}
+
+/// Makes the run of a single load.
+fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
+    let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
@@ -223,20 +221,17 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
+    arguments.keep.keep(&record, ui);
     finish(&record, unverified, ui)
 }
 
-/// Prints what a run measured.
-fn show(record: &RunRecord, ui: Ui) -> Outcome {
+fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
     if ui.json {
         let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        return ui.result(&json);
+        ui.result(&json)?;
+    } else {
+        ui.result(&drivelab_report::run::text(record, ui.look()))?;
     }
-    ui.result(&drivelab_report::run::text(record, ui.look()))
-}
-
-fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
-    show(record, ui)?;
     if interrupt::requested() {
         ui.warn("interrupted: the figures cover the time before the interruption");
         if unverified {
@@ -244,15 +239,10 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         }
         return Ok(Exit::Interrupted);
     }
-    if nothing_worked(record) {
+    if measure::nothing_worked(record) {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
-}
-
-/// Whether every request failed: whatever was to be measured was not.
-fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]
@@ -267,6 +257,8 @@ mod tests {
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
         // `--suite` refuses itself beside a job file, and its options need it.
         let job = [job, vec!["suite", "loops", "pause"]].concat();
+        // A variable may name the archive of every verb.
+        let job = [job, vec!["archive", "no_archive"]].concat();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

@@ -11,8 +11,7 @@ use drivelab_study::keep;
 
 use super::workload::{self, WorkloadArgs};
 use crate::commands::completion::{self, Offer};
-use crate::failure::{Exit, Failure, Outcome};
-use crate::interrupt;
+use crate::failure::Failure;
 use crate::stage::suite::{self, Terms};
 use crate::target::{self, Target};
 use crate::ui::{Console, Progress, Ui};
@@ -35,7 +34,7 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "NAME[,KEY=VALUE...]|FILE.toml", value_parser = Offer(completion::suites),
         hide_possible_values = true, conflicts_with_all = ["job", "matrix"],
         conflicts_with_all = of_loads(),
-        conflicts_with_all = super::of_one_load())]
+        conflicts_with_all = workload::of_one_load())]
     pub(super) suite: Option<String>,
     /// How often each test of a suite is run.
     #[arg(long, value_name = "N", requires = "suite")]
@@ -55,38 +54,39 @@ impl SuiteArgs {
 /// What else the command line says.
 #[derive(Debug)]
 pub(super) struct Around {
-    pub(super) target: Option<String>,
+    pub(super) target: String,
     pub(super) workload: WorkloadArgs,
     pub(super) seed: u64,
     pub(super) label: Option<String>,
-    pub(super) out: Option<PathBuf>,
     pub(super) overwrite: bool,
     pub(super) allow_destructive: Vec<PathBuf>,
 }
 
-/// Runs the suite and prints its figures.
-pub(super) fn run(name: &str, arguments: &SuiteArgs, around: Around, ui: Ui) -> Outcome {
-    let Some(target) = &around.target else {
-        return Err(Failure::bad_words("no target was given").hint("name a file or a drive"));
-    };
+/// Runs the suite.
+pub(super) fn run(
+    name: &str,
+    arguments: &SuiteArgs,
+    around: Around,
+    ui: Ui,
+) -> Result<RunRecord, Failure> {
     let set = &around.workload.0;
     if arguments.loops == Some(0) {
         return Err(Failure::bad_words("`--loops 0` measures nothing").hint("give 1 or more"));
     }
     let adjust = Adjust {
         size: set.size,
-        runtime: set.runtime,
+        runtime: set.runtime.filter(|_| around.workload.is_typed("runtime")),
         loops: arguments.loops,
         pause: arguments.pause,
     };
     let suite = suite::find(name, &adjust)?;
-    let mut record = match target::parse(target)? {
+    let mut record = match target::parse(&around.target)? {
         Target::Drive(spec) => {
             suite::on_model(&suite, &spec, &target::profile(&spec)?, around.seed)?
         }
         Target::Path(path) => {
             let time = suite.time.unwrap_or_default();
-            ui.note(&format!("{}: at most {}", suite.summary, drivelab_study::in_words(time)));
+            ui.note(&format!("{}: about {}", suite.summary, drivelab_study::in_words(time)));
             let progress = Progress::time(Duration::from_nanos(time.ns()), &suite.name);
             let show = |test: &str, step: &Step| progress.within(test, step);
             let terms = Terms {
@@ -98,23 +98,17 @@ pub(super) fn run(name: &str, arguments: &SuiteArgs, around: Around, ui: Ui) -> 
         }
     };
     record.label = around.label;
-    finish(&record, around.out.as_deref(), ui)
+    Ok(record)
 }
 
-pub(super) fn finish(record: &RunRecord, out: Option<&Path>, ui: Ui) -> Outcome {
-    if let Some(folder) = out {
-        let console = Console::new(ui);
-        keep::make_folder(folder)?;
-        let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
-        keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
-        let page = folder.join("report.html");
-        keep::write(&page, drivelab_report::suite::page(record).as_bytes(), &console)?;
-        ui.note(&format!("report: {}", page.display()));
-    }
-    super::show(record, ui)?;
-    if interrupt::requested() {
-        ui.warn("interrupted: the finished tests are above");
-        return Ok(Exit::Interrupted);
-    }
-    Ok(Exit::Done)
+/// Writes the record and its page to a folder.
+pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Failure> {
+    let console = Console::new(ui);
+    keep::make_folder(folder)?;
+    let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
+    keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
+    let page = folder.join("report.html");
+    keep::write(&page, drivelab_report::suite::page(record).as_bytes(), &console)?;
+    ui.note(&format!("report: {}", page.display()));
+    Ok(())
 }

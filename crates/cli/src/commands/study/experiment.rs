@@ -5,6 +5,7 @@ use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
+use drivelab_report::specimens::Settle;
 use drivelab_report::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
@@ -19,6 +20,7 @@ pub(crate) fn experiment(
     stage: &dyn Stage<Error = Failure>,
     runs: &[StoredRun],
     reproduce: String,
+    settle: Option<Settle>,
 ) -> Experiment {
     let arm = |(arm, settings): (&Arm, Vec<(String, String)>)| ArmInfo {
         name: arm.name.clone(),
@@ -59,6 +61,7 @@ pub(crate) fn experiment(
         risks: stage.risks(runs),
         notes: notes(study, stage, runs),
         reproduce,
+        settle,
     }
 }
 
@@ -180,6 +183,8 @@ fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
             .map(|total| total.lat_histogram.clone())
             .unwrap_or_default(),
         marks: run.record.marks.iter().map(|mark| mark.id).collect(),
+        target: run.record.target.clone(),
+        specimen: run.record.specimen.clone(),
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::config::Choice as _;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
+use drivelab_report::specimens::Settle;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
@@ -26,8 +27,10 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
     study.choose(Choices {
         stage: Some(stage_of(arguments, &study)?),
         blocks: arguments.blocks,
+        specimens: arguments.specimens,
         seed: arguments.seed,
         only: &arguments.only,
+        drive: arguments.drive.as_deref(),
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
@@ -35,7 +38,8 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
             .hint("add --stage hardware to measure it, or omit --target"));
     }
     let asked = asked(arguments, name, &study);
-    let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
+    let mut stage = stage::of(&mut study, &asked, arguments.in_place.as_deref(), ui)?;
+    let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
@@ -69,7 +73,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
-    let mut stage = stage::of(&study, &again, arguments.in_place.as_deref(), ui)?;
+    let mut stage = stage::of(&mut study, &again, arguments.in_place.as_deref(), ui)?;
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let going = begun.resume(&text, &header, &console)?;
@@ -138,10 +142,24 @@ impl Session {
         if study.is_matrix_alone() {
             return conclude::cells(study, &runs, &progressed, &folder, ui);
         }
-        let command = command(&words(study, &self.asked, stage.size()));
-        let experiment = experiment(study, &self.plan, stage, &runs, command);
+        let again = command(&words(study, &self.asked, stage.size()));
+        let settle = own_drive(study, &self.asked);
+        let experiment = experiment(study, &self.plan, stage, &runs, again, settle);
         conclude::conclude(experiment, &progressed, &folder, ui)
     }
+}
+
+/// How to ask the study of one's own drive, where all arms have the drive that the command can set.
+fn own_drive(study: &StudyFile, asked: &Asked) -> Option<Settle> {
+    let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
+    has_one.then(|| {
+        let mut words = ["drivelab", "study", asked.study.as_str()].map(String::from).to_vec();
+        if !asked.only.is_empty() {
+            words.extend(["--only".to_owned(), asked.only.join(",")]);
+        }
+        words.extend(["--drive", "my-drive.toml"].map(String::from));
+        Settle { again: command(&words) }
+    })
 }
 
 /// The folder that the command names, or the next of the study's name.
@@ -204,10 +222,12 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
         commands: arguments.command.clone(),
         prepare: arguments.prepare.clone(),
         blocks: study.blocks,
+        specimens: arguments.specimens,
         target: target.and_then(text),
         path: path.as_deref().and_then(text),
         paths: paths(study),
         only: arguments.only.clone(),
+        drive: arguments.drive.clone(),
         size: arguments.size,
         overwrite: arguments.overwrite,
     }
@@ -227,17 +247,23 @@ fn remembered(
         ([], Some(old)) => old.only.clone(),
         (only, _) => only.to_vec(),
     };
+    let drive = arguments.drive.clone().or(old.as_ref().and_then(|old| old.drive.clone()));
     let stage = match arguments.stage.or(stage) {
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
     };
+    // As many as blocks, of which the plan has a number already; or the median drive.
+    let specimens = arguments.specimens.filter(|specimens| *specimens > 1);
+    let of_median = old.as_ref().and_then(|old| old.specimens).filter(|old| *old == 1);
     study.choose(Choices {
         stage: Some(stage),
-        blocks: arguments.blocks.or(old.as_ref().map(|old| old.blocks)),
+        blocks: arguments.blocks.or(specimens).or_else(|| begun.blocks(study)),
+        specimens: arguments.specimens.or(of_median),
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
+        drive: drive.as_deref(),
     })?;
-    let new = Asked { only, ..asked(arguments, name, study) };
+    let new = Asked { only, drive, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
@@ -246,10 +272,12 @@ fn remembered(
         commands: old.commands,
         prepare: old.prepare,
         blocks: new.blocks,
+        specimens: new.specimens.or(old.specimens),
         target,
         path,
         paths: if old.paths.is_empty() { new.paths } else { old.paths },
         only: new.only,
+        drive: new.drive,
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
     })
@@ -272,12 +300,8 @@ fn refuse_other_blocks(
     asked: &Asked,
     arguments: &StudyArgs,
 ) -> Result<(), Failure> {
-    let Some(header) = &begun.header else { return Ok(()) };
-    let arms = study.arms.len().max(1);
-    let old =
-        header.asked.as_ref().map_or(header.plan.steps.len() / arms, |asked| asked.blocks as usize);
-    let new = study.blocks;
-    if old == new as usize {
+    let (Some(old), new) = (begun.blocks(study), study.blocks) else { return Ok(()) };
+    if old == new {
         return Ok(());
     }
     let base = arguments.out.clone().unwrap_or_else(|| by_name(&asked.study));

@@ -31,7 +31,7 @@ pub(crate) struct Emulator {
 
 impl Emulator {
     /// Checks that every arm's drive can be served here.
-    pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
+    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
         let folder = TempDir::with_prefix("drivelab-emulate-");
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
         let (drives, commands) = (Simulator::new(study)?, Commands::default());
@@ -60,7 +60,7 @@ impl Stage for Emulator {
 
     /// Serves a drive that no run has used, as simulate does, and measures it.
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
-        let Request { arm, task, seed } = request;
+        let Request { arm, task, seed, .. } = request;
         let spec = self.drives.spec(arm, task);
         let drive = self.serve(&spec, seed)?;
         let measured = match self.drives.work(task).clone() {
@@ -86,6 +86,7 @@ impl Stage for Emulator {
             target: spec,
             total: record.total.map(JobRecord::without_series),
             attached: Some(self.drives.attached(arm, task)),
+            specimen: self.drives.median(arm, task),
             marks,
             served: Some(served),
             ..record
