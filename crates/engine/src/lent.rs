@@ -37,7 +37,6 @@ pub fn lend<T>(
         clock: Clock::start(),
         stamp: plan.stamp,
         polling: plan.polling,
-        complete_min: 1,
         iodepth: plan.workload.pace.iodepth(),
         complete_min: plan.workload.batches.complete_min,
         largest: plan.workload.blocks.largest(),

@@ -1,8 +1,8 @@
 //! Flushes behind random writes: what a drive had put off.
 
-use drivelab_core::{Request, Target};
 use drivelab_core::measurements::MeasuredFlush;
 use drivelab_core::units::{Lba, Sectors, Span};
+use drivelab_core::{Request, Target};
 
 use crate::load::{BLOCK, float};
 use crate::session::{ProbeError, Session};

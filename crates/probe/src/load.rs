@@ -28,7 +28,10 @@ pub(crate) const BLOCK: Sectors = Sectors::new(8);
 
 impl RandomLoad {
     /// Carries it out; nothing where it was stopped before it had shown anything.
-    pub(crate) fn run<T: Target>(self, session: &mut Session<'_, T>) -> Result<Option<MeasuredLoad>, ProbeError> {
+    pub(crate) fn run<T: Target>(
+        self,
+        session: &mut Session<'_, T>,
+    ) -> Result<Option<MeasuredLoad>, ProbeError> {
         let start = session.now() + self.ramp;
         let end = start + self.time;
         let mut sent = vec![Time::ZERO; self.iodepth as usize];

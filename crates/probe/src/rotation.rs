@@ -5,8 +5,8 @@
 //! seeks nor the time of the host enter, for both are the same at each end. Every other read is
 //! sent a little late: a platter makes up for that, and nothing else does.
 
-use drivelab_core::{Request, Target};
 use drivelab_core::units::{Lba, Span};
+use drivelab_core::{Request, Target};
 
 use crate::load::{BLOCK, float};
 use crate::session::{ProbeError, Session};

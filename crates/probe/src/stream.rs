@@ -23,7 +23,10 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Millions of bytes a second; nothing where there was too little of it.
-    pub(crate) fn run<T: Target>(self, session: &mut Session<'_, T>) -> Result<Option<f64>, ProbeError> {
+    pub(crate) fn run<T: Target>(
+        self,
+        session: &mut Session<'_, T>,
+    ) -> Result<Option<f64>, ProbeError> {
         let begin = session.now();
         let op = if self.write { Op::Write } else { Op::Read };
         let (mut next, mut counted, mut since) = (self.from, 0, None);
