@@ -26,9 +26,9 @@ suite_options! {
         files: u32 = "1000",
         /// Bytes of each file (-s).
         size: Bytes = "50k",
-        /// How files are synced (-S): 0 not, 1 each before it is closed, 2 sync() and one fsync
-        /// at the end, 3 each at the end in reverse order, 4 as 3 after sync(), 5 each at the end
-        /// in order, 6 as 5 after sync().
+        /// How files are synced (-S): 0 not, 1 each before it is closed, 2 `sync()` and one fsync
+        /// at the end, 3 each at the end in reverse order, 4 as 3 after `sync()`, 5 each at the end
+        /// in order, 6 as 5 after `sync()`.
         sync: u32 = "1",
         /// Threads, each with a folder of its own (-t).
         threads: u32 = "1",

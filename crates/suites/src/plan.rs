@@ -28,7 +28,7 @@ pub(crate) trait Plan: fmt::Debug + Send + Sync {
 }
 
 /// Checks that a number lies between two others.
-pub(crate) fn within<T: PartialOrd + fmt::Display>(
+pub(crate) fn within<T: PartialOrd + Copy + fmt::Display>(
     key: &str,
     value: T,
     [low, high]: [T; 2],

@@ -28,7 +28,7 @@ suite_options! {
         bs: Bytes = "4k",
         /// Random writes and reads of each thread (-r).
         random_ops: u32 = "1000",
-        /// Files are opened with O_SYNC (-S), as by the Phoronix profile 1.2.
+        /// Files are opened with `O_SYNC` (-S), as by the Phoronix profile 1.2.
         osync: bool = "off",
         /// When the page cache is dropped: run, phases (-F of later versions) or never.
         drop: CacheDrop = "run",

@@ -86,7 +86,9 @@ impl Bench<'_> {
         let mut remarks = Vec::new();
         if self.in_memory && nature != Nature::Cpu {
             nature = Nature::PageCache;
-            figures.iter_mut().for_each(|figure| figure.nature = None);
+            for figure in &mut figures {
+                figure.nature = None;
+            }
         } else if nature == Nature::Disk && load >= CPU_BOUND_PERCENT {
             nature = Nature::Cpu;
             let why = format!("the CPU was the bottleneck ({load:.0} % CPU)");

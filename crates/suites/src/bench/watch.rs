@@ -118,7 +118,9 @@ impl<'a> Watch<'a> {
 /// The latencies of several threads together.
 pub(crate) fn merged(parts: &[Histogram]) -> Histogram {
     let mut all = Histogram::empty();
-    parts.iter().for_each(|part| all.merge(part));
+    for part in parts {
+        all.merge(part);
+    }
     all
 }
 
