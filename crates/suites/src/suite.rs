@@ -10,7 +10,7 @@ use drivelab_core::outline::{Line, Tone};
 use drivelab_core::record::{Mark, MarkId, Phase, metric_name};
 use drivelab_core::{Bytes, Refusal};
 
-use crate::bench::{Bench, Control, Halt, Place, has_space};
+use crate::bench::{Bench, CacheDrop, Control, Halt, Place, drops_everything, has_space};
 use crate::blogbench::Blogbench;
 use crate::bonnie::Bonnie;
 use crate::copy::Copy;
@@ -119,6 +119,11 @@ impl Suite {
     /// What it does, in a phrase.
     pub fn summary(&self) -> &'static str {
         self.about.summary
+    }
+
+    /// Whether it drops the page cache of the whole machine, which this process may.
+    pub fn drops_everything(&self) -> bool {
+        self.plan.drop_when() != CacheDrop::Never && drops_everything()
     }
 
     /// The options that were given.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use drivelab_core::config::{Choice, Value};
 use drivelab_core::record::{Mark, MarkId};
-use rustix::fs::Advice;
+use rustix::fs::{Access, Advice};
 
 /// When the page cache is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +56,18 @@ impl Dropped {
     }
 }
 
+/// Of the kernel; `Documentation/admin-guide/sysctl/vm.rst`: 3 drops page cache, names and inodes.
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Whether a drop is one of everything, for the whole machine.
+pub(crate) fn drops_everything() -> bool {
+    rustix::fs::access(DROP_CACHES, Access::WRITE_OK).is_ok()
+}
+
 /// Writes out what lies below `folder`, and drops it from memory.
 pub(crate) fn drop_below(folder: &Path) -> io::Result<Dropped> {
     rustix::fs::syncfs(File::open(folder)?)?;
-    // Linux, `Documentation/admin-guide/sysctl/vm.rst`: 3 drops page cache, names and inodes.
-    if fs::write("/proc/sys/vm/drop_caches", "3\n").is_ok() {
+    if fs::write(DROP_CACHES, "3\n").is_ok() {
         return Ok(Dropped::All);
     }
     Ok(if drop_data(folder).is_ok() { Dropped::Data } else { Dropped::Nothing })

@@ -7,7 +7,7 @@ mod place;
 mod tree;
 mod watch;
 
-pub(crate) use cache::{CacheDrop, Dropped};
+pub(crate) use cache::{CacheDrop, Dropped, drops_everything};
 pub(crate) use files::{Content, copy_file, open_folder, read_whole, write_file};
 pub(crate) use halt::{At, Done, Halt};
 pub(crate) use place::{Place, has_space};

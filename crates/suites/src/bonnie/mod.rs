@@ -129,7 +129,9 @@ impl Plan for Bonnie {
     fn needs(&self, memory: Bytes) -> Bytes {
         let small = match self.n.filling {
             // Half of a block is lost in each on average.
-            Filling::Bytes { min, max } => (u64::midpoint(min, max) + 2048) * u64::from(self.n.count),
+            Filling::Bytes { min, max } => {
+                (u64::midpoint(min, max) + 2048) * u64::from(self.n.count)
+            }
             Filling::HardLinks | Filling::SymbolicLinks => 0,
         };
         Bytes::new(self.size(memory).get().max(small))

@@ -139,8 +139,9 @@ impl Bonnie {
                 rustix::fs::linkat(dir, &first.path, dir, &name.path, flags).at("link", &path())?;
             }
             Filling::SymbolicLinks if !is_first => {
-                let target = first.path.rsplit('/').next().unwrap_or_default();
-                rustix::fs::symlinkat(target, dir, &name.path).at("link", &path())?;
+                let up = if self.n.folders > 1 { "../" } else { "" };
+                let target = format!("{up}{}", first.path);
+                rustix::fs::symlinkat(&target, dir, &name.path).at("link", &path())?;
             }
             _ => self.create_file(folders, name)?,
         }

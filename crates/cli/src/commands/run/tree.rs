@@ -54,6 +54,9 @@ pub(super) fn run(
     let show = |step: &Step<'_>| progress.phase(step);
     let mut record = measure::suite(&suite, Path::new(target), around.seed, &show)?;
     drop(progress);
+    if suite.drops_everything() {
+        ui.note("the page cache of the whole machine was dropped; to keep it: `drop=never`");
+    }
     record.label = around.label;
     Ok(record)
 }
