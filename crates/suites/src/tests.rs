@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use drivelab_core::record::{MarkId, Nature};
+use drivelab_core::record::{MarkId, Nature, Phase};
 use drivelab_core::{Bytes, RefusalKind};
 
 use crate::{Control, Outcome, SUITES, Setting, Suite, run};
@@ -55,13 +55,13 @@ fn every_suite_measures_what_it_declares_and_leaves_nothing() {
     for text in SMALL {
         let outcome = carry_out(text, dir.path(), &AtomicBool::new(false), u64::MAX);
         let declared = text.parse::<Suite>().unwrap().metrics();
-        let figures = outcome.phases.iter().flat_map(|phase| phase.metrics());
+        let figures = outcome.phases.iter().flat_map(Phase::metrics);
         for figure in figures {
             assert!(declared.contains(&figure.name), "{text}: {} is not declared", figure.name);
             assert!(figure.value.is_finite() && figure.value >= 0.0, "{text}: {figure:?}");
         }
         let measured = |name: &&String| {
-            let all = outcome.phases.iter().flat_map(|phase| phase.metrics());
+            let all = outcome.phases.iter().flat_map(Phase::metrics);
             !name.contains("lat_") && !all.map(|it| it.name).any(|it| it == **name)
         };
         let missing: Vec<&String> = declared.iter().filter(measured).collect();

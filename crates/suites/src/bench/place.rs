@@ -241,8 +241,8 @@ mod tests {
         let place = Place::enter(dir.path()).unwrap();
         fs::create_dir(place.fresh("tree").unwrap().join("sub")).unwrap();
         assert_eq!(names(&place.fresh("tree").unwrap()), [""; 0]);
-        assert!(Place::enter(&place.path().join("none")).is_err());
-        assert!(Place::enter(&place.path().join(MARKER)).is_err());
+        Place::enter(&place.path().join("none")).unwrap_err();
+        Place::enter(&place.path().join(MARKER)).unwrap_err();
     }
 
     #[test]

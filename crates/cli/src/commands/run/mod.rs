@@ -160,9 +160,10 @@ fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
         overwrite: arguments.overwrite,
         allow_destructive: arguments.allow_destructive,
     };
-    let record = match tree::is_named(name) {
-        true => tree::run(name, arguments.suite.has_own(), around, ui)?,
-        false => suite::run(name, &arguments.suite, around, ui)?,
+    let record = if tree::is_named(name) {
+        tree::run(name, arguments.suite.has_own(), around, ui)?
+    } else {
+        suite::run(name, &arguments.suite, around, ui)?
     };
     if let Some(folder) = &arguments.out {
         suite::keep_in(folder, &record, ui)?;
