@@ -15,9 +15,8 @@ use rustix::io::Errno;
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch, float,
-    merged, open_folder,
+    merged, open_folder, suite_options,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {

@@ -12,9 +12,8 @@ use drivelab_core::record::{Figure, Nature};
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Content, Done, Measured, Place, Stopwatch, Tree, Watch, copy_file,
-    float, has_space, open_folder, rate,
+    float, has_space, open_folder, rate, suite_options,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};
 
 suite_options! {

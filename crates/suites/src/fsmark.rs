@@ -14,9 +14,8 @@ use rustix::io::Errno;
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Took, Watch, float, merged,
-    open_folder, rate,
+    open_folder, rate, suite_options,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {

@@ -10,15 +10,13 @@ mod bonnie;
 mod copy;
 mod fsmark;
 mod metadata;
-mod options;
 mod plan;
 mod scan;
 mod sqlite;
 mod suite;
 mod tiobench;
 
-pub use bench::{Control, Step};
-pub use options::SuiteOption;
+pub use bench::{Control, Step, SuiteOption};
 pub use suite::{About, Outcome, SUITES, Setting, Suite, help, run};
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ use drivelab_core::record::Nature;
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Content, Done, Entry, Laps, Measured, Stopwatch, Tree, Watch, float,
-    open_folder, rate, write_file,
+    open_folder, rate, suite_options, write_file,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};
 
 suite_options! {

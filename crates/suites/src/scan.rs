@@ -9,9 +9,8 @@ use drivelab_core::record::{Figure, Nature};
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
-    copy_file, float, rate, read_whole,
+    copy_file, float, rate, read_whole, suite_options,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};
 
 suite_options! {

@@ -12,9 +12,8 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::bench::{
     At as _, Bench, CacheDrop, Done, Laps, Measured, Stopwatch, Watch, float, merged,
-    random_letters, rate, seconds,
+    random_letters, rate, seconds, suite_options,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, measures, within};
 
 suite_options! {

@@ -10,13 +10,14 @@ use drivelab_core::outline::{Line, Tone};
 use drivelab_core::record::{Mark, MarkId, Phase, metric_name};
 use drivelab_core::{Bytes, Refusal};
 
-use crate::bench::{Bench, CacheDrop, Control, Halt, Place, drops_everything, has_space};
+use crate::bench::{
+    Bench, CacheDrop, Control, Halt, Place, SuiteOption, drops_everything, has_space,
+};
 use crate::blogbench::Blogbench;
 use crate::bonnie::Bonnie;
 use crate::copy::Copy;
 use crate::fsmark::FsMark;
 use crate::metadata::Metadata;
-use crate::options::SuiteOption;
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::sqlite::Sqlite;

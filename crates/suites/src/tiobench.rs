@@ -12,9 +12,9 @@ use drivelab_core::record::Nature;
 use rustix::fs::OFlags;
 
 use crate::bench::{
-    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float, merged, rate,
+    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Watch, float, merged,
+    rate, suite_options,
 };
-use crate::options::suite_options;
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {

@@ -3,6 +3,7 @@
 mod cache;
 mod files;
 mod halt;
+mod options;
 mod place;
 mod tree;
 mod watch;
@@ -10,6 +11,8 @@ mod watch;
 pub(crate) use cache::{CacheDrop, Dropped, drops_everything};
 pub(crate) use files::{Content, copy_file, open_folder, read_whole, write_file};
 pub(crate) use halt::{At, Done, Halt};
+pub use options::SuiteOption;
+pub(crate) use options::{Auto, suite_options};
 pub(crate) use place::{Place, has_space};
 pub(crate) use tree::{Entry, Tree, random_letters};
 pub use watch::{Control, Step};

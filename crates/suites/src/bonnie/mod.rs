@@ -12,8 +12,7 @@ use drivelab_core::config::Value;
 use drivelab_core::record::{Better, Figure, Nature};
 use drivelab_core::{Bytes, Histogram};
 
-use crate::bench::{Bench, CacheDrop, Done, Measured, Took, float, rate};
-use crate::options::{Auto, suite_options};
+use crate::bench::{Auto, Bench, CacheDrop, Done, Measured, Took, float, rate, suite_options};
 use crate::plan::{Plan, named_alike, within};
 
 suite_options! {

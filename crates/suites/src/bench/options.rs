@@ -39,8 +39,8 @@ macro_rules! suite_options {
 
         impl $name {
             /// Every option, in the order of the help.
-            pub(crate) const OPTIONS: &'static [$crate::options::SuiteOption] =
-                &[$($crate::options::SuiteOption {
+            pub(crate) const OPTIONS: &'static [$crate::bench::SuiteOption] =
+                &[$($crate::bench::SuiteOption {
                     key: stringify!($key),
                     help: concat!($($help),+),
                     default: $default,
