@@ -171,7 +171,7 @@ fn a_full_file_system_is_an_error_of_the_machine_and_is_left_clean() {
     for suite in [
         "fsmark,files=100,sync=0,threads=3,drop=never",
         "metadata,files=100,drop=never",
-        "copy,size=1m,sets=10k,drop=never",
+        "copy,size=10m,sets=100k,drop=never",
     ] {
         match run(suite) {
             Ok(said) if said.code == 3 => {
