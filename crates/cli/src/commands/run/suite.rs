@@ -32,7 +32,8 @@ pub(crate) struct SuiteArgs {
     /// kdiskmark, hdtune]; or a suite of files in a folder, such as `bonnie,size=1G` (`help` lists
     /// them).
     #[arg(long, value_name = "NAME[,KEY=VALUE...]|FILE.toml",
-        value_parser = Offer(completion::suites), hide_possible_values = true, conflicts_with_all = ["job", "matrix"],
+        value_parser = Offer(completion::suites), hide_possible_values = true,
+        conflicts_with_all = ["job", "matrix"],
         conflicts_with_all = of_loads(),
         conflicts_with_all = workload::of_one_load())]
     pub(super) suite: Option<String>,
