@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use drivelab_core::path_hint;
 use drivelab_core::record::{
-    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, Tally,
+    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, SuiteConfig,
+    Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
@@ -88,6 +89,39 @@ pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> 
         specimen: None,
         verification: None,
     }
+}
+
+/// Runs a suite of files in a folder of its own below `dir`.
+pub(crate) fn suite(
+    suite: &drivelab_suites::Suite,
+    dir: &Path,
+    seed: u64,
+    progress: &(dyn Fn(&drivelab_suites::Step<'_>) + Sync),
+) -> Result<RunRecord, Failure> {
+    let attached = attached::to_path(dir);
+    let file_system = attached.machine.get("file_system").map(ToString::to_string);
+    let setting = drivelab_suites::Setting {
+        dir,
+        seed,
+        memory: LINUX.machine().memory,
+        in_memory: file_system.is_some_and(|name| matches!(&*name, "tmpfs" | "ramfs")),
+    };
+    let control = drivelab_suites::Control { stop: interrupt::flag(), progress };
+    // It looks at the flag at each step; then it needs the time to remove what it made.
+    let whole = interrupt::shield();
+    let outcome = drivelab_suites::run(suite, setting, control);
+    drop(whole);
+    let outcome = outcome?;
+    let config = RunConfig {
+        drivelab: env!("CARGO_PKG_VERSION").into(),
+        ioengine: "psync".into(),
+        numjobs: 1,
+        seed,
+        suite: Some(SuiteConfig { name: suite.name().into(), options: suite.options().collect() }),
+        ..RunConfig::default()
+    };
+    let record = benchmark(&dir.display().to_string(), config, outcome.phases);
+    Ok(RunRecord { marks: outcome.marks, attached: Some(attached), ..record })
 }
 
 /// Measures a file or a block device.

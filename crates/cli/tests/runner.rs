@@ -30,5 +30,6 @@ mod study;
 mod suite;
 mod tidy;
 mod transcripts;
+mod tree_suite;
 mod verify;
 mod words;

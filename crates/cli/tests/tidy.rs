@@ -20,12 +20,13 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("study", &["core"], &[]),
     ("archive", &["core"], &[]),
     ("formats", &["core"], &[]),
+    ("suites", &["core"], &[]),
     ("report", &["core", "stats"], &[]),
     (
         "cli",
         &[
             "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
-            "archive", "formats", "report",
+            "archive", "formats", "report", "suites",
         ],
         &[],
     ),

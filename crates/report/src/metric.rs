@@ -39,6 +39,9 @@ pub fn label(metric: &str) -> String {
         "cpu_ns" => return "CPU time".to_owned(),
         _ => {}
     }
+    if let Some(which) = metric.strip_suffix("_bytes_per_s") {
+        return format!("{which} throughput");
+    }
     let bare = strip_unit(metric);
     match bare.split_once('_') {
         Some(("lat", "p50")) => "median latency".to_owned(),

@@ -8,6 +8,7 @@ use drivelab_core::config::Choice;
 use drivelab_core::recipe::embedded::RECIPES;
 use drivelab_model::profile;
 use drivelab_study::embedded::STUDIES;
+use drivelab_suites::SUITES;
 
 /// Takes any text; completions offer these names.
 #[derive(Debug, Clone, Copy)]
@@ -45,9 +46,10 @@ pub(crate) fn studies() -> Vec<String> {
     STUDIES.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// The recipes that come along.
+/// The recipes that come along, and the suites of files.
 pub(crate) fn suites() -> Vec<String> {
-    RECIPES.iter().map(|(name, _)| (*name).to_owned()).collect()
+    let recipes = RECIPES.iter().map(|(name, _)| *name);
+    recipes.chain(SUITES.iter().map(|suite| suite.name)).map(str::to_owned).collect()
 }
 
 /// The modelled drives.

@@ -13,6 +13,7 @@ use drivelab_engine::{Progress, RunPlan};
 use drivelab_model::options::DriveSpec;
 use drivelab_model::profile::Profile;
 use drivelab_study::file::{Needs, Suite};
+use drivelab_suites::{About, SUITES};
 
 use crate::failure::{AtPath as _, Failure};
 use crate::input;
@@ -40,6 +41,9 @@ impl Terms<'_> {
 
 /// The suite called `name` with the options that it takes out of `section`.
 pub(crate) fn declared(name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
+    if let Some(about) = SUITES.iter().find(|about| about.name == name) {
+        return of_files(about, section);
+    }
     let adjust = Adjust::read(section)?;
     find(name, &adjust).map_err(|failure| match failure.hints.first() {
         None => section.error(failure.error.to_string()),
@@ -69,8 +73,32 @@ pub(crate) fn find(name: &str, adjust: &Adjust) -> Result<Suite, Failure> {
     })
 }
 
+/// A suite of files with the options that it takes out of `section`.
+fn of_files(about: &About, section: &mut Section) -> Result<Suite, ConfigError> {
+    let mut options = Vec::new();
+    for option in about.options {
+        let value: Option<String> = section.take(option.key)?;
+        options.extend(value.map(|value| (option.key.to_owned(), value)));
+    }
+    let suite = drivelab_suites::Suite::new(about.name, &options);
+    let suite = suite.map_err(|wrong| section.error(wrong))?;
+    options.sort();
+    let metrics = suite.metrics();
+    Ok(Suite {
+        name: about.name.to_owned(),
+        options,
+        summary: about.summary.to_owned(),
+        headline: metrics.first().cloned().unwrap_or_default(),
+        metrics,
+        needs: Needs::Tree,
+        writes: true,
+        time: None,
+    })
+}
+
 fn unknown(name: &str) -> Failure {
-    let names = RECIPES.iter().map(|(name, _)| *name);
+    let files = SUITES.iter().map(|about| about.name);
+    let names = RECIPES.iter().map(|(name, _)| *name).chain(files);
     let hint = match nearest(name, names.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
@@ -111,6 +139,10 @@ pub(crate) fn on_path(
     seed: u64,
     terms: Terms<'_>,
 ) -> Result<RunRecord, Failure> {
+    if matches!(suite.needs, Needs::Tree) {
+        let suite = drivelab_suites::Suite::new(&suite.name, &suite.options);
+        return measure::suite(&suite.map_err(Failure::bad_words)?, path, seed, &|_| ());
+    }
     let recipe = recipe(suite)?;
     if path.is_dir() {
         let (path, name) = (path.display(), &suite.name);

@@ -81,6 +81,12 @@ impl Progress {
         self.at(passed, &format!("{name}: {}", Self::message(step)));
     }
 
+    /// Moves to where a suite of files is.
+    pub(crate) fn phase(&self, step: &drivelab_suites::Step<'_>) {
+        self.bar.set_length(step.of);
+        self.at(step.done, step.phase);
+    }
+
     /// Moves to where a run is.
     pub(crate) fn step(&self, step: &drivelab_engine::Progress) {
         self.at(step.elapsed.ns() / 1_000_000, &Self::message(step));

@@ -26,6 +26,7 @@ pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,14 @@ pub struct SuiteConfig {
     /// Options that are not as the suite has them, in alphabetical order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
+}
+
+/// As it can be given again: `bonnie,size=1G`.
+impl fmt::Display for SuiteConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.options.iter().try_for_each(|(key, value)| write!(f, ",{key}={value}"))
+    }
 }
 
 fn is_usual(conduct: &JobSchedule) -> bool {

@@ -95,7 +95,9 @@ pub fn path_hint(kind: ErrorKind, operation: &str, path: &Path) -> Option<String
             format!("check the path: `ls -d {path}` shows which part is a file")
         }
         ErrorKind::PermissionDenied => "try as another user, or with sudo".into(),
-        ErrorKind::StorageFull => "free some space, or choose another place".into(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free some space, or choose another place".into()
+        }
         _ => return None,
     })
 }

@@ -384,10 +384,10 @@ fn text_of_a_run_of_phases() {
     insta::assert_snapshot!(crate::run::text(&benchmark(1.0), PLAIN), @r"
     disk.img
 
-    phase   figure           measures
-    seeks   per s   200 1/s  disk
-    seeks   cpu         2 %  cpu
-    create  files      16.0  journal-sync
+    phase   figure           CPU  mean  p99  max  measures
+    seeks   per s   200 1/s                       disk
+            cpu      2.00 %                       cpu
+    create  files      16.0                       journal-sync
 
     How it was made: psync, bypassing the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
       processor

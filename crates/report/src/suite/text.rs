@@ -1,7 +1,7 @@
 //! The phases of a suite for a terminal.
 
 use anstyle::Style;
-use drivelab_core::record::{Phase, RunRecord};
+use drivelab_core::record::{Figure, Latency, Phase, RunRecord};
 
 use super::rows::{self, COLUMNS, Cell, Row};
 use crate::figures;
@@ -95,30 +95,46 @@ fn courses(curves: &[&&Phase], look: Look) -> Table {
     table
 }
 
-/// Every figure of every phase, and what it measures.
+/// A row for each number of each phase, with its processor load, its latencies and what it
+/// measures.
 fn phases(phases: &[&Phase]) -> Table {
-    let mut table = Table::new(&[
-        ("phase", Align::Left, 0),
-        ("figure", Align::Left, 0),
-        ("", Align::Right, 0),
-        ("measures", Align::Left, 1),
-    ]);
+    let spans = ["CPU", "mean", "p99", "max"].map(|name| (name, Align::Right, 3));
+    let first = [("phase", Align::Left, 0), ("figure", Align::Left, 0), ("", Align::Right, 0)];
+    let columns = [&first[..], &spans[..], &[("measures", Align::Left, 1)]].concat();
+    let mut table = Table::new(&columns);
     for phase in phases {
-        let lat = phase.lat_ns.iter().flat_map(|lat| [("mean", lat.mean), ("p99", lat.p99)]);
-        let lat = lat.map(|(which, ns)| {
-            (format!("{which} latency"), figures::span_ns(crate::run::float(ns)), phase.nature)
-        });
-        let own = phase.figures.iter().map(|figure| {
+        let load = phase.figures.iter().find(|figure| is_load(figure));
+        let load = load.map_or_else(String::new, |load| figures::percent(load.value / 100.0));
+        let span = |of: fn(&Latency) -> u64| {
+            let lat = phase.lat_ns.as_ref();
+            lat.map_or_else(String::new, |lat| figures::span_ns(crate::run::float(of(lat))))
+        };
+        let mut about = [load, span(|lat| lat.mean), span(|lat| lat.p99), span(|lat| lat.max)];
+        let mut name = phase.name.clone();
+        for figure in phase.figures.iter().filter(|figure| !figure.is_detail) {
             let value = match figure.unit.as_str() {
                 "" => metric::show(&figure.name, figure.value),
-                unit => format!("{} {unit}", figures::plain(figure.value)),
+                unit => format!("{} {unit}", rounded(figure.value)),
             };
-            (metric::label(&figure.name), value, figure.nature.unwrap_or(phase.nature))
-        });
-        for (figure, value, nature) in own.chain(lat) {
-            let cells = [phase.name.clone(), figure, value, nature.to_string()];
-            table.row(cells.map(|cell| (cell, Style::new())).to_vec());
+            let label = metric::label(&figure.name);
+            let label =
+                if figure.unit == "1/s" { label.trim_end_matches(" per s") } else { &label };
+            let nature = figure.nature.unwrap_or(phase.nature).to_string();
+            let mut row = vec![std::mem::take(&mut name), label.to_owned(), value];
+            row.extend(std::mem::take(&mut about));
+            row.push(nature);
+            let cells = row.into_iter().map(|cell| (cell, Style::new()));
+            table.row(cells.collect::<Vec<(String, Style)>>());
         }
     }
     table
+}
+
+/// Three digits, and all of a whole number.
+fn rounded(value: f64) -> String {
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { figures::significant(value) }
+}
+
+fn is_load(figure: &Figure) -> bool {
+    figure.is_detail && figure.unit == "%" && figure.name.ends_with("_cpu")
 }

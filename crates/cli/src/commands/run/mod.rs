@@ -2,6 +2,7 @@
 
 mod job;
 mod suite;
+mod tree;
 mod verify;
 pub(super) mod workload;
 
@@ -28,20 +29,21 @@ use crate::ui::{Progress, Show, Ui};
 
 /// Measure a file, a device or a modelled drive once.
 ///
-/// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), or a
-/// modelled drive in virtual time: `drive:NAME[,key=value...]`. With --size, a missing file is laid
-/// out.
+/// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), a
+/// modelled drive in virtual time: `drive:NAME[,key=value...]`, or a folder for a suite of files.
+/// With --size, a missing file is laid out.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("kept").args(["matrix", "suite"])))]
 #[command(after_help = "\
 Examples:
   drivelab run testfile --size 1G --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run drive:seagate-st31000333as --suite hdtune
+  drivelab run /mnt/disk --suite fsmark,threads=4
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
-    #[arg(required_unless_present_any = ["job", "matrix"],
+    #[arg(required_unless_present_any = ["job", "matrix", "suite"],
         value_parser = Offer(completion::targets), hide_possible_values = true)]
     target: Option<String>,
     /// A fio job file, or a file with a fio command line; `-` for standard input.
@@ -134,22 +136,40 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
-    let target = arguments.target.clone().expect("it is required without a job file");
     if let Some(name) = arguments.suite.suite.clone() {
-        let around = suite::Around {
-            target,
-            workload: arguments.workload,
-            seed: arguments.seed,
-            label: arguments.label,
-            out: arguments.out,
-            overwrite,
-            allow_destructive: arguments.allow_destructive,
-        };
-        let record = suite::run(&name, &arguments.suite, around, ui)?;
-        arguments.keep.keep(&record, ui);
-        return finish(&record, false, ui);
+        return one_suite(&name, arguments, ui);
     }
+    let target = arguments.target.clone().expect("it is required without a job file");
     one_load(target, arguments, ui)
+}
+
+/// Makes the run of a suite.
+fn one_suite(name: &str, arguments: RunArgs, ui: Ui) -> Outcome {
+    if name == tree::HELP {
+        return tree::help(ui);
+    }
+    let Some(target) = arguments.target else {
+        let hint = format!("name it: drivelab run TARGET --suite {name}");
+        return Err(Failure::bad_words("no target was given").hint(hint));
+    };
+    let around = suite::Around {
+        target,
+        workload: arguments.workload,
+        seed: arguments.seed,
+        label: arguments.label,
+        overwrite: arguments.overwrite,
+        allow_destructive: arguments.allow_destructive,
+    };
+    let record = if tree::is_named(name) {
+        tree::run(name, arguments.suite.has_own(), around, ui)?
+    } else {
+        suite::run(name, &arguments.suite, around, ui)?
+    };
+    if let Some(folder) = &arguments.out {
+        suite::keep_in(folder, &record, ui)?;
+    }
+    arguments.keep.keep(&record, ui);
+    finish(&record, false, ui)
 }
 
 /// Makes the run of a single load.

@@ -29,9 +29,11 @@ pub(super) fn of_loads() -> impl Iterator<Item = &'static str> {
 pub(crate) struct SuiteArgs {
     /// Run a suite: its name, or a recipe of your own (TOML) [possible: crystaldiskmark2,
     /// crystaldiskmark8, crystaldiskmark8-nvme, crystaldiskmark8-peak, crystaldiskmark8-real,
-    /// kdiskmark, hdtune].
-    #[arg(long, value_name = "NAME|FILE.toml", value_parser = Offer(completion::suites),
-        hide_possible_values = true, conflicts_with_all = ["job", "matrix"],
+    /// kdiskmark, hdtune]; or a suite of files in a folder, such as `bonnie,size=1G` (`help` lists
+    /// them).
+    #[arg(long, value_name = "NAME[,KEY=VALUE...]|FILE.toml",
+        value_parser = Offer(completion::suites), hide_possible_values = true,
+        conflicts_with_all = ["job", "matrix"],
         conflicts_with_all = of_loads(),
         conflicts_with_all = workload::of_one_load())]
     pub(super) suite: Option<String>,
@@ -43,6 +45,13 @@ pub(crate) struct SuiteArgs {
     pause: Option<drivelab_core::units::Span>,
 }
 
+impl SuiteArgs {
+    /// Whether an option is given that only recipes have.
+    pub(super) fn has_own(&self) -> bool {
+        self.loops.is_some() || self.pause.is_some()
+    }
+}
+
 /// What else the command line says.
 #[derive(Debug)]
 pub(super) struct Around {
@@ -50,12 +59,11 @@ pub(super) struct Around {
     pub(super) workload: WorkloadArgs,
     pub(super) seed: u64,
     pub(super) label: Option<String>,
-    pub(super) out: Option<PathBuf>,
     pub(super) overwrite: bool,
     pub(super) allow_destructive: Vec<PathBuf>,
 }
 
-/// Runs the suite; keeps its record and page where that is asked for.
+/// Runs the suite.
 pub(super) fn run(
     name: &str,
     arguments: &SuiteArgs,
@@ -91,13 +99,11 @@ pub(super) fn run(
         }
     };
     record.label = around.label;
-    if let Some(folder) = &around.out {
-        keep_in(folder, &record, ui)?;
-    }
     Ok(record)
 }
 
-fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Failure> {
+/// Writes the record and its page to a folder.
+pub(super) fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Failure> {
     let console = Console::new(ui);
     keep::make_folder(folder)?;
     let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");

@@ -337,26 +337,33 @@ impl Simulator {
     }
 }
 
-/// Refuses what needs a kernel or a file system, where a study is not run at another stage.
+/// Refuses what needs a kernel in virtual time, and what needs a file system at any stage of
+/// modelled drives: they have none.
 fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
-    if study.stage != StageName::Simulate {
-        return Ok(());
+    let is_virtual = study.stage == StageName::Simulate;
+    for named in &study.workloads {
+        let name = &named.name;
+        match &named.work {
+            Work::Command(_) if is_virtual => {
+                let message = format!(
+                    "workload `{name}` is a command, which cannot run on a modelled drive in \
+                     virtual time"
+                );
+                return Err(Failure::bad_words(message)
+                    .hint("on real files: --stage hardware --target FILE")
+                    .hint("on modelled drives in real time: --stage emulate"));
+            }
+            Work::Suite(suite) if suite.needs == Needs::Tree => {
+                let message = format!(
+                    "workload `{name}` is a suite of files, and a modelled drive has no file system"
+                );
+                let hint = "in a folder of a real disk: --stage hardware --target DIR";
+                return Err(Failure::bad_words(message).hint(hint));
+            }
+            _ => {}
+        }
     }
-    let what = |named: &NamedWorkload| match &named.work {
-        Work::Command(_) => Some("a command"),
-        Work::Suite(suite) if suite.needs == Needs::Tree => Some("a suite of file-tree operations"),
-        _ => None,
-    };
-    let Some((named, what)) = study.workloads.iter().find_map(|w| Some((w, what(w)?))) else {
-        return Ok(());
-    };
-    let message = format!(
-        "workload `{}` is {what}, which cannot run on a modelled drive in virtual time",
-        named.name
-    );
-    Err(Failure::bad_words(message)
-        .hint("on real files: --stage hardware --target FILE")
-        .hint("on modelled drives in real time: --stage emulate"))
+    Ok(())
 }
 
 impl Stage for Simulator {

@@ -1,0 +1,62 @@
+//! `run DIR --suite NAME`: a benchmark of files.
+
+use std::path::Path;
+
+use drivelab_core::record::RunRecord;
+use drivelab_report::text::outline;
+use drivelab_suites::{SUITES, Step, Suite};
+
+use super::suite::Around;
+use crate::failure::{Failure, Outcome};
+use crate::measure;
+use crate::target;
+use crate::ui::{Progress, Ui};
+
+/// The name that lists the suites of files.
+pub(super) const HELP: &str = "help";
+
+/// Whether this is the name of a suite of files, with options or without.
+pub(super) fn is_named(text: &str) -> bool {
+    let name = text.split(',').next();
+    SUITES.iter().any(|suite| name == Some(suite.name))
+}
+
+/// Lists the suites of files with their options.
+pub(super) fn help(ui: Ui) -> Outcome {
+    ui.result(&outline(&drivelab_suites::help(), ui.look()))
+}
+
+/// Runs the suite.
+pub(super) fn run(
+    text: &str,
+    has_loops: bool,
+    around: Around,
+    ui: Ui,
+) -> Result<RunRecord, Failure> {
+    let text = match around.workload.0.size {
+        Some(size) => format!("{text},size={size}"),
+        None => text.to_owned(),
+    };
+    let list = "`drivelab run --suite help` lists the suites of files and their options";
+    let suite: Suite =
+        text.parse().map_err(|wrong: String| Failure::bad_words(wrong).hint(list))?;
+    let name = suite.name();
+    if has_loops || around.workload.is_typed("runtime") {
+        let message = format!("`--runtime`, `--loops` and `--pause` do nothing beside `{name}`");
+        return Err(Failure::bad_words(message).hint(list));
+    }
+    let target = &around.target;
+    if target.starts_with(target::PREFIX) {
+        let message = format!("`{target}` is a modelled drive, and `{name}` needs files");
+        return Err(Failure::bad_words(message).hint("name a folder"));
+    }
+    let progress = Progress::steps(1, name);
+    let show = |step: &Step<'_>| progress.phase(step);
+    let mut record = measure::suite(&suite, Path::new(target), around.seed, &show)?;
+    drop(progress);
+    if suite.drops_everything() {
+        ui.note("the page cache of the whole machine was dropped; to keep it: `drop=never`");
+    }
+    record.label = around.label;
+    Ok(record)
+}

@@ -1,0 +1,102 @@
+//! Getting what was written out of the host's memory, as far as this process may.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use drivelab_core::config::{Choice, Value};
+use drivelab_core::record::{Mark, MarkId};
+use rustix::fs::{Access, Advice};
+
+/// When the page cache is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheDrop {
+    /// Before the first phase.
+    Run,
+    /// Before each phase.
+    Phases,
+    /// Never.
+    Never,
+}
+
+impl Choice for CacheDrop {
+    const WHAT: &'static str = "moment to drop the page cache";
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("run", Self::Run), ("phases", Self::Phases), ("never", Self::Never)];
+}
+
+impl Value for CacheDrop {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::from_name(text)
+    }
+}
+
+/// What could be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    /// Everything, names and inodes included.
+    All,
+    /// What files hold.
+    Data,
+    /// Nothing.
+    Nothing,
+}
+
+impl Dropped {
+    pub(crate) fn mark(self) -> Option<Mark> {
+        let message = match self {
+            Self::All => return None,
+            Self::Data => {
+                "only the contents of files were dropped from memory (posix_fadvise): names and \
+                 inodes stayed in it; dropping everything requires root"
+            }
+            Self::Nothing => "nothing could be dropped from memory",
+        };
+        Some(Mark { id: MarkId::PageCache, message: message.into() })
+    }
+}
+
+/// Of the kernel; `Documentation/admin-guide/sysctl/vm.rst`: 3 drops page cache, names and inodes.
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Whether a drop is one of everything, for the whole machine.
+pub(crate) fn drops_everything() -> bool {
+    rustix::fs::access(DROP_CACHES, Access::WRITE_OK).is_ok()
+}
+
+/// Writes out what lies below `folder`, and drops it from memory.
+pub(crate) fn drop_below(folder: &Path) -> io::Result<Dropped> {
+    rustix::fs::syncfs(File::open(folder)?)?;
+    if fs::write(DROP_CACHES, "3\n").is_ok() {
+        return Ok(Dropped::All);
+    }
+    Ok(if drop_data(folder).is_ok() { Dropped::Data } else { Dropped::Nothing })
+}
+
+fn drop_data(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            drop_data(&entry.path())?;
+        } else if kind.is_file() {
+            rustix::fs::fadvise(File::open(entry.path())?, 0, None, Advice::DontNeed)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_can_be_dropped_file_by_file() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        fs::write(dir.path().join("sub/file"), "data").unwrap();
+        drop_data(dir.path()).unwrap();
+        assert!(Dropped::Data.mark().unwrap().message.contains("posix_fadvise"));
+        assert_eq!(Dropped::All.mark(), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a suite ends before its last phase.
+
+use std::io;
+use std::path::Path;
+
+use drivelab_core::Refusal;
+
+/// Why a suite ends before its last phase.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// The user asked to stop.
+    Interrupted,
+    /// It cannot be carried out.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Halt {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// What a part of a suite comes to.
+pub(crate) type Done<T = ()> = Result<T, Halt>;
+
+/// Adds the file and the operation to an I/O error.
+pub(crate) trait At<T> {
+    /// `cannot <what> <path>`.
+    fn at(self, what: &str, path: &Path) -> Done<T>;
+}
+
+impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
+    fn at(self, what: &str, path: &Path) -> Done<T> {
+        self.map_err(|error| Refusal::at_path(what, path, error.into()).into())
+    }
+}

@@ -1,0 +1,330 @@
+//! Blogbench: blogs that are written, changed, commented on and read at the same time.
+//!
+//! After Blogbench 1.1, whose readers read 64 KiB in one call; those of 1.2 read 8 bytes, so that
+//! its score of reads counts system calls.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use drivelab_core::record::{Better, Figure, Nature};
+use drivelab_core::{Bytes, Histogram, Rng, Span};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::bench::{
+    At as _, Bench, CacheDrop, Control, Done, Laps, Measured, Step, Stopwatch, Watch, float,
+    merged, open_folder, suite_options,
+};
+use crate::plan::{Plan, named_alike, within};
+
+suite_options! {
+    /// The threads of a blog server, for some time.
+    Blogbench {
+        /// Threads that write new blogs (-w).
+        writers: u32 = "3",
+        /// Threads that rewrite articles and pictures (-W).
+        rewriters: u32 = "1",
+        /// Threads that write comments (-c).
+        commenters: u32 = "5",
+        /// Threads that read blogs (-r).
+        readers: u32 = "100",
+        /// Intervals (-i).
+        iterations: u32 = "30",
+        /// Length of an interval (-s).
+        interval: Span = "10s",
+        /// When the page cache is dropped: run, phases or never.
+        drop: CacheDrop = "run",
+    }
+}
+
+/// Files of a kind: how they are called, and their least size and the first beyond the greatest.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    ending: &'static str,
+    sizes: [u64; 2],
+}
+
+const ARTICLE: Kind = Kind { name: "article", ending: "xml", sizes: [1024, 32_768] };
+const PICTURE: Kind = Kind { name: "picture", ending: "jpg", sizes: [8192, 65_536] };
+const COMMENT: Kind = Kind { name: "comment", ending: "xml", sizes: [2048, 10_240] };
+/// Most files of a kind in one blog.
+const FILES_MAX: u64 = 100;
+const WRITE_BYTES: usize = 8192;
+const READ_BYTES: usize = 65_536;
+/// Rest of a thread that found nothing to do.
+const REST: Duration = Duration::from_secs(1);
+/// How soon a thread that rests sees that the time is over.
+const SLICE: Duration = Duration::from_millis(50);
+
+impl Plan for Blogbench {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+        self.set_option(key, text)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        within("writers", self.writers, [1, 1000])?;
+        within("rewriters", self.rewriters, [0, 1000])?;
+        within("commenters", self.commenters, [0, 1000])?;
+        within("readers", self.readers, [0, 1000])?;
+        within("iterations", self.iterations, [1, 1_000_000])?;
+        within("interval", self.interval, [Span::from_ms(1), Span::from_secs(86_400)])
+    }
+
+    /// How much it writes depends on how fast it can.
+    fn needs(&self, _: Bytes) -> Bytes {
+        Bytes::mib(64)
+    }
+
+    fn drop_when(&self) -> CacheDrop {
+        self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        named_alike(["reads", "writes"])
+    }
+
+    fn run(&self, bench: &mut Bench<'_>) -> Done {
+        let folder = bench.place.fresh("blogs")?;
+        bench.begin()?;
+        rustix::fs::sync();
+        let server = Server {
+            dir: open_folder(&folder)?,
+            folder,
+            next: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            written: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+        };
+        // Only the clock knows how much is left.
+        let quiet = Control { progress: &|_| (), ..bench.control };
+        let watch = Watch::new(quiet, "blogs", 0);
+        let scores = [AtomicU64::new(0), AtomicU64::new(0)];
+        let clock = Stopwatch::start();
+        let [writers, rewriters, commenters, readers] = self.ends();
+        let lat = watch.threads(readers + 1, |number, laps| {
+            let rng = bench.rng(u64::from(number));
+            match number {
+                _ if number < writers => server.write(rng, laps),
+                _ if number < rewriters => server.rewrite(rng, laps),
+                _ if number < commenters => server.comment(rng, laps),
+                _ if number < readers => server.read(rng, laps),
+                _ => {
+                    let ended = self.keep_time(bench.control, laps, || server.scores(&scores));
+                    server.over.store(true, Ordering::Relaxed);
+                    ended
+                }
+            }
+        })?;
+        let took = clock.stop();
+        let parts = [
+            ("writes", &lat[..writers as usize]),
+            ("reads", &lat[commenters as usize..readers as usize]),
+        ];
+        for ((name, lat), score) in parts.into_iter().zip(&scores) {
+            let blogs = float(score.load(Ordering::Relaxed));
+            let figures =
+                vec![Figure { unit: "blogs".into(), ..Figure::new(name, blogs, Better::More) }];
+            let lat: Histogram = merged(lat);
+            bench.record(Measured { name, nature: Nature::PageCache, figures, took, lat });
+        }
+        Ok(())
+    }
+}
+
+impl Blogbench {
+    /// The number after the last thread of each role.
+    fn ends(&self) -> [u32; 4] {
+        let rewriters = self.writers + self.rewriters;
+        let commenters = rewriters + self.commenters;
+        [self.writers, rewriters, commenters, commenters + self.readers]
+    }
+
+    /// Waits for the end of the last interval, takes the scores, and shows how far it is.
+    fn keep_time(&self, control: Control<'_>, laps: &Laps<'_>, score: impl FnOnce()) -> Done {
+        let all = Duration::from_nanos(self.interval.ns()).saturating_mul(self.iterations);
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let begin = Instant::now();
+        loop {
+            laps.check()?;
+            let elapsed = begin.elapsed();
+            (control.progress)(&Step { phase: "blogs", done: ms(elapsed), of: ms(all) });
+            let Some(left) = all.checked_sub(elapsed).filter(|left| !left.is_zero()) else { break };
+            std::thread::sleep(left.min(SLICE));
+        }
+        score();
+        Ok(())
+    }
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Server {
+    folder: PathBuf,
+    dir: OwnedFd,
+    /// The number of the next new blog.
+    next: AtomicU64,
+    over: AtomicBool,
+    written: AtomicU64,
+    read: AtomicU64,
+}
+
+impl Server {
+    fn scores(&self, scores: &[AtomicU64; 2]) {
+        for (score, counted) in scores.iter().zip([&self.written, &self.read]) {
+            score.store(counted.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.over.load(Ordering::Relaxed)
+    }
+
+    fn rest(&self, laps: &Laps<'_>) -> Done {
+        let begin = Instant::now();
+        while self.goes_on() && begin.elapsed() < REST {
+            laps.check()?;
+            std::thread::sleep(SLICE);
+        }
+        Ok(())
+    }
+
+    /// One that may exist; none while there are fewer than two, and now and then as in the
+    /// original, for which number 0 means none.
+    fn random_blog(&self, rng: &mut Rng) -> u64 {
+        match self.next.load(Ordering::Relaxed).saturating_sub(1) {
+            0 => 0,
+            last => rng.below(last),
+        }
+    }
+
+    fn write(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+        while self.goes_on() {
+            let blog = self.next.fetch_add(1, Ordering::Relaxed);
+            let name = format!("blog-{blog}");
+            match rustix::fs::mkdirat(&self.dir, &name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error).at("create", &self.folder.join(name)),
+            }
+            laps.time(|| {
+                self.create_all(blog, ARTICLE, &mut rng)?;
+                self.create_all(blog, PICTURE, &mut rng)
+            })?;
+            self.written.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn rewrite(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+        while self.goes_on() {
+            laps.check()?;
+            let blog = self.random_blog(&mut rng);
+            let mut worked = blog != 0;
+            if worked && rng.below(2) == 0 {
+                worked = self.create(blog, PICTURE, rng.between(1, FILES_MAX), &mut rng)?;
+            }
+            worked = worked && self.create(blog, ARTICLE, rng.between(1, FILES_MAX), &mut rng)?;
+            if !worked {
+                self.rest(laps)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn comment(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+        while self.goes_on() {
+            laps.check()?;
+            let blog = self.random_blog(&mut rng);
+            if !self.create_all(blog, COMMENT, &mut rng)? {
+                self.rest(laps)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, mut rng: Rng, laps: &mut Laps<'_>) -> Done {
+        let mut buffer = vec![0; READ_BYTES];
+        while self.goes_on() {
+            let blog = self.random_blog(&mut rng);
+            if blog == 0 {
+                self.rest(laps)?;
+                continue;
+            }
+            laps.time(|| {
+                if rng.below(2) == 0 {
+                    let mut number = 1;
+                    while self.read_one(blog, COMMENT, number, &mut buffer)? {
+                        number += 1;
+                    }
+                }
+                let mut number = 1;
+                loop {
+                    self.read_one(blog, PICTURE, number, &mut buffer)?;
+                    if !self.read_one(blog, ARTICLE, number, &mut buffer)? {
+                        return Ok(());
+                    }
+                    number += 1;
+                }
+            })?;
+            self.read.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Makes up to a hundred files, the last first; whether the blog is there.
+    fn create_all(&self, blog: u64, kind: Kind, rng: &mut Rng) -> Done<bool> {
+        for number in (1..=rng.between(1, FILES_MAX)).rev() {
+            if !self.create(blog, kind, number, rng)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes a file under another name and renames it; whether the blog is there.
+    fn create(&self, blog: u64, kind: Kind, number: u64, rng: &mut Rng) -> Done<bool> {
+        let name = kind.file(blog, number);
+        let temporary = format!("{name}.tmp");
+        let size = rng.between(kind.sizes[0], kind.sizes[1] - 1);
+        let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let path = || self.folder.join(&temporary);
+        let file = match rustix::fs::openat(&self.dir, &temporary, flags, mode) {
+            Err(Errno::NOENT) => return Ok(false),
+            file => file.at("create", &path())?,
+        };
+        let mut left = usize::try_from(size).expect("at most 64 KiB");
+        while left > 0 {
+            let length = left.min(WRITE_BYTES);
+            let zeros = &[0; WRITE_BYTES][..length];
+            left -= rustix::io::write(&file, zeros).at("write", &path())?;
+        }
+        drop(file);
+        match rustix::fs::renameat(&self.dir, &temporary, &self.dir, &name) {
+            // Another thread renamed the same file.
+            Err(Errno::NOENT) => Ok(false),
+            renamed => renamed.at("rename", &path()).map(|()| true),
+        }
+    }
+
+    /// Reads a whole file; whether it is there.
+    fn read_one(&self, blog: u64, kind: Kind, number: u64, buffer: &mut [u8]) -> Done<bool> {
+        let name = kind.file(blog, number);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let path = || self.folder.join(&name);
+        let file = match rustix::fs::openat(&self.dir, &name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(false),
+            file => file.at("open", &path())?,
+        };
+        while rustix::io::read(&file, &mut *buffer).at("read", &path())? > 0 {}
+        Ok(true)
+    }
+}
+
+impl Kind {
+    fn file(self, blog: u64, number: u64) -> String {
+        format!("blog-{blog}/{}-{number}.{}", self.name, self.ending)
+    }
+}

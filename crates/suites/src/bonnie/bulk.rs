@@ -1,0 +1,124 @@
+//! The phases on the large file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use drivelab_core::record::Nature;
+
+use super::{Bonnie, Ended};
+use crate::bench::{At as _, Bench, Done, Laps, Stopwatch, Watch, float};
+
+/// Bytes that one step of the phases that go byte by byte moves.
+const RUN_BYTES: u64 = 8192;
+
+impl Bonnie {
+    pub(super) fn large_file(&self, bench: &mut Bench<'_>) -> Done {
+        let path = bench.place.fresh("large")?.join("file");
+        let size = self.size(bench.memory);
+        let chunks = size.get() / self.chunk.get();
+        let whole = float(size.get()) / 1024.0;
+        let runs = self.putc.get() / RUN_BYTES;
+        let bytes = float(runs * RUN_BYTES) / 1024.0;
+        let part = |name, nature, steps, amount| Part { path: &path, name, nature, steps, amount };
+        let warm = bench.reading(size);
+        if runs > 0 {
+            let putc = part("putc", Nature::Cpu, runs, bytes);
+            putc.run(bench, create, |laps, file| each(laps, runs, || write_bytes(file, &path)))?;
+        }
+        let mut buffer = vec![0; usize::try_from(self.chunk.get()).expect("at most 1 MiB")];
+        part("put_block", Nature::Disk, chunks, whole).run(bench, create, |laps, file| {
+            // Each chunk differs from the one before, by another byte.
+            (0..chunks).try_for_each(|chunk| {
+                touch(&mut buffer, chunk);
+                laps.time(|| file.write_all(&buffer).at("write", &path))
+            })
+        })?;
+        let back = -i64::try_from(self.chunk.get()).expect("at most 1 MiB");
+        part("rewrite", Nature::Disk, chunks, whole).run(bench, open, |laps, file| {
+            (0..chunks).try_for_each(|chunk| {
+                laps.time(|| {
+                    file.read_exact(&mut buffer).at("read", &path)?;
+                    touch(&mut buffer, chunk);
+                    file.seek(SeekFrom::Current(back)).at("seek in", &path)?;
+                    file.write_all(&buffer).at("write", &path)
+                })
+            })
+        })?;
+        if runs > 0 {
+            let getc = part("getc", Nature::Cpu, runs, bytes);
+            getc.run(bench, open, |laps, file| each(laps, runs, || read_bytes(file, &path)))?;
+        }
+        part("get_block", warm, chunks, whole).run(bench, open, |laps, file| {
+            each(laps, chunks, || file.read_exact(&mut buffer).at("read", &path))
+        })?;
+        if self.seeks > 0 {
+            self.seek_phase(bench, &path, chunks, warm)?;
+        }
+        std::fs::remove_file(&path).at("remove", &path)
+    }
+}
+
+/// One phase on the file.
+struct Part<'a> {
+    path: &'a Path,
+    name: &'a str,
+    nature: Nature,
+    steps: u64,
+    /// KiB that it moves.
+    amount: f64,
+}
+
+impl Part<'_> {
+    /// Opens the file, does the work, and syncs and closes the file within the time.
+    fn run(
+        self,
+        bench: &mut Bench<'_>,
+        open: fn(&Path) -> Done<File>,
+        work: impl FnOnce(&mut Laps<'_>, &mut File) -> Done,
+    ) -> Done {
+        let Part { path, name, nature, steps, amount } = self;
+        bench.begin()?;
+        let watch = Watch::new(bench.control, name, steps);
+        let mut laps = watch.laps();
+        let mut file = open(path)?;
+        let clock = Stopwatch::start();
+        work(&mut laps, &mut file)?;
+        file.sync_all().at("sync", path)?;
+        drop(file);
+        let took = clock.stop();
+        let lat = laps.finish();
+        Ended { name, nature, amount, unit: "KiB/s", took, lat }.record(bench);
+        Ok(())
+    }
+}
+
+fn each(laps: &mut Laps<'_>, steps: u64, mut step: impl FnMut() -> Done) -> Done {
+    (0..steps).try_for_each(|_| laps.time(&mut step))
+}
+
+fn create(path: &Path) -> Done<File> {
+    let _ = std::fs::remove_file(path);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).open(path).at("create", path)
+}
+
+pub(super) fn open(path: &Path) -> Done<File> {
+    OpenOptions::new().read(true).write(true).open(path).at("open", path)
+}
+
+fn touch(buffer: &mut [u8], chunk: u64) {
+    let place = usize::try_from(chunk % buffer.len() as u64).expect("below the length");
+    buffer[place] = buffer[place].wrapping_add(1);
+}
+
+fn write_bytes(file: &mut File, path: &Path) -> Done {
+    (0..RUN_BYTES).try_for_each(|number| {
+        let byte = u8::try_from(number & 0x7f).expect("seven bits");
+        file.write_all(&[byte]).at("write", path)
+    })
+}
+
+fn read_bytes(file: &mut File, path: &Path) -> Done {
+    (0..RUN_BYTES).try_for_each(|_| file.read_exact(&mut [0]).at("read", path))
+}

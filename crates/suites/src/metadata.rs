@@ -1,0 +1,135 @@
+//! A source tree that is unpacked, walked and removed.
+
+use std::fs::{self, FileTimes, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use drivelab_core::Bytes;
+use drivelab_core::record::Nature;
+
+use crate::bench::{
+    At as _, Bench, CacheDrop, Content, Done, Entry, Laps, Measured, Stopwatch, Tree, Watch, float,
+    open_folder, rate, suite_options, write_file,
+};
+use crate::plan::{Plan, measures, within};
+
+suite_options! {
+    /// Work on names more than on data.
+    Metadata {
+        /// Files of the tree; sizes are those of a source tree, 24 KiB on average.
+        files: u32 = "20000",
+        /// When the page cache is dropped: run, phases or never.
+        drop: CacheDrop = "phases",
+    }
+}
+
+/// tar writes records of 20 blocks of 512 bytes.
+const CHUNK: usize = 10_240;
+/// 2020-01-01: an archive gives its files times of the past.
+const PACKED: Duration = Duration::from_secs(1_577_836_800);
+
+impl Plan for Metadata {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+        self.set_option(key, text)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        within("files", self.files, [1, 10_000_000])
+    }
+
+    fn needs(&self, _: Bytes) -> Bytes {
+        Bytes::new(u64::from(self.files) * 32 * 1024)
+    }
+
+    fn drop_when(&self) -> CacheDrop {
+        self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        ["unpack", "walk", "remove"].map(|name| measures(name, &["entries_per_s"])).to_vec()
+    }
+
+    fn run(&self, bench: &mut Bench<'_>) -> Done {
+        let content = Content::new(&mut bench.rng(0));
+        let tree = Tree::of_source(u64::from(self.files), &mut bench.rng(1));
+        let top = bench.place.fresh("tree")?;
+        let unpack = |laps: &mut Laps<'_>| {
+            tree.entries
+                .iter()
+                .try_for_each(|entry| laps.time(|| unpack(entry, &top, &content)))?;
+            sync(&top)
+        };
+        phase(bench, &tree, ("unpack", Nature::JournalSync), unpack)?;
+        let walking = bench.looking_up();
+        phase(bench, &tree, ("walk", walking), |laps| walk(&top, laps))?;
+        phase(bench, &tree, ("remove", Nature::JournalSync), |laps| {
+            remove(&top, laps)?;
+            sync(top.parent().unwrap_or(&top))
+        })
+    }
+}
+
+fn phase(
+    bench: &mut Bench<'_>,
+    tree: &Tree,
+    (name, nature): (&str, Nature),
+    work: impl FnOnce(&mut Laps<'_>) -> Done,
+) -> Done {
+    bench.begin()?;
+    let entries = tree.entries.len() as u64;
+    let watch = Watch::new(bench.control, name, entries);
+    let mut laps = watch.laps();
+    let clock = Stopwatch::start();
+    work(&mut laps)?;
+    let took = clock.stop();
+    let figures = vec![rate("entries_per_s", float(entries), took, "1/s")];
+    let lat = laps.finish();
+    bench.record(Measured { name, nature, figures, took, lat });
+    Ok(())
+}
+
+fn sync(folder: &Path) -> Done {
+    rustix::fs::syncfs(open_folder(folder)?).at("sync", folder)
+}
+
+/// As tar does: data, then time and mode of files.
+fn unpack(entry: &Entry, top: &Path, content: &Content) -> Done {
+    let path = top.join(&entry.path);
+    let Some(bytes) = entry.bytes else {
+        return fs::create_dir(&path).at("create", &path);
+    };
+    let file = write_file(&path, bytes, CHUNK, content)?;
+    let time = SystemTime::UNIX_EPOCH + PACKED;
+    let times = FileTimes::new().set_accessed(time).set_modified(time);
+    file.set_times(times).at("set the times of", &path)?;
+    file.set_permissions(Permissions::from_mode(0o644)).at("set the mode of", &path)
+}
+
+/// Looks everything up, as `find -size` or `git status` do.
+fn walk(top: &Path, laps: &mut Laps<'_>) -> Done {
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).at("read", &folder)? {
+            let entry = entry.at("read", &folder)?;
+            let about = laps.time(|| entry.metadata().at("look at", &entry.path()))?;
+            if about.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path, laps: &mut Laps<'_>) -> Done {
+    for entry in fs::read_dir(folder).at("read", folder)? {
+        let entry = entry.at("read", folder)?;
+        let path = entry.path();
+        if entry.file_type().at("read", &path)?.is_dir() {
+            remove(&path, laps)?;
+        } else {
+            laps.time(|| fs::remove_file(&path).at("remove", &path))?;
+        }
+    }
+    laps.time(|| fs::remove_dir(folder).at("remove", folder))
+}

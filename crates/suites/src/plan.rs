@@ -1,0 +1,52 @@
+//! What every suite is to those that run it.
+
+use std::fmt;
+
+use drivelab_core::Bytes;
+
+use crate::bench::{Bench, CacheDrop, Done};
+
+/// A suite with its options.
+pub(crate) trait Plan: fmt::Debug + Send + Sync {
+    /// Sets the option called `key`; whether there is one.
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, String>;
+
+    /// What is wrong with the options together.
+    fn check(&self) -> Result<(), String>;
+
+    /// Room that it takes on a machine with so much memory.
+    fn needs(&self, memory: Bytes) -> Bytes;
+
+    /// When the page cache is dropped.
+    fn drop_when(&self) -> CacheDrop;
+
+    /// Its phases, each with the names of its figures; the first one speaks for the suite.
+    fn measures(&self) -> Vec<(String, Vec<String>)>;
+
+    /// Carries it out, phase by phase.
+    fn run(&self, bench: &mut Bench<'_>) -> Done;
+}
+
+/// Checks that a number lies between two others.
+pub(crate) fn within<T: PartialOrd + Copy + fmt::Display>(
+    key: &str,
+    value: T,
+    [low, high]: [T; 2],
+) -> Result<(), String> {
+    if value >= low && value <= high {
+        return Ok(());
+    }
+    Err(format!("`{key}` is {value}, not from {low} to {high}"))
+}
+
+/// Phases with one figure each, which is called as they are.
+pub(crate) fn named_alike<'a>(
+    phases: impl IntoIterator<Item = &'a str>,
+) -> Vec<(String, Vec<String>)> {
+    phases.into_iter().map(|name| (name.to_owned(), vec![name.to_owned()])).collect()
+}
+
+/// One phase with its figures.
+pub(crate) fn measures(phase: &str, figures: &[&str]) -> (String, Vec<String>) {
+    (phase.to_owned(), figures.iter().map(|figure| (*figure).to_owned()).collect())
+}

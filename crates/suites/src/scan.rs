@@ -1,0 +1,148 @@
+//! A virus scanner's read of a whole tree, alone and beside a copy on the same disk.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use drivelab_core::Bytes;
+use drivelab_core::record::{Figure, Nature};
+
+use crate::bench::{
+    At as _, Bench, CacheDrop, Content, Done, Laps, Measured, Stopwatch, Took, Tree, Watch,
+    copy_file, float, rate, read_whole, suite_options,
+};
+use crate::plan::{Plan, measures, within};
+
+suite_options! {
+    /// Reads of a tree.
+    Scan {
+        /// Files of the tree; sizes are those of a source tree, 24 KiB on average.
+        files: u32 = "20000",
+        /// Bytes of one read.
+        bs: Bytes = "64k",
+        /// Files of 100 kB that are copied meanwhile, again and again; 0: scan alone.
+        copy: u32 = "2000",
+        /// When the page cache is dropped: run, phases or never.
+        drop: CacheDrop = "phases",
+    }
+}
+
+/// Of the files that are copied, as in the article.
+const COPIED_BYTES: u64 = 100_000;
+const COPY_CHUNK: usize = 32 << 10;
+
+impl Plan for Scan {
+    fn set(&mut self, key: &str, text: &str) -> Result<bool, String> {
+        self.set_option(key, text)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        within("files", self.files, [1, 10_000_000])?;
+        within("bs", self.bs, [Bytes::new(1), Bytes::mib(1)])?;
+        within("copy", self.copy, [0, 10_000_000])
+    }
+
+    fn needs(&self, _: Bytes) -> Bytes {
+        let tree = u64::from(self.files) * 32 * 1024;
+        Bytes::new(tree + 2 * COPIED_BYTES * u64::from(self.copy))
+    }
+
+    fn drop_when(&self) -> CacheDrop {
+        self.drop
+    }
+
+    fn measures(&self) -> Vec<(String, Vec<String>)> {
+        let scan = |name| measures(name, &["bytes_per_s", "files_per_s"]);
+        let beside = [scan("scan_beside_copy"), measures("copy_beside_scan", &["bytes_per_s"])];
+        let beside = beside.into_iter().filter(|_| self.copy > 0);
+        std::iter::once(scan("scan")).chain(beside).collect()
+    }
+
+    fn run(&self, bench: &mut Bench<'_>) -> Done {
+        let content = Content::new(&mut bench.rng(0));
+        let top = bench.place.fresh("tree")?;
+        let tree = Tree::of_source(u64::from(self.files), &mut bench.rng(1));
+        tree.make(bench.control, &top, &content)?;
+        let bytes = Bytes::new(tree.bytes());
+        bench.begin()?;
+        let watch = Watch::new(bench.control, "scan", tree.files());
+        let mut laps = watch.laps();
+        let clock = Stopwatch::start();
+        let read = self.scan(&top, &mut laps)?;
+        let took = clock.stop();
+        let (figures, lat) = (figures(tree.files(), read, took), laps.finish());
+        let nature = bench.reading(bytes);
+        bench.record(Measured { name: "scan", nature, figures, took, lat });
+        if self.copy == 0 {
+            return Ok(());
+        }
+        self.beside(bench, &top, &tree, &content)
+    }
+}
+
+impl Scan {
+    /// Scans while another thread copies; both rates are those until the scan ended.
+    fn beside(&self, bench: &mut Bench<'_>, top: &Path, tree: &Tree, content: &Content) -> Done {
+        let (from, to) = (bench.place.fresh("from")?, bench.place.fresh("to")?);
+        let copied = Tree::flat(u64::from(self.copy), COPIED_BYTES);
+        copied.make(bench.control, &from, content)?;
+        bench.begin()?;
+        let (over, read, written) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+        let watch = Watch::new(bench.control, "scan_beside_copy", tree.files());
+        let clock = Stopwatch::start();
+        let lat = watch.threads(2, |number, laps| {
+            if number == 0 {
+                let bytes = self.scan(top, laps);
+                over.store(true, Ordering::Relaxed);
+                read.store(bytes?, Ordering::Relaxed);
+                return Ok(());
+            }
+            let mut buffer = vec![0; COPY_CHUNK];
+            let files = copied.each_file().cycle();
+            for (file, bytes) in files.take_while(|_| !over.load(Ordering::Relaxed)) {
+                let (from, to) = (from.join(file), to.join(file));
+                laps.time(|| copy_file(&from, &to, &mut buffer, &|| watch.check()))?;
+                written.fetch_add(bytes, Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        let took = clock.stop();
+        let [scanned, beside] = <[_; 2]>::try_from(lat).expect("two threads");
+        let nature = bench.reading(Bytes::new(tree.bytes()));
+        let (name, of_scan) = ("scan_beside_copy", figures(tree.files(), read.into_inner(), took));
+        bench.record(Measured { name, nature, figures: of_scan, took, lat: scanned });
+        let of_copy = vec![rate("bytes_per_s", float(written.into_inner()), took, "")];
+        let (name, nature) = ("copy_beside_scan", Nature::PageCache);
+        bench.record(Measured { name, nature, figures: of_copy, took, lat: beside });
+        Ok(())
+    }
+
+    /// Reads every file of a folder and of those in it, in the order of the file system; how much
+    /// there was.
+    fn scan(&self, folder: &Path, laps: &mut Laps<'_>) -> Done<u64> {
+        let mut buffer = vec![0; usize::try_from(self.bs.get()).expect("at most 1 MiB")];
+        let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).at("read", &folder)? {
+                let entry = entry.at("read", &folder)?;
+                let path = entry.path();
+                if entry.file_type().at("read", &path)?.is_dir() {
+                    folders.push(path);
+                } else {
+                    bytes += laps.time(|| {
+                        let mut file = File::open(&path).at("open", &path)?;
+                        read_whole(&mut file, &path, &mut buffer)
+                    })?;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+fn figures(files: u64, bytes: u64, took: Took) -> Vec<Figure> {
+    vec![
+        rate("bytes_per_s", float(bytes), took, ""),
+        Figure { is_detail: true, ..rate("files_per_s", float(files), took, "1/s") },
+    ]
+}

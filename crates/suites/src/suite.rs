@@ -1,0 +1,235 @@
+//! The suites by name, and how one is chosen: `NAME[,key=value...]`.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use drivelab_core::config::nearest;
+use drivelab_core::outline::{Line, Tone};
+use drivelab_core::record::{Mark, MarkId, Phase, metric_name};
+use drivelab_core::{Bytes, Refusal};
+
+use crate::bench::{
+    Bench, CacheDrop, Control, Halt, Place, SuiteOption, drops_everything, has_space,
+};
+use crate::blogbench::Blogbench;
+use crate::bonnie::Bonnie;
+use crate::copy::Copy;
+use crate::fsmark::FsMark;
+use crate::metadata::Metadata;
+use crate::plan::Plan;
+use crate::scan::Scan;
+use crate::sqlite::Sqlite;
+use crate::tiobench::Tiobench;
+
+/// What is known of a suite.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a phrase.
+    pub summary: &'static str,
+    /// What may be set.
+    pub options: &'static [SuiteOption],
+    make: fn() -> Box<dyn Plan>,
+}
+
+macro_rules! suites {
+    ($($name:literal: $type:ident, $summary:literal;)+) => {
+        /// Every suite, in the order of the help.
+        pub static SUITES: &[About] = &[$(About {
+            name: $name,
+            summary: $summary,
+            options: $type::OPTIONS,
+            make: || Box::new($type::default()),
+        }),+];
+    };
+}
+
+suites! {
+    "bonnie": Bonnie, "bonnie++: one large file, then many small ones";
+    "fsmark": FsMark, "fs_mark: files created, written and synced";
+    "tiobench": Tiobench, "tiotest: threads that write and read, each its own file";
+    "sqlite": Sqlite, "insertions into SQLite, each a transaction";
+    "blogbench": Blogbench, "Blogbench: writers, rewriters, commenters and readers of blogs";
+    "copy": Copy, "five sets of files copied between two folders";
+    "scan": Scan, "a virus scanner's read of a tree, alone and beside a copy";
+    "metadata": Metadata, "a source tree unpacked, walked and removed";
+}
+
+/// A suite with its options; displays as it was given.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    about: &'static About,
+    given: Vec<(String, String)>,
+    plan: Arc<dyn Plan>,
+}
+
+/// Every suite with its options, for people.
+pub fn help() -> Vec<Line> {
+    let of_suite = |about: &About| {
+        let name = format!("{:<11}", about.name);
+        let name = Line::new(about.summary, 2).part(Tone::Bold, name);
+        let option = |option: &SuiteOption| {
+            let default = match option.default {
+                "" => String::new(),
+                default => format!(" [{default}]"),
+            };
+            let help = option.help.trim().trim_end_matches('.');
+            let key = format!("  {:<11}", option.key);
+            Line::new(format!("{help}{default}"), 13).part(Tone::Plain, key)
+        };
+        let options = about.options.iter().map(option);
+        [Line::default(), name].into_iter().chain(options).collect::<Vec<_>>()
+    };
+    let first = "drivelab run DIR --suite NAME[,KEY=VALUE...] runs a suite in the folder DIR.";
+    let first = Line::new(first, 0);
+    [first].into_iter().chain(SUITES.iter().flat_map(of_suite)).collect()
+}
+
+impl Suite {
+    /// The suite called `name`, with values for some of its options.
+    ///
+    /// # Errors
+    /// Says which suites or options there are.
+    pub fn new(name: &str, given: &[(String, String)]) -> Result<Self, String> {
+        let names = || SUITES.iter().map(|about| about.name);
+        let Some(about) = SUITES.iter().find(|about| about.name == name) else {
+            return Err(unknown("suite", name, names()));
+        };
+        let mut plan = (about.make)();
+        for (place, (key, value)) in given.iter().enumerate() {
+            if given[..place].iter().any(|(earlier, _)| earlier == key) {
+                return Err(format!("`{key}` is given twice"));
+            }
+            if !plan.set(key, value).map_err(|wrong| format!("`{key}`: {wrong}"))? {
+                let what = format!("option of suite `{name}`");
+                return Err(unknown(&what, key, about.options.iter().map(|option| option.key)));
+            }
+        }
+        plan.check()?;
+        Ok(Self { about, given: given.to_vec(), plan: plan.into() })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.about.name
+    }
+
+    /// What it does, in a phrase.
+    pub fn summary(&self) -> &'static str {
+        self.about.summary
+    }
+
+    /// Whether it drops the page cache of the whole machine, which this process may.
+    pub fn drops_everything(&self) -> bool {
+        self.plan.drop_when() != CacheDrop::Never && drops_everything()
+    }
+
+    /// The options that were given.
+    pub fn options(&self) -> impl Iterator<Item = (String, String)> {
+        self.given.iter().cloned()
+    }
+
+    /// The names of its numbers among all of a run; the first speaks for it.
+    pub fn metrics(&self) -> Vec<String> {
+        let phases = self.plan.measures();
+        let of_phase = |(phase, figures): &(String, Vec<String>)| {
+            let load = format!("{phase}_cpu");
+            let all = figures.iter().map(String::as_str).chain([&*load]).chain(LATENCIES);
+            all.map(|figure| metric_name(phase, figure)).collect::<Vec<_>>()
+        };
+        phases.iter().flat_map(of_phase).collect()
+    }
+}
+
+/// What a run says of the steps of a phase.
+const LATENCIES: [&str; 3] = ["lat_mean_ns", "lat_p50_ns", "lat_p99_ns"];
+
+fn unknown(what: &str, word: &str, known: impl Iterator<Item = &'static str> + Clone) -> String {
+    let list = known.clone().collect::<Vec<_>>().join("`, `");
+    match nearest(word, known) {
+        Some(meant) => {
+            format!("`{word}` is not a valid {what}; did you mean `{meant}`? (known: `{list}`)")
+        }
+        None => format!("`{word}` is not a valid {what}; known: `{list}`"),
+    }
+}
+
+impl FromStr for Suite {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default();
+        let pair = |part: &str| match part.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+            None => Err(format!("`{part}` is not `key=value`")),
+        };
+        let given = parts.map(pair).collect::<Result<Vec<_>, String>>()?;
+        Self::new(name, &given)
+    }
+}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.about.name)?;
+        self.given.iter().try_for_each(|(key, value)| write!(f, ",{key}={value}"))
+    }
+}
+
+/// Where and on what a suite runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The folder in which it makes one of its own.
+    pub dir: &'a Path,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Memory of the machine.
+    pub memory: Bytes,
+    /// The folder's file system is nowhere but in memory.
+    pub in_memory: bool,
+}
+
+/// What a suite came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The phases that ended.
+    pub phases: Vec<Phase>,
+    /// What they are, and what casts doubt on them.
+    pub marks: Vec<Mark>,
+}
+
+/// Runs a suite in a folder of its own, and removes that.
+///
+/// # Errors
+/// It cannot be carried out there: the folder is as it was.
+pub fn run(suite: &Suite, setting: Setting<'_>, control: Control<'_>) -> Result<Outcome, Refusal> {
+    let place = Place::enter(setting.dir)?;
+    has_space(setting.dir, suite.plan.needs(setting.memory))?;
+    let mut bench = Bench {
+        place,
+        control,
+        seed: setting.seed,
+        memory: setting.memory,
+        in_memory: setting.in_memory,
+        drop: suite.plan.drop_when(),
+        dropped: None,
+        phases: Vec::new(),
+    };
+    let interrupted = match suite.plan.run(&mut bench) {
+        Ok(()) => None,
+        Err(Halt::Interrupted) => Some(interrupted(bench.phases.len())),
+        Err(Halt::Refused(refusal)) => return Err(refusal),
+    };
+    let marks = bench.marks().into_iter().chain(interrupted).collect();
+    let phases = std::mem::take(&mut bench.phases);
+    bench.place.leave()?;
+    Ok(Outcome { phases, marks })
+}
+
+fn interrupted(phases: usize) -> Mark {
+    let message = format!("stopped by the user after {phases} phases; only those are shown");
+    Mark { id: MarkId::Interrupted, message }
+}

@@ -1,0 +1,136 @@
+//! Every suite, small: what it says it measures, and what it leaves behind.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use drivelab_core::record::{MarkId, Nature, Phase};
+use drivelab_core::{Bytes, RefusalKind};
+
+use crate::{Control, Outcome, SUITES, Setting, Suite, run};
+
+/// Each suite at a size that takes a moment; one of them drops the page cache, which as root is
+/// that of the machine.
+const SMALL: &[&str] = &[
+    "bonnie,size=256k,putc=8k,n=1:100:10:2,seeks=50,drop=never",
+    "bonnie,size=0,n=1:-1,fsync=on,drop=never",
+    "bonnie,size=0,n=1:-2::3,drop=never",
+    "bonnie,size=64k,putc=0,n=0,seeks=0,drop=phases",
+    "fsmark,files=8,sync=0,threads=3,drop=never",
+    "fsmark,files=8,sync=1,dirs=3,loops=2,drop=never",
+    "fsmark,files=8,sync=2,drop=never",
+    "fsmark,files=8,sync=3,size=0,drop=never",
+    "fsmark,files=8,sync=4,drop=never",
+    "fsmark,files=8,sync=5,drop=never",
+    "fsmark,files=8,sync=6,drop=never",
+    "tiobench,size=64k,threads=3,random_ops=20,drop=never",
+    "tiobench,size=64k,threads=1,random_ops=3,osync=on,drop=never",
+    "sqlite,repeat=2,rows=5,threads=2,drop=never",
+    "blogbench,iterations=2,interval=100ms,readers=4,drop=never",
+    "copy,size=300000,sets=100k+1m,bs=4k,drop=never",
+    "scan,files=40,copy=3,drop=never",
+    "metadata,files=40,drop=never",
+];
+
+fn carry_out(text: &str, dir: &Path, stop: &AtomicBool, at: u64) -> Outcome {
+    let suite: Suite = text.parse().unwrap();
+    let setting = Setting { dir, seed: 1, memory: Bytes::gib(1), in_memory: false };
+    let shown = AtomicU64::new(0);
+    // Stops at so many signs of progress.
+    let progress = |_: &crate::Step<'_>| {
+        if shown.fetch_add(1, Ordering::Relaxed) + 1 == at {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    run(&suite, setting, Control { stop, progress: &progress }).unwrap()
+}
+
+fn is_empty(dir: &Path) -> bool {
+    fs::read_dir(dir).unwrap().next().is_none()
+}
+
+#[test]
+fn every_suite_measures_what_it_declares_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    for text in SMALL {
+        let outcome = carry_out(text, dir.path(), &AtomicBool::new(false), u64::MAX);
+        let declared = text.parse::<Suite>().unwrap().metrics();
+        let figures = outcome.phases.iter().flat_map(Phase::metrics);
+        for figure in figures {
+            assert!(declared.contains(&figure.name), "{text}: {} is not declared", figure.name);
+            assert!(figure.value.is_finite() && figure.value >= 0.0, "{text}: {figure:?}");
+        }
+        let measured = |name: &&String| {
+            let all = outcome.phases.iter().flat_map(Phase::metrics);
+            !name.contains("lat_") && !all.map(|it| it.name).any(|it| it == **name)
+        };
+        let missing: Vec<&String> = declared.iter().filter(measured).collect();
+        assert!(missing.is_empty(), "{text}: declared and not measured: {missing:?}");
+        // Threads of these may come to nothing in so short a time.
+        let races = ["blogbench", "scan"].iter().any(|name| text.starts_with(name));
+        assert!(races || outcome.phases.iter().all(|phase| phase.lat_ns.is_some()), "{text}");
+        assert!(is_empty(dir.path()), "{text} left something behind");
+    }
+}
+
+#[test]
+fn a_suite_that_is_stopped_keeps_the_phases_that_ended_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = SMALL[0];
+    let all = carry_out(text, dir.path(), &AtomicBool::new(false), u64::MAX).phases.len();
+    let mut counts = Vec::new();
+    for at in 1..=12 {
+        let outcome = carry_out(text, dir.path(), &AtomicBool::new(false), at);
+        assert!(is_empty(dir.path()));
+        let is_marked = outcome.marks.iter().any(|mark| mark.id == MarkId::Interrupted);
+        assert_eq!(is_marked, outcome.phases.len() < all, "{outcome:?}");
+        counts.push(outcome.phases.len());
+    }
+    assert_eq!(counts[0], 0);
+    assert!(counts.iter().any(|count| (1..all).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn what_is_in_memory_is_no_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let suite: Suite = "tiobench,size=64k,random_ops=2,drop=never".parse().unwrap();
+    let setting = Setting { dir: dir.path(), seed: 1, memory: Bytes::gib(1), in_memory: true };
+    let stop = AtomicBool::new(false);
+    let outcome = run(&suite, setting, Control { stop: &stop, progress: &|_| () }).unwrap();
+    assert!(outcome.phases.iter().all(|phase| phase.nature == Nature::PageCache));
+    assert!(outcome.marks.iter().any(|mark| mark.id == MarkId::NotDisk));
+}
+
+#[test]
+fn too_large_a_suite_is_refused_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let suite: Suite = "tiobench,size=1024T".parse().unwrap();
+    let setting = Setting { dir: dir.path(), seed: 1, memory: Bytes::gib(1), in_memory: false };
+    let stop = AtomicBool::new(false);
+    let refusal = run(&suite, setting, Control { stop: &stop, progress: &|_| () }).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Machine);
+    assert!(is_empty(dir.path()));
+}
+
+#[test]
+fn a_suite_reads_back_as_it_is_shown_and_names_what_it_does_not_know() {
+    for text in SMALL {
+        assert_eq!(text.parse::<Suite>().unwrap().to_string(), *text);
+    }
+    let check = |text: &str, words: &str| {
+        let wrong = text.parse::<Suite>().unwrap_err();
+        assert!(wrong.contains(words), "{text}: {wrong}");
+    };
+    check("bonie", "did you mean `bonnie`?");
+    check("fsmark,fiels=3", "did you mean `files`?");
+    check("fsmark,files", "is not `key=value`");
+    check("fsmark,files=3,files=4", "given twice");
+    check("fsmark,sync=7", "`sync` is 7, not from 0 to 6");
+    check("bonnie,size=0,n=0", "nothing is measured");
+    check("bonnie,chunk=3000", "not a power of two");
+    check("tiobench,size=1k", "less than one block");
+    check("copy,sets=5m", "is not a set");
+    check("sqlite,drop=often", "is not a valid moment");
+    assert!(SUITES.iter().all(|suite| !suite.options.is_empty()));
+    assert!(crate::help().len() > SUITES.len());
+}
