@@ -39,6 +39,11 @@ impl Found {
         Self { imported, versions: Vec::new(), unlisted: 0, dropped: 0 }
     }
 
+    /// Names the tool that measured, where it is not the one that wrote the file.
+    pub(crate) fn tool(&mut self, tool: &str) {
+        short(tool).clone_into(&mut self.imported.tool);
+    }
+
     pub(crate) fn version(&mut self, version: &str) {
         let is_known = self.versions.iter().any(|known| known == version);
         if !version.is_empty() && !is_known && self.versions.len() < LISTED_MAX {
@@ -48,8 +53,13 @@ impl Found {
 
     /// Keeps a line that was not understood.
     pub(crate) fn unknown(&mut self, line: usize, text: &str) {
+        self.unread(line, &quote(text.trim()));
+    }
+
+    /// Keeps why a line, or a part of it, holds no number.
+    pub(crate) fn unread(&mut self, line: usize, why: &str) {
         if self.imported.unknown.len() < LISTED_MAX {
-            self.imported.unknown.push(format!("line {line}: {}", quote(text.trim())));
+            self.imported.unknown.push(format!("line {line}: {why}"));
         } else {
             self.unlisted += 1;
         }
@@ -61,14 +71,19 @@ impl Found {
         }
     }
 
-    /// Adds a run, unless it has no figures.
+    /// Adds a run of which nothing but its figures is known.
     pub(crate) fn run(&mut self, line: usize, arm: &str, phases: Vec<Phase>) {
-        let phases: Vec<Phase> =
-            phases.into_iter().filter(|phase| !phase.figures.is_empty()).collect();
+        self.add(ImportedRun { line, arm: arm.to_owned(), phases, ..ImportedRun::default() });
+    }
+
+    /// Adds a run, unless it has no figures.
+    pub(crate) fn add(&mut self, mut run: ImportedRun) {
+        run.phases.retain(|phase| !phase.figures.is_empty());
+        run.arm = short(&run.arm).to_owned();
         if self.imported.runs.len() == RUNS_MAX {
-            self.dropped += usize::from(!phases.is_empty());
-        } else if !phases.is_empty() {
-            self.imported.runs.push(ImportedRun { line, arm: short(arm).to_owned(), phases });
+            self.dropped += usize::from(!run.phases.is_empty());
+        } else if !run.phases.is_empty() {
+            self.imported.runs.push(run);
         }
     }
 
@@ -86,16 +101,24 @@ impl Found {
             imported.unknown.push(format!("{dropped} more runs: {RUNS_MAX} are read from a file"));
         }
         imported.tool_version = versions.join(", ");
-        let mut runs_of_arm: BTreeMap<String, usize> = BTreeMap::new();
-        for run in &imported.runs {
-            *runs_of_arm.entry(run.arm.clone()).or_default() += 1;
-        }
-        for run in imported.runs.iter_mut().filter(|run| runs_of_arm[&run.arm] == 1) {
+        label_single_runs(&mut imported.runs);
+        Ok(imported)
+    }
+}
+
+/// Labels runs that are not one of several that the file holds together: two lines of one name may
+/// be two configurations.
+fn label_single_runs(runs: &mut [ImportedRun]) {
+    let mut trials: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    for run in runs.iter() {
+        *trials.entry((run.arm.clone(), run.line)).or_default() += 1;
+    }
+    for run in runs {
+        if trials[&(run.arm.clone(), run.line)] == 1 {
             for phase in &mut run.phases {
                 phase.remarks.push(Remark::new(Label::SingleRun, SINGLE_RUN));
             }
         }
-        Ok(imported)
     }
 }
 
