@@ -11,6 +11,7 @@ mod interrupt;
 mod kernel_log;
 mod measure;
 mod output;
+mod results;
 mod stage;
 mod target;
 mod ui;

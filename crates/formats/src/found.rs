@@ -58,8 +58,10 @@ impl Found {
 
     /// Keeps why a line, or a part of it, holds no number.
     pub(crate) fn unread(&mut self, line: usize, why: &str) {
-        if self.imported.unknown.len() < LISTED_MAX {
-            self.imported.unknown.push(format!("line {line}: {why}"));
+        let unknown = format!("line {line}: {why}");
+        if self.imported.unknown.contains(&unknown) {
+        } else if self.imported.unknown.len() < LISTED_MAX {
+            self.imported.unknown.push(unknown);
         } else {
             self.unlisted += 1;
         }

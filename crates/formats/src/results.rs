@@ -83,6 +83,11 @@ pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     Err(ParseError::new(0, what, hint))
 }
 
+/// Whether a text looks like the output of a known tool.
+pub fn is_known(text: &str) -> bool {
+    READERS.iter().any(|reader| (reader.is)(text))
+}
+
 /// Reads a result of any known tool, from a file of this name.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod drive;
 pub mod durability;
 pub mod figures;
+pub mod imported;
 pub mod metric;
 pub mod outcome;
 pub mod page;

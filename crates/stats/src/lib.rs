@@ -35,6 +35,7 @@ mod pair;
 mod power;
 mod quantile;
 mod steady;
+mod unpaired;
 mod warning;
 
 pub use compare::{
@@ -52,4 +53,5 @@ pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
+pub use unpaired::{Groups, UnpairedMember, compare_unpaired};
 pub use warning::{NotAWarning, Warning, WarningId};

@@ -5,6 +5,7 @@ pub(crate) mod completion;
 pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod generate;
+pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod replay;
 pub(crate) mod run;
@@ -21,6 +22,8 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Study(arguments) => study::run(&arguments, ui),
         Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Import(arguments) => import::import(&arguments, ui),
+        Command::Export(arguments) => import::export(&arguments, ui),
         Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),

@@ -101,6 +101,17 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     cells
 }
 
+/// What the primary metric rests on.
+fn runs(result: &CompareResult) -> String {
+    let primary = result.primary();
+    if result.unpaired.is_none() {
+        return format!("{} block(s)", primary.adjusted.comparison.n);
+    }
+    let values = &result.series[primary.series].values;
+    let counts: Vec<String> = values.iter().map(|values| values.len().to_string()).collect();
+    format!("{} runs, not paired", counts.join(" and "))
+}
+
 /// A single run of each has none.
 fn has_intervals(result: &CompareResult) -> bool {
     result.primary().adjusted.comparison.n > 1
@@ -130,10 +141,9 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
         count => format!(" {count} more metrics (CPU load, maximum latencies) are in the JSON."),
     };
     let facts = format!(
-        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), margin {}, seed {}; \
-         {}.{details}",
+        "ratios above 1 are better than `{}`{intervals}; n = {}, margin {}, seed {}; {}.{details}",
         result.arms[0],
-        result.primary().adjusted.comparison.n,
+        runs(result),
         figures::percent(result.margin),
         result.seed,
         result.together.words(),

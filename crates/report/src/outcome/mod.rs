@@ -15,8 +15,8 @@ pub use together::Together;
 
 use drivelab_core::Refusal;
 use drivelab_stats::{
-    Adjusted, Arm, Better, Criteria, CriteriaError, Family, Member, Pair, Provenance, Role,
-    Verdict, Warning, WarningId, compare_family,
+    Adjusted, Arm, Better, Criteria, CriteriaError, Family, Groups, Member, Pair, Provenance, Role,
+    UnpairedMember, Verdict, Warning, WarningId, compare_family, compare_unpaired,
 };
 
 use crate::attachment::Unchanged;
@@ -118,13 +118,36 @@ pub(crate) fn judge(
         let name = &series[questions[source.index].series].name;
         Refusal::request(format!("`{name}` cannot be compared")).because(source)
     })?;
+    Ok(outcomes(questions, members))
+}
+
+/// The same where the values of the arms are no pairs.
+pub(crate) fn judge_unpaired(
+    series: &[Series],
+    questions: &[Question],
+    rules: Rules,
+) -> Result<Vec<Outcome>, Refusal> {
+    let member = |question: &Question| {
+        let series = &series[question.series];
+        let criteria = Criteria::new(series.margin, series.better, rules.seed)?;
+        let values = |arm: usize| series.values[arm].clone();
+        let groups = Groups { a: values(question.from), b: values(question.to) };
+        Ok(UnpairedMember { role: question.role, groups, criteria })
+    };
+    let members: Result<Vec<UnpairedMember>, CriteriaError> =
+        questions.iter().map(member).collect();
+    let Family { members, .. } = compare_unpaired(&members.map_err(Refusal::request)?);
+    Ok(outcomes(questions, members))
+}
+
+fn outcomes(questions: &[Question], members: Vec<Adjusted>) -> Vec<Outcome> {
     let outcomes = questions.iter().zip(members).map(|(question, adjusted)| Outcome {
         series: question.series,
         from: question.from,
         to: question.to,
         adjusted,
     });
-    Ok(outcomes.collect())
+    outcomes.collect()
 }
 
 /// Withholds the verdicts on arms that did not differ in what they were declared to differ in.

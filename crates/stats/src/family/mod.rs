@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use adjust::holm;
 pub use adjusted::{Adjusted, Adjustment, Role};
 pub use max_t::max_t;
+pub(crate) use claim::hold_together;
 pub use simultaneous::{Critical, simultaneous};
 
 use crate::compare::{self, CompareError, Verdict};

@@ -3,8 +3,9 @@
 mod foreign;
 mod pairs;
 mod runs;
+mod sequence;
 
-pub use foreign::{from_foreign, from_lines};
+pub use foreign::{ArmResults, from_foreign, from_lines};
 pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
@@ -13,6 +14,7 @@ use drivelab_core::record::Figure;
 use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
+use sequence::Order;
 
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,13 +29,32 @@ pub struct Input {
     pub provenance: Provenance,
     /// How the arms were attached, and what they are meant to differ in.
     pub attached: Question,
+    /// Why runs of the arms are no pairs, where the times of the runs say so.
+    pub not_alternated: Option<String>,
+    /// What to know of the pairs, where blocks follow from the order of the runs.
+    pub order_note: Option<String>,
 }
 
 impl Input {
+    /// Pairs the runs by their order, unless their times say that they are no pairs.
+    fn paired_by_order(mut self) -> Self {
+        match sequence::order(&mut self.arms) {
+            Order::NotAlternated(how) => self.not_alternated = Some(how),
+            Order::Unknown => self.order_note = order_note(&self.arms),
+            Order::Alternated => {
+                let note = "The times of the runs show that the arms alternated: runs are paired \
+                            in the order of time.";
+                self.order_note = Some(note.to_owned());
+            }
+        }
+        self
+    }
+
     /// Figures of which nothing else is known.
     fn new(source: Source, arms: Vec<ArmRuns>, notes: Vec<String>) -> Self {
         let (provenance, attached) = (Provenance::Unknown, Question::default());
-        Self { source, arms, notes, provenance, attached }
+        let (not_alternated, order_note) = (None, None);
+        Self { source, arms, notes, provenance, attached, not_alternated, order_note }
     }
 }
 
@@ -70,6 +91,8 @@ pub struct RunFigures {
     pub block: String,
     /// One number a metric.
     pub figures: Vec<Figure>,
+    /// When it ended, in seconds since 1970, where that is known.
+    pub ended_unix_s: Option<u64>,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -92,7 +115,10 @@ fn one_arm(name: &str) -> Refusal {
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
 fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    named.map(|(place, figures)| RunFigures { block: place.to_string(), figures }).collect()
+    let run = |(place, figures): (usize, Vec<Figure>)| {
+        RunFigures { block: place.to_string(), figures, ended_unix_s: None }
+    };
+    named.map(run).collect()
 }
 
 /// What to know where blocks follow from the order of the runs.
@@ -107,6 +133,7 @@ fn order_note(arms: &[ArmRuns]) -> Option<String> {
     };
     Some(format!(
         "Runs are paired in the given order, the first of one arm with the first of the other: \
-         this is valid if the arms alternated, not if all runs of one arm came first.{unequal}"
+         this is valid if the arms alternated, not if all runs of one arm came first: then add \
+         --unpaired.{unequal}"
     ))
 }
