@@ -44,6 +44,7 @@ pub(crate) enum Command {
     Compare(commands::compare::CompareArgs),
     Import(commands::import::ImportArgs),
     Export(commands::import::ExportArgs),
+    Show(commands::show::ShowArgs),
     Serve(commands::serve::ServeArgs),
     Durability(commands::durability::DurabilityArgs),
     Drive(commands::drive::DriveArgs),

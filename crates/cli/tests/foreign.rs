@@ -3,7 +3,7 @@
 use drivelab_core::record::{Label, Nature};
 use drivelab_formats::results;
 use drivelab_report::comparison::{
-    CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
+    ArmResults, CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
 };
 use drivelab_report::text::Look;
 use drivelab_stats::Verdict;
@@ -14,12 +14,16 @@ use crate::compare::{AHCI, IDE};
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
+    let (primary, factors, unpaired) = (None, Vec::new(), None);
+    CompareOptions { primary, margin: 0.03, seed: 1, factors, unpaired }
 }
 
 fn published() -> CompareResult {
-    let read = |line| results::parse(line).unwrap();
-    let arms = [("piix".to_owned(), read(IDE)), ("ahci".to_owned(), read(AHCI))];
+    let read = |name: &str, line| ArmResults {
+        name: name.to_owned(),
+        files: vec![results::parse(line).unwrap()],
+    };
+    let arms = [read("piix", IDE), read("ahci", AHCI)];
     analyse(&from_foreign(&arms).unwrap(), &options()).unwrap()
 }
 

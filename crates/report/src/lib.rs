@@ -3,6 +3,7 @@
 //! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
 #![forbid(unsafe_code)]
 
+pub mod article;
 pub mod attachment;
 pub mod cells;
 pub mod comparison;

@@ -66,9 +66,8 @@ pub fn kept_results(
     if runs.is_empty() {
         return Err(Refusal::request("the results folder holds no finished run of a workload"));
     }
-    let notes = (left_out > 0).then(|| {
-        format!("{left_out} runs of curves and matrix cells are not among the results.")
-    });
+    let notes = (left_out > 0)
+        .then(|| format!("{left_out} runs of curves and matrix cells are not among the results."));
     Ok(Imported {
         tool: "drivelab".into(),
         tool_version: env!("CARGO_PKG_VERSION").into(),

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::Refusal;
-use drivelab_core::units::Ratio;
 use drivelab_core::record::RunRecord;
-use drivelab_report::comparison::{
-    self, ArmResults, Choice, CompareOptions, CompareResult, Input,
-};
+use drivelab_core::units::Ratio;
+use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, CompareResult, Input};
 use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 

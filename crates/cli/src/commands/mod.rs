@@ -10,6 +10,7 @@ pub(crate) mod inspect;
 pub(crate) mod replay;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod show;
 pub(crate) mod study;
 
 use crate::arguments::Command;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command, ui: Ui) -> Outcome {
         Command::Compare(arguments) => compare::run(&arguments, ui),
         Command::Import(arguments) => import::import(&arguments, ui),
         Command::Export(arguments) => import::export(&arguments, ui),
+        Command::Show(arguments) => show::run(&arguments, ui),
         Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),

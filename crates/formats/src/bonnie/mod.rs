@@ -63,7 +63,8 @@ fn add(mut row: Row, found: &mut Found) {
     found.version(&row.tool_version);
     let too_fast = row.too_fast().join(", ");
     if !too_fast.is_empty() {
-        let what = format!("`+++++` for {too_fast}: done in under half a second, too fast to measure");
+        let what =
+            format!("`+++++` for {too_fast}: done in under half a second, too fast to measure");
         found.unread(row.line, &what);
         row.option(row::TOO_FAST, &too_fast);
     }

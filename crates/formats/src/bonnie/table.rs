@@ -80,12 +80,7 @@ impl Table {
         }
     }
 
-    fn row(
-        &self,
-        line: Line,
-        rows: &mut Vec<Row>,
-        found: &mut Found,
-    ) -> Result<(), ParseError> {
+    fn row(&self, line: Line, rows: &mut Vec<Row>, found: &mut Found) -> Result<(), ParseError> {
         let first = line.text.split_whitespace().next().unwrap_or("");
         if first == "Latency" {
             return match rows.last_mut() {

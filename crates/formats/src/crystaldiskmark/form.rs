@@ -129,7 +129,16 @@ impl<'a> Rate<'a> {
         };
         let (rate, iops, latency) = (figure.value, beside("iops"), beside("latency"));
         let test = Self {
-            name, is_sequential, size, unit, queue, threads, direction, rate, iops, latency,
+            name,
+            is_sequential,
+            size,
+            unit,
+            queue,
+            threads,
+            direction,
+            rate,
+            iops,
+            latency,
         };
         (is_one && is_size).then_some(test)
     }

@@ -76,8 +76,7 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
 }
 
 /// What is kept of how it was run, in the order of version 8.
-const KEPT: [&str; 8] =
-    ["Profile", "Test", "Test Size", "Mode", "Time", "Date", "OS", "Comment"];
+const KEPT: [&str; 8] = ["Profile", "Test", "Test Size", "Mode", "Time", "Date", "OS", "Comment"];
 
 fn setting(run: &mut ImportedRun, text: &str) {
     let Some((name, value)) = text.split_once(':') else { return };

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::Better;
 
-use crate::series::Table;
 use crate::exported::Exported;
+use crate::series::Table;
 
 /// Writes one line a run and metric; what has no direction, or no number above zero, has none.
 pub(super) fn write(results: &Imported) -> Exported {

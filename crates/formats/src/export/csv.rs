@@ -3,8 +3,8 @@
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, label_names};
 
-use crate::series::Table;
 use crate::exported::Exported;
+use crate::series::Table;
 
 /// Writes one line a run, arm and metric. What has no direction, or is zero, is not compared and
 /// has no line.

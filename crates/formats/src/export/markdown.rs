@@ -3,8 +3,8 @@
 use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, label_names};
 
-use crate::series::{Table, mean, spread};
 use crate::exported::Exported;
+use crate::series::{Table, mean, spread};
 
 /// Writes a row a metric and a column an arm: the mean, its standard deviation, and the runs.
 pub(super) fn write(results: &Imported) -> Exported {

@@ -4,9 +4,9 @@ use drivelab_core::foreign::Imported;
 use drivelab_core::record::{Better, Figure, Label, Remark};
 
 use super::own::{CLIENT, ORIGIN, Own};
-use crate::series::{Series, Table, mean};
 use crate::date;
 use crate::exported::Exported;
+use crate::series::{Series, Table, mean};
 use crate::single_run::SINGLE_RUN;
 
 /// Writes a system an arm, a result a metric, and a trial a run.

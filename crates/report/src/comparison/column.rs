@@ -12,11 +12,7 @@ use crate::outcome::{Series, geometric_mean};
 /// What makes figures of one name incomparable.
 pub(super) enum Difference<'a> {
     /// An arm has them in another unit.
-    Unit {
-        arm: usize,
-        unit: &'a str,
-        first: &'a str,
-    },
+    Unit { arm: usize, unit: &'a str, first: &'a str },
     /// The tool of one arm alone gets them wrong.
     Defect { arm: usize, remark: &'a Remark },
 }

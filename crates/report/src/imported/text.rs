@@ -46,11 +46,8 @@ fn table(rows: &[&Row]) -> Table {
         if has_arms {
             cells.push(row.arm.clone());
         }
-        let value = if row.n == 1 {
-            figures::plain(row.value)
-        } else {
-            figures::significant(row.value)
-        };
+        let value =
+            if row.n == 1 { figures::plain(row.value) } else { figures::significant(row.value) };
         cells.extend([row.figure.name.clone(), value, row.figure.unit().to_owned()]);
         if is_spread {
             let spread = row.spread.map(figures::significant).unwrap_or_default();
@@ -67,9 +64,9 @@ fn doubts(rows: &[&Row]) -> Vec<String> {
     let mut reasons: Vec<(Label, &str, Vec<&str>)> = Vec::new();
     for row in rows {
         for remark in &row.figure.remarks {
-            let known = reasons.iter_mut().find(|(label, why, _)| {
-                (*label, *why) == (remark.label, remark.why.as_str())
-            });
+            let known = reasons
+                .iter_mut()
+                .find(|(label, why, _)| (*label, *why) == (remark.label, remark.why.as_str()));
             let name = row.figure.name.as_str();
             match known {
                 Some((_, _, names)) if names.contains(&name) => {}

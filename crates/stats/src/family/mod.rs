@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use adjust::holm;
 pub use adjusted::{Adjusted, Adjustment, Role};
-pub use max_t::max_t;
 pub(crate) use claim::hold_together;
+pub use max_t::max_t;
 pub use simultaneous::{Critical, simultaneous};
 
 use crate::compare::{self, CompareError, Verdict};

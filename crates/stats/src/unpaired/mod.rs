@@ -68,10 +68,8 @@ fn adjust(members: &[UnpairedMember], adjusted: &mut [Adjusted], role: Role) {
         (adjusted[i].p_adjusted, adjusted[i].adjustment) = (p, Adjustment::Holm);
         let Some(welch) = Welch::new(&members[i].groups.shift(criteria.better)) else { continue };
         let at = |outside: f64| student::quantile(1.0 - 0.5 * outside / float(among), welch.df);
-        let critical = Critical {
-            difference: at(criteria.alpha),
-            equivalence: at(2.0 * criteria.alpha),
-        };
+        let critical =
+            Critical { difference: at(criteria.alpha), equivalence: at(2.0 * criteria.alpha) };
         hold_together(&mut adjusted[i], criteria, critical, among);
     }
 }
@@ -109,15 +107,11 @@ fn compare(member: &UnpairedMember) -> Comparison {
         equivalence: welch.interval(equivalence),
     });
     let ranks = shift.rank_interval(main).zip(shift.rank_interval(equivalence));
-    let rank = ranks.map(|(wide, narrow)| Evidence {
-        difference: wide.interval,
-        equivalence: narrow.interval,
-    });
+    let rank = ranks
+        .map(|(wide, narrow)| Evidence { difference: wide.interval, equivalence: narrow.interval });
     let p = permutation::p_value(&shift, criteria.seed);
     let decision = match (&student, &rank) {
-        (Some(student), Some(rank)) => {
-            decide(student, rank, criteria.bound(), p <= criteria.alpha)
-        }
+        (Some(student), Some(rank)) => decide(student, rank, criteria.bound(), p <= criteria.alpha),
         _ => Decision { verdict: Verdict::Inconclusive, disputed: false },
     };
     let n = shift.a.len().min(shift.b.len());

@@ -83,11 +83,11 @@ fn arms_of_one_level_are_rarely_called_different() {
     let seed = 20_261_123;
     println!("seed {seed}");
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut uniform = || f64::from(u32::try_from(random.next_u64() >> 32).unwrap()) / 4_294_967_296.0;
+    let mut uniform =
+        || f64::from(u32::try_from(random.next_u64() >> 32).unwrap()) / 4_294_967_296.0;
     let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
-    let mut draw = |n: usize, sd: f64| -> Vec<f64> {
-        (0..n).map(|_| libm::exp(sd * normal())).collect()
-    };
+    let mut draw =
+        |n: usize, sd: f64| -> Vec<f64> { (0..n).map(|_| libm::exp(sd * normal())).collect() };
     let (trials, mut wrong, mut covered) = (600, 0, 0);
     for _ in 0..trials {
         let result = one(&draw(5, 0.08), &draw(10, 0.02), Better::More);

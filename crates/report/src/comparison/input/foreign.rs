@@ -121,9 +121,9 @@ fn input<'a>(
         let is_single = runs.len() == 1;
         let times: Vec<Option<u64>> =
             runs.iter().map(|run| run.iter().filter_map(|it| it.ended_unix_s).max()).collect();
-        let figures = runs.iter().map(|run| {
-            run.iter().flat_map(|run| figures(run, is_single, are_one)).collect()
-        });
+        let figures = runs
+            .iter()
+            .map(|run| run.iter().flat_map(|run| figures(run, is_single, are_one)).collect());
         let mut runs = in_order(figures.collect());
         for (run, time) in runs.iter_mut().zip(times) {
             run.ended_unix_s = time;

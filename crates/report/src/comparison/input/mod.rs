@@ -115,8 +115,10 @@ fn one_arm(name: &str) -> Refusal {
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
 fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    let run = |(place, figures): (usize, Vec<Figure>)| {
-        RunFigures { block: place.to_string(), figures, ended_unix_s: None }
+    let run = |(place, figures): (usize, Vec<Figure>)| RunFigures {
+        block: place.to_string(),
+        figures,
+        ended_unix_s: None,
     };
     named.map(run).collect()
 }

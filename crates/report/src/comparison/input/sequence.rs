@@ -15,9 +15,9 @@ pub(super) enum Order {
 
 /// Puts the runs of each arm in the order of their times, and says what order of all they show.
 pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
-    let are_known = arms.iter().all(|arm| {
-        arm.runs.len() > 1 && arm.runs.iter().all(|run| run.ended_unix_s.is_some())
-    });
+    let are_known = arms
+        .iter()
+        .all(|arm| arm.runs.len() > 1 && arm.runs.iter().all(|run| run.ended_unix_s.is_some()));
     if !are_known {
         return Order::Unknown;
     }
@@ -27,9 +27,10 @@ pub(super) fn order(arms: &mut [ArmRuns]) -> Order {
             run.block = place.to_string();
         }
     }
-    let times = arms.iter().enumerate().flat_map(|(arm, it)| {
-        it.runs.iter().map(move |run| (run.ended_unix_s, arm))
-    });
+    let times = arms
+        .iter()
+        .enumerate()
+        .flat_map(|(arm, it)| it.runs.iter().map(move |run| (run.ended_unix_s, arm)));
     let mut sequence: Vec<(Option<u64>, usize)> = times.collect();
     sequence.sort_unstable();
     let has_each_once = |block: &[(Option<u64>, usize)]| {
@@ -64,10 +65,8 @@ mod tests {
             figures: Vec::new(),
             ended_unix_s: Some(*time),
         };
-        let arm = |times: &&[u64]| ArmRuns {
-            name: String::new(),
-            runs: times.iter().map(run).collect(),
-        };
+        let arm =
+            |times: &&[u64]| ArmRuns { name: String::new(), runs: times.iter().map(run).collect() };
         times.iter().map(arm).collect()
     }
 
