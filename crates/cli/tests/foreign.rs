@@ -148,6 +148,7 @@ fn two_lines_in_one_file_are_two_arms() {
 fn several_lines_are_runs_of_their_arm() {
     let lines = |line: &str| results::parse(&[line; 3].join("\n")).unwrap();
     let arms = [("piix".to_owned(), lines(IDE)), ("ahci".to_owned(), lines(AHCI))];
+    let arms = arms.map(|(name, imported)| ArmResults { name, files: vec![imported] });
     let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
     assert_eq!(result.blocks.len(), 3);
     assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));

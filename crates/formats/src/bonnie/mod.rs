@@ -48,6 +48,10 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         in_table |= table::is_heading(line.text);
         if layout::is_csv(line.text) {
             in_table = false;
+            if found.is_full() {
+                found.drop_run();
+                continue;
+            }
             let (row, notes) = layout::read(line)?;
             notes.into_iter().for_each(|note| found.note(note));
             add(row, &mut found);
