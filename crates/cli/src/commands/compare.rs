@@ -10,8 +10,8 @@ use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, Comp
 use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
+use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::results::{self, Content};
 use crate::ui::Ui;
 
 /// Compare existing results and print a verdict.

@@ -7,8 +7,8 @@ use drivelab_core::config::Choice as _;
 use drivelab_formats::export::{self, Format};
 use drivelab_report::imported;
 
+use crate::commands::results;
 use crate::failure::{Failure, Outcome};
-use crate::results;
 use crate::ui::Ui;
 
 /// Read another tool's results, and say what each number measures.

@@ -3,9 +3,8 @@
 use clap::Args;
 use drivelab_report::{article, imported, run};
 
-use crate::commands::json_text;
+use crate::commands::results::{self, Content};
 use crate::failure::{Failure, Outcome};
-use crate::results::{self, Content};
 use crate::ui::Ui;
 
 /// Show a result: stored runs, another tool's file, or the figures of a published comparison.
@@ -37,8 +36,8 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
                 let message = format!("`{}` holds {} runs", arguments.what, runs.len());
                 return Err(Failure::bad_words(message).hint("show it without --json"));
             };
-            let document = serde_json::to_value(run).map_err(Failure::bad_request)?;
-            ui.result(&json_text(&document))
+            let json = serde_json::to_string_pretty(run).expect("plain data is always JSON");
+            ui.result(&json)
         }
         Content::Runs(runs) => {
             let texts: Vec<String> = runs.iter().map(|it| run::text(it, ui.look())).collect();

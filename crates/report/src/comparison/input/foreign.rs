@@ -6,7 +6,8 @@ use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Label};
 
-use super::{ArmRuns, Input, Source, checked, in_order, one_arm};
+use super::sequence::{Order, order};
+use super::{ArmRuns, Input, Source, checked, in_order, one_arm, order_note};
 use crate::run;
 
 /// One arm: everything that was measured of it, in one file or several.
@@ -131,7 +132,7 @@ fn input<'a>(
         ArmRuns { name, runs }
     });
     let source = Source::Foreign { tool: tools.join(", ") };
-    checked(Input::new(source, named.collect(), notes)).map(Input::paired_by_order)
+    checked(Input::new(source, named.collect(), notes)).map(paired_by_order)
 }
 
 fn figures(run: &ImportedRun, is_single: bool, is_one: bool) -> Vec<Figure> {
@@ -144,4 +145,18 @@ fn figures(run: &ImportedRun, is_single: bool, is_one: bool) -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// Pairs the runs by their order, unless their times say that they are no pairs.
+fn paired_by_order(mut input: Input) -> Input {
+    match order(&mut input.arms) {
+        Order::NotAlternated(how) => input.not_alternated = Some(how),
+        Order::Unknown => input.order_note = order_note(&input.arms),
+        Order::Alternated => {
+            let note = "The times of the runs show that the arms alternated: runs are paired \
+                        in the order of time.";
+            input.order_note = Some(note.to_owned());
+        }
+    }
+    input
 }

@@ -14,7 +14,6 @@ use drivelab_core::record::Figure;
 use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
-use sequence::Order;
 
 /// Everything that is to be compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,20 +35,6 @@ pub struct Input {
 }
 
 impl Input {
-    /// Pairs the runs by their order, unless their times say that they are no pairs.
-    fn paired_by_order(mut self) -> Self {
-        match sequence::order(&mut self.arms) {
-            Order::NotAlternated(how) => self.not_alternated = Some(how),
-            Order::Unknown => self.order_note = order_note(&self.arms),
-            Order::Alternated => {
-                let note = "The times of the runs show that the arms alternated: runs are paired \
-                            in the order of time.";
-                self.order_note = Some(note.to_owned());
-            }
-        }
-        self
-    }
-
     /// Figures of which nothing else is known.
     fn new(source: Source, arms: Vec<ArmRuns>, notes: Vec<String>) -> Self {
         let (provenance, attached) = (Provenance::Unknown, Question::default());
