@@ -39,7 +39,7 @@ const READERS: &[Reader] = readers! {
     "kdiskmark": kdiskmark::is_kdiskmark, kdiskmark::parse;
     "wrk": wrk::is_wrk, wrk::parse;
     "diskspd": diskspd::is_diskspd, diskspd::parse;
-    "bonnie": bonnie::is_bonnie, bonnie::parse;
+    "bonnie++": bonnie::is_bonnie, bonnie::parse;
 };
 /// Logs, of which only the name of the file says what they hold.
 const LOGS: [(&str, logs::Kind); 5] = [
@@ -50,9 +50,9 @@ const LOGS: [(&str, logs::Kind); 5] = [
     ("fio-slat", logs::Kind::Latency("slat")),
 ];
 
-/// The names of all formats that are read.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    READERS.iter().map(|reader| reader.name).chain(LOGS.iter().map(|(name, _)| *name))
+/// The tools whose results are read.
+pub fn tools() -> impl Iterator<Item = &'static str> {
+    READERS.iter().map(|reader| reader.name)
 }
 
 /// Reads a result in the named format.
@@ -63,7 +63,7 @@ pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     let format = format.to_ascii_lowercase();
     // As the tools are called, and as the program is.
     let format = match format.as_str() {
-        "bonnie++" => "bonnie",
+        "bonnie" => "bonnie++",
         "fsmark" => "fs_mark",
         "tiobench" => "tiotest",
         other => other,
@@ -74,7 +74,7 @@ pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     if let Some((_, kind)) = LOGS.iter().find(|(name, _)| *name == format) {
         return logs::parse(text, *kind);
     }
-    let known: Vec<&str> = names().collect();
+    let known: Vec<&str> = tools().chain(LOGS.iter().map(|(name, _)| *name)).collect();
     let what = format!("{} is not a format that is read", quote(format));
     let hint = match nearest(format, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),

@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod drive;
 pub mod durability;
 pub mod figures;
+pub mod history;
 pub mod imported;
 pub mod metric;
 pub mod outcome;
@@ -17,7 +18,9 @@ pub mod page;
 pub mod pairs;
 pub mod replay;
 pub mod run;
+pub mod specimens;
 pub mod study;
+pub mod suite;
 pub mod text;
 pub mod verification;
 

@@ -60,6 +60,8 @@ ids! {
     Multiplicity = "multiplicity",
     /// The arms were not run alternately: drift looks like a difference between them.
     Unpaired = "unpaired",
+    /// Drives that fit the profile differ too much for one verdict: it depends on the drive.
+    Depends = "depends",
     /// What the arms were declared to differ in was the same in both: the verdict is withheld.
     FactorUnchanged = "factor-unchanged",
     /// One arm completed nothing in a block in which the other did: the verdict is withheld.

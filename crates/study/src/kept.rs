@@ -59,7 +59,8 @@ pub fn kept_results(
     let run = |((arm, ..), figures): ((usize, _, _), Vec<Figure>)| {
         let arm = study.arms.get(arm)?.name.clone();
         let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
-        let phases = vec![Phase { name, nature, figures, lat_ns: None, remarks }];
+        let phases =
+            vec![Phase { name, nature, figures, lat_ns: None, points: Vec::new(), remarks }];
         Some(ImportedRun { arm, phases, ..ImportedRun::default() })
     };
     let runs: Vec<ImportedRun> = runs.into_iter().filter_map(run).collect();

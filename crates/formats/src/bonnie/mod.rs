@@ -92,7 +92,8 @@ fn add(mut row: Row, found: &mut Found) {
         });
         let figures = figures.collect();
         let meaning::Meaning { nature, remarks } = run.meaning(phase, place);
-        Phase { name: phase.name.into(), nature, figures, lat_ns: None, remarks }
+        let (name, points) = (phase.name.into(), Vec::new());
+        Phase { name, nature, figures, lat_ns: None, points, remarks }
     };
     let phases = PHASES.iter().enumerate().map(phase).collect();
     let Row { line, machine: arm, setup, .. } = row;

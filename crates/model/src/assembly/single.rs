@@ -21,7 +21,8 @@ pub(super) fn one(profile: &Profile, options: &Options, seed: u64) -> Result<Dri
         profile::Body::Hdd(hdd) => attach(model, hdd, options, options.seed.unwrap_or(seed)),
         profile::Body::Other(blueprint) => blueprint.build(&model, options),
         profile::Body::Fixed { capacity, service, servers } => {
-            let set = options.entries().into_iter().find(|(key, _)| *key != "seed");
+            let of_any = ["seed", "specimen"];
+            let set = options.entries().into_iter().find(|(key, _)| !of_any.contains(key));
             if let Some((key, _)) = set {
                 let nature = "is a fixed service time";
                 return Err(BuildError::NothingToSet { model, nature, key });

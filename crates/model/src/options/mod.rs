@@ -72,6 +72,8 @@ options! {
     "ncq" => ncq: Switch, Value::read;
     /// Seed of what is random in the drive, such as retries.
     "seed" => seed: u64, Value::read;
+    /// Which drive of those that fit the profile; the median one where absent.
+    "specimen" => specimen: u32, Value::read;
     /// Drives of this model: at most as many as a word has bits.
     "drives" => drives: u32, whole::<1, 32>;
     /// How an array keeps its data; one drive after another where absent.
@@ -185,7 +187,7 @@ mod tests {
     #[test]
     fn each_key_can_be_set_and_is_listed() {
         let values = [
-            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "9", "5", "5", "64k", "2",
+            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "9", "3", "5", "5", "64k", "2",
             "pcie1x8", "32", "128",
         ];
         let mut options = Options::default();

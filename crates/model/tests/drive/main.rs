@@ -15,6 +15,7 @@ mod depth;
 mod invariants;
 mod load;
 mod mixed;
+mod prior;
 mod profiles;
 mod spans;
 mod writes;

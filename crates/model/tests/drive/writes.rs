@@ -35,7 +35,8 @@ fn order(drive: &mut Drive, requests: impl IntoIterator<Item = Request>) -> Vec<
 
 #[test]
 fn cached_random_writes_are_flat_with_depth_and_faster_than_reads() {
-    for name in [DISK, "seagate-st250dm000", "seagate-st2000dm006", "hitachi-hts542516k9sa00"] {
+    for name in drivelab_model::profile::names().into_iter().filter(|name| *name != "fixed") {
+        let name = &format!("{name},write-cache=on");
         let load = |depth, reads| Load { depth, reads, requests: 20_000, ..Load::default() };
         let reading = run(&mut drive(name), load(1, 100)).iops();
         let writing = [1, 4, 32].map(|depth| run(&mut drive(name), load(depth, 0)).iops());

@@ -7,9 +7,10 @@ use drivelab_stats::Role;
 
 use super::column::{Column, columns};
 use super::result::CompareResult;
-use super::{Input, Source};
+use super::{ArmRuns, Input, Source};
 use crate::attachment;
 use crate::outcome::{Question, Rules, Together, judge, judge_unpaired, withhold};
+use crate::specimens::{Sampled, Simulated};
 use crate::suggest;
 use drivelab_core::record::Label;
 
@@ -64,11 +65,14 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         series.push(column.series(values, options.margin));
         facts.push(column.facts());
     }
-    let rules = Rules { seed: options.seed, provenance: input.provenance, first: None };
     let mut outcomes = if unpaired.is_some() {
-        judge_unpaired(&series, &questions, rules)?
+        judge_unpaired(&series, &questions, options.seed)?
     } else {
         notes.extend(incomplete(&columns[gate], &blocks));
+        let sampled = sampled(input, &blocks);
+        notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
+        let (seed, provenance) = (options.seed, input.provenance);
+        let rules = Rules { seed, provenance, first: None, sampled: &sampled };
         judge(&series, &questions, rules)?
     };
     let decides = |outcome: &crate::outcome::Outcome| {
@@ -94,6 +98,25 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         unpaired,
         notes,
     })
+}
+
+/// What an interval is not about where all runs simulate one drive.
+const MEDIAN: &str = "These runs simulate the median of the drives that the profile fits: the \
+                      intervals are about its addresses, not about other drives of the kind. A \
+                      study at stage simulate draws drives, one a block.";
+
+/// The drives that the blocks simulated.
+fn sampled<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
+    let mut sampled = Sampled::default();
+    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
+        let drive = |block: &String| {
+            let (target, specimen) =
+                runs.iter().find(|run| run.block == *block)?.simulated.as_ref()?;
+            Some(Simulated { target, specimen })
+        };
+        sampled.note(0, arm, blocks.iter().map(drive));
+    }
+    sampled
 }
 
 fn primary(

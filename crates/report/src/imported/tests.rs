@@ -14,7 +14,8 @@ fn results() -> Imported {
             Figure { is_detail: true, ..Figure::new("rewrite_lat_ns", 9.0, Better::Less) },
         ];
         let (name, nature) = ("rewrite".to_owned(), Nature::Disk);
-        let phases = vec![Phase { name, nature, figures, lat_ns: None, remarks }];
+        let points = Vec::new();
+        let phases = vec![Phase { name, nature, figures, lat_ns: None, points, remarks }];
         ImportedRun { line, arm: arm.into(), phases, ..ImportedRun::default() }
     };
     let once = || vec![Remark::new(Label::SingleRun, "one run")];

@@ -1,10 +1,11 @@
 //! Stored runs: read again, shown, and turned into metrics.
 
-mod over_time;
+pub(crate) mod over_time;
 mod parse;
 mod steady;
 mod text;
 
+pub use over_time::spark;
 pub use parse::parse;
 pub use steady::steadiness;
 pub use text::text;
@@ -30,7 +31,8 @@ pub fn results(arm: &str, records: &[RunRecord]) -> Imported {
             let remarks = marks::remarks(record).chain(figure.remarks.clone()).collect();
             Figure { unit, remarks, ..figure }
         });
-        let phase = Phase { name, nature, figures: figures.collect(), lat_ns: None, remarks };
+        let (figures, points) = (figures.collect(), Vec::new());
+        let phase = Phase { name, nature, figures, lat_ns: None, points, remarks };
         ImportedRun { arm: arm.to_owned(), phases: vec![phase], ..ImportedRun::default() }
     };
     let version = records.first().map(|record| record.config.drivelab.clone());
@@ -85,7 +87,7 @@ fn latencies(prefix: &str, lat: &Latency) -> Vec<Figure> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and requests are fewer")]
-fn float(number: u64) -> f64 {
+pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 

@@ -106,7 +106,8 @@ fn read(output: &Output, line: usize, found: &mut Found) {
         let figures = section.figures;
         if !figures.is_empty() {
             let (nature, remarks) = (nature(jobs, output), remarks(jobs, output));
-            phases.push(Phase { name: name.to_owned(), nature, figures, lat_ns: None, remarks });
+            let (name, points) = (name.to_owned(), Vec::new());
+            phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
         }
     }
     let ended_unix_s = output.timestamp;

@@ -10,7 +10,7 @@ pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Specimen};
 use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
@@ -78,6 +78,8 @@ pub struct RunFigures {
     pub figures: Vec<Figure>,
     /// When it ended, in seconds since 1970, where that is known.
     pub ended_unix_s: Option<u64>,
+    /// The drive that was simulated, and what was asked of it as the run's record spells it.
+    pub simulated: Option<(String, Specimen)>,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -104,6 +106,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
         block: place.to_string(),
         figures,
         ended_unix_s: None,
+        simulated: None,
     };
     named.map(run).collect()
 }

@@ -61,9 +61,11 @@ mod tests {
 
     fn arms(times: &[&[u64]]) -> Vec<ArmRuns> {
         let run = |time: &u64| RunFigures {
+            simulated: None,
             block: String::new(),
             figures: Vec::new(),
             ended_unix_s: Some(*time),
+            simulated: None,
         };
         let arm =
             |times: &&[u64]| ArmRuns { name: String::new(), runs: times.iter().map(run).collect() };
