@@ -61,12 +61,13 @@ impl Found {
 
     /// Keeps why a line, or a part of it, holds no number.
     pub(crate) fn unread(&mut self, line: usize, why: &str) {
-        let unknown = format!("line {line}: {why}");
-        if self.imported.unknown.contains(&unknown) {
-        } else if self.imported.unknown.len() < LISTED_MAX {
-            self.imported.unknown.push(unknown);
-        } else {
+        if self.imported.unknown.len() == LISTED_MAX {
             self.unlisted += 1;
+            return;
+        }
+        let unknown = format!("line {line}: {why}");
+        if !self.imported.unknown.contains(&unknown) {
+            self.imported.unknown.push(unknown);
         }
     }
 
@@ -84,7 +85,7 @@ impl Found {
     /// Adds a run, unless it has no figures.
     pub(crate) fn add(&mut self, mut run: ImportedRun) {
         run.phases.retain(|phase| !phase.figures.is_empty());
-        run.arm = short(&run.arm).to_owned();
+        run.arm.truncate(short(&run.arm).len());
         if run.phases.is_empty() {
         } else if self.is_full() {
             self.drop_run();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Phase};
 
 /// One metric with the values of every arm.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Table {
         for run in &results.runs {
             let arm = places[run.arm.as_str()];
             runs[arm] += 1;
-            for figure in run.phases.iter().flat_map(|phase| phase.metrics()) {
+            for figure in run.phases.iter().flat_map(Phase::metrics) {
                 let place = *metrics.entry(figure.name.clone()).or_insert_with(|| {
                     let values = vec![Vec::new(); arms.len()];
                     series.push(Series { figure: figure.clone(), values });

@@ -29,9 +29,7 @@ const HINT: &str =
 
 /// Whether a text holds a line of bonnie++ CSV, whole or cut off, or one of its tables.
 pub fn is_bonnie(text: &str) -> bool {
-    lines(text).is_ok_and(|lines| {
-        lines.iter().any(|line| layout::is_csv(line.text) || table::is_heading(line.text))
-    })
+    text.lines().any(|line| layout::is_csv(line) || table::is_heading(line))
 }
 
 /// Reads every line of CSV of a text, and passes over the tables above it: they are rounded. Where
@@ -40,7 +38,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("bonnie++");
     let all = lines(text)?;
     if !all.iter().any(|line| layout::is_csv(line.text)) {
-        table::read(&all, &mut found)?.into_iter().for_each(|row| add(row, &mut found));
+        for row in table::read(&all, &mut found)? {
+            add(row, &mut found);
+        }
         return found.finish(HINT);
     }
     let mut in_table = false;
@@ -53,7 +53,9 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 continue;
             }
             let (row, notes) = layout::read(line)?;
-            notes.into_iter().for_each(|note| found.note(note));
+            for note in notes {
+                found.note(note);
+            }
             add(row, &mut found);
         } else if !in_table && !layout::is_header(line.text) {
             found.unknown(line.number, line.text);

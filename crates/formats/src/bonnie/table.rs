@@ -45,7 +45,7 @@ pub(super) fn read(lines: &[Line], found: &mut Found) -> Result<Vec<Row>, ParseE
         if text.contains("-Per Chr-") || text.contains("%CP") {
             table.concurrency(text);
         } else if text.contains("-Create--") {
-            table.machine = text.split_whitespace().next().unwrap_or("").to_owned();
+            text.split_whitespace().next().unwrap_or("").clone_into(&mut table.machine);
         } else {
             table.row(*line, &mut rows, found)?;
         }
@@ -76,7 +76,7 @@ impl Table {
 
     fn concurrency(&mut self, text: &str) {
         if let Some(rest) = text.strip_prefix("Concurrency") {
-            self.concurrency = rest.split_whitespace().next().unwrap_or("").to_owned();
+            rest.split_whitespace().next().unwrap_or("").clone_into(&mut self.concurrency);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Phase};
 
 use super::column::{self, FILE_PHASES, Kind, PHASES};
 use super::layout::OPTIONS;
@@ -20,7 +20,7 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     let mut exported = Exported::default();
     let mut is_empty = true;
     for run in &results.runs {
-        let figures: Vec<Figure> = run.phases.iter().flat_map(|phase| phase.metrics()).collect();
+        let figures: Vec<Figure> = run.phases.iter().flat_map(Phase::metrics).collect();
         let line = Line { run, figures: &figures };
         for figure in figures.iter().filter(|figure| !has_column(&figure.name)) {
             exported.leave_out(&figure.name);

@@ -68,7 +68,7 @@ impl Form {
         };
         let colon = if self == Self::V8 { ":" } else { " :" };
         let width = if self == Self::V2 { 8 } else { 9 };
-        let value = format!("{:width$.3} MB/s", rate.rate);
+        let value = format!("{:width$.3} MB/s", rate.mb_per_s);
         let iops = rate.iops.map_or_else(String::new, |iops| format!(" [{iops:9.1} IOPS]"));
         let latency = rate.latency.map_or_else(String::new, |us| format!(" <{us:9.2} us>"));
         format!("{label}{colon} {value}{iops}{latency}")
@@ -95,7 +95,7 @@ pub(super) struct Rate<'a> {
     pub(super) queue: Option<u32>,
     pub(super) threads: Option<u32>,
     pub(super) direction: Direction,
-    pub(super) rate: f64,
+    pub(super) mb_per_s: f64,
     pub(super) iops: Option<f64>,
     pub(super) latency: Option<f64>,
 }
@@ -127,7 +127,7 @@ impl<'a> Rate<'a> {
             let name = format!("{name}_{what}");
             all.iter().find(|figure| figure.name == name).map(|figure| figure.value)
         };
-        let (rate, iops, latency) = (figure.value, beside("iops"), beside("latency"));
+        let (mb_per_s, iops, latency) = (figure.value, beside("iops"), beside("latency"));
         let test = Self {
             name,
             is_sequential,
@@ -136,7 +136,7 @@ impl<'a> Rate<'a> {
             queue,
             threads,
             direction,
-            rate,
+            mb_per_s,
             iops,
             latency,
         };

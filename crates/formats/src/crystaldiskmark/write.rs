@@ -2,7 +2,7 @@
 
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Phase};
 
 use super::KEPT;
 use super::form::{Form, Rate};
@@ -21,7 +21,7 @@ pub fn write(results: &Imported) -> Result<Exported, Refusal> {
     let mut exported = Exported::default();
     let mut is_empty = true;
     for run in &results.runs {
-        let figures: Vec<Figure> = run.phases.iter().flat_map(|phase| phase.metrics()).collect();
+        let figures: Vec<Figure> = run.phases.iter().flat_map(Phase::metrics).collect();
         let tests: Vec<Rate> = figures.iter().filter_map(|it| Rate::new(it, &figures)).collect();
         is_empty &= tests.is_empty();
         let is_written = |name: &str| {

@@ -26,7 +26,7 @@ fn welch_of_two_groups() {
     // The difference of the logarithms is 0.695233, its error 0.00437326 with 10.952 degrees of
     // freedom, of which Student's 97.5 % quantile is 2.2021.
     let [lo, hi] = result.ci95.unwrap();
-    assert!((libm::log(lo) - 0.685603).abs() < 1e-5 && (libm::log(hi) - 0.704863).abs() < 1e-5);
+    assert!((libm::log(lo) - 0.685_603).abs() < 1e-5 && (libm::log(hi) - 0.704_863).abs() < 1e-5);
     assert!((result.p - 1.0 / 1716.0).abs() < 1e-9, "{}", result.p);
     assert_eq!(result.warnings.len(), 1);
     assert_eq!(result.warnings[0].id, WarningId::Unpaired);

@@ -113,7 +113,9 @@ fn read(output: &Output, line: usize, found: &mut Found) {
     let ended_unix_s = output.timestamp;
     found.add(ImportedRun { line, arm, ended_unix_s, phases, ..ImportedRun::default() });
     for job in &output.jobs {
-        doubts(job, output).into_iter().for_each(|note| found.note(note));
+        for note in doubts(job, output) {
+            found.note(note);
+        }
     }
 }
 
@@ -149,7 +151,7 @@ fn is_buffered(job: &Job, output: &Output) -> bool {
 /// Whether a job only writes, and waits for the disk at its end or more often.
 fn syncs(job: &Job, output: &Output) -> bool {
     let is_set = |name: &&str| option(job, output, name).is_some_and(|value| value != "0");
-    !reads(job) && ["fsync", "fdatasync", "end_fsync", "sync"].iter().any(|name| is_set(name))
+    !reads(job) && ["fsync", "fdatasync", "end_fsync", "sync"].iter().any(is_set)
 }
 
 fn reads(job: &Job) -> bool {
@@ -230,10 +232,10 @@ impl Section<'_> {
         self.figure(&format!("{kind}lat_mean_ns"), mean(|side| &side.lat_ns), Better::Less, false);
         let clat = mean(|side| &side.clat_ns);
         self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
-        let of_lat: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
-        let of_clat: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
-        let in_all = of_lat.iter().all(|latency| !latency.percentile.is_empty());
-        let (which, latencies) = if in_all { ("lat", of_lat) } else { ("clat", of_clat) };
+        let responses: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
+        let completions: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
+        let in_all = responses.iter().all(|latency| !latency.percentile.is_empty());
+        let (which, latencies) = if in_all { ("lat", responses) } else { ("clat", completions) };
         let count: f64 = latencies.iter().map(|latency| latency.count).sum();
         for (key, quantile, share, needed) in PERCENTILES {
             let value = match latencies[..] {
