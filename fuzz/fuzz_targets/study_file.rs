@@ -1,8 +1,9 @@
 //! No study file may panic, hang or allocate without bound.
 #![no_main]
 
+use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
-use drivelab_study::{StudyFile, Vocabulary};
+use drivelab_study::{StudyFile, Suite, Vocabulary};
 
 /// The settings of modelled drives, as the program has them.
 struct DriveKeys;
@@ -15,6 +16,15 @@ impl Vocabulary for DriveKeys {
     fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
         Options::default().set(key, value).map_err(|wrong| wrong.to_string())?;
         Ok(value.to_owned())
+    }
+
+    /// Recipes have a target of their own.
+    fn suite(&self, name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
+        Err(section.error(format!("there is no suite `{name}`")))
+    }
+
+    fn formats(&self) -> Vec<&'static str> {
+        drivelab_formats::results::tools().collect()
     }
 }
 

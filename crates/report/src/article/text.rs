@@ -36,7 +36,7 @@ fn table(article: &Article) -> Table {
     let mut columns = vec![("test", Align::Left, 0)];
     columns.extend(article.arms.iter().map(|arm| (arm.as_str(), Align::Right, 0)));
     columns.push(("", Align::Left, 0));
-    columns.extend([("ratio", Align::Right, 2), ("what it is", Align::Left, 1)]);
+    columns.extend([("ratio", Align::Right, 1), ("what it is", Align::Left, 0)]);
     let mut table = Table::new(&columns);
     for figure in &article.figures {
         let ratios: Vec<String> = figure.ratios().into_iter().map(figures::times).collect();

@@ -61,7 +61,6 @@ mod tests {
 
     fn arms(times: &[&[u64]]) -> Vec<ArmRuns> {
         let run = |time: &u64| RunFigures {
-            simulated: None,
             block: String::new(),
             figures: Vec::new(),
             ended_unix_s: Some(*time),
