@@ -11,6 +11,7 @@ use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, Comp
 use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -18,7 +19,9 @@ use crate::ui::Ui;
 /// Compare existing results and print a verdict.
 ///
 /// Each FILE is one arm, the first the baseline: stored runs (the output of `drivelab run --json`),
-/// the results folder of a study, or what another tool wrote (see `drivelab import`). Several files
+/// kept runs (the beginning of an id, or label:NAME, whose runs count in the order in which they
+/// were kept), the results folder of a study, or what another tool wrote (see `drivelab import`).
+/// Several files
 /// of an arm, or several runs in a file, are its runs: name those of the baseline, then `--`, then
 /// those of the other arm. Runs are paired in order, unless their times or --unpaired say that the
 /// arms did not alternate. With --pairs, a CSV file names arms and blocks; A B select arms from it,
@@ -28,6 +31,7 @@ use crate::ui::Ui;
 Examples:
   drivelab compare before.json after.json
   drivelab compare ide.json ahci.json --factor controller
+  drivelab compare label:before label:after          kept runs by their labels
   drivelab compare ide.csv ahci.csv                  two bonnie++ results
   drivelab compare fio-ide.json fio-ahci.json        two results of fio
   drivelab compare before/*.json -- after/*.json     several runs of each
@@ -73,6 +77,8 @@ pub(crate) struct CompareArgs {
     /// Seed of the random sign flips (used above 16 blocks).
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    archive: ArchiveArgs,
 }
 
 fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
@@ -87,7 +93,7 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     }
     let input = match &arguments.pairs {
         Some(path) => from_pairs(path, arguments)?,
-        None => from_arms(&arms(arguments)?)?,
+        None => from_arms(&arms(arguments)?, &arguments.archive)?,
     };
     let is_folder = |path: &PathBuf| path.is_dir();
     let unpaired = if arguments.unpaired {
@@ -162,7 +168,7 @@ fn arms(arguments: &CompareArgs) -> Result<Vec<ArmFiles<'_>>, Failure> {
     // `old/run.json` and `new/run.json`: the paths tell them apart.
     for place in 0..arms.len() {
         let is_same = |(other, arm): (usize, &ArmFiles)| {
-            other != place && arm.name == results::name(arms[place].files[0], Path::file_stem)
+            other != place && arm.name == results::stem(arms[place].files[0])
         };
         if arms.iter().enumerate().any(is_same) {
             arms[place].name = arms[place].files[0].display().to_string();
@@ -179,17 +185,17 @@ fn arm_name(files: &[&Path]) -> String {
             results::name(folder, Path::file_name)
         }
         _ if files[0].is_dir() => results::name(files[0], Path::file_name),
-        _ => results::name(files[0], Path::file_stem),
+        _ => results::stem(files[0]),
     }
 }
 
-fn from_arms(arms: &[ArmFiles]) -> Result<Input, Failure> {
+fn from_arms(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Input, Failure> {
     let mut runs: Vec<(String, Vec<RunRecord>)> = Vec::new();
     let mut foreign: Vec<ArmResults> = Vec::new();
     for ArmFiles { name, files } in arms {
         let (mut records, mut others) = (Vec::new(), Vec::new());
         for path in files {
-            match results::read(path, None)? {
+            match results::find(path, None, archive)? {
                 Content::Runs(of_file) => records.extend(of_file),
                 Content::Results(results) => others.push(results),
             }

@@ -7,6 +7,7 @@ use drivelab_core::config::Choice as _;
 use drivelab_formats::export::{self, Format};
 use drivelab_report::imported;
 
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::results;
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
@@ -32,17 +33,18 @@ pub(crate) struct ImportArgs {
 
 /// Write results in the format of another tool.
 ///
-/// RUN is a file of stored runs, the results folder of a study, or a file of another tool. Formats:
-/// bonnie (CSV 1.98), phoronix (composite.xml), crystaldiskmark, csv (for `compare --pairs`),
+/// RUN is a kept run by the beginning of its id, or label:NAME; a file of stored runs, the results
+/// folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix (composite.xml), crystaldiskmark, csv (for `compare --pairs`),
 /// markdown, benchstat.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab export old-bonnie.csv --format bonnie | bon_csv2html > page.html
   drivelab export run.json --format phoronix > composite.xml
+  drivelab export label:nightly --format benchstat
   drivelab export results/ahci-or-ide --format markdown")]
 pub(crate) struct ExportArgs {
-    /// Stored runs, a results folder, or a file of another tool.
+    /// A kept run, label:NAME, stored runs, a results folder, or a file of another tool.
     run: PathBuf,
     /// The format to write.
     #[arg(long, value_name = "FORMAT", value_parser = Format::from_name)]
@@ -50,11 +52,14 @@ pub(crate) struct ExportArgs {
     /// The format of RUN, where its text does not show it.
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveArgs,
 }
 
 /// Reads and shows.
 pub(crate) fn import(arguments: &ImportArgs, ui: Ui) -> Outcome {
-    let results = results::imported(&arguments.file, arguments.format.as_deref())?;
+    let content = results::read(&arguments.file, arguments.format.as_deref())?;
+    let results = results::imported(&arguments.file, content);
     if ui.json {
         ui.result(&imported::json(&results))
     } else {
@@ -68,7 +73,8 @@ pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
         return Err(Failure::bad_words("`export` writes the format that `--format` names")
             .hint("for JSON use `drivelab import FILE --json`"));
     }
-    let results = results::imported(&arguments.run, arguments.from.as_deref())?;
+    let content = results::find(&arguments.run, arguments.from.as_deref(), &arguments.archive)?;
+    let results = results::imported(&arguments.run, content);
     let exported = export::write(&results, arguments.format)?;
     if !exported.left_out.is_empty() {
         let format = arguments.format;

@@ -1,4 +1,5 @@
-//! Results that exist already: stored runs, results folders of studies, files of other tools.
+//! Results that exist already: kept and stored runs, results folders of studies, files of other
+//! tools.
 
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use drivelab_formats::results;
 use drivelab_report::run;
 use drivelab_study::{KeptText, StudyFile, kept_results};
 
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::failure::Failure;
 use crate::input;
 use crate::stage::DriveKeys;
@@ -39,17 +41,47 @@ pub(crate) fn read(path: &Path, format: Option<&str>) -> Result<Content, Failure
     parsed.map(Content::Results).map_err(|error| wrong(path, &error))
 }
 
-/// The same as results, with the name of the file for arms that have none.
-pub(crate) fn imported(path: &Path, format: Option<&str>) -> Result<Imported, Failure> {
-    let stem = name(path, Path::file_stem);
-    let mut results = match read(path, format)? {
+/// The same, or runs of the archive: `label:NAME`, or the beginning of an id. A file of that name
+/// comes first.
+pub(crate) fn find(
+    what: &Path,
+    format: Option<&str>,
+    archive: &ArchiveArgs,
+) -> Result<Content, Failure> {
+    match kept(what).filter(|_| !what.exists()) {
+        Some(name) => Ok(Content::Runs(archive.open()?.records(name)?)),
+        None => read(what, format),
+    }
+}
+
+/// What names runs of the archive. Ids begin with `0` until the year 3084.
+fn kept(what: &Path) -> Option<&str> {
+    let is_id = |text: &str| text.starts_with('0') && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    what.to_str().filter(|text| text.starts_with(LABEL) || is_id(text))
+}
+
+/// What stands before the label of kept runs.
+const LABEL: &str = "label:";
+
+/// The label, or the name of the file without its ending.
+pub(crate) fn stem(what: &Path) -> String {
+    match what.to_str().and_then(|text| text.strip_prefix(LABEL)) {
+        Some(label) => label.to_owned(),
+        None => name(what, Path::file_stem),
+    }
+}
+
+/// Content as results, with the name of the file for arms that have none.
+pub(crate) fn imported(path: &Path, content: Content) -> Imported {
+    let stem = stem(path);
+    let mut results = match content {
         Content::Runs(runs) => run::results(&stem, &runs),
         Content::Results(results) => results,
     };
     for run in results.runs.iter_mut().filter(|run| run.arm.is_empty()) {
         run.arm.clone_from(&stem);
     }
-    Ok(results)
+    results
 }
 
 /// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.

@@ -3,23 +3,29 @@
 use clap::Args;
 use drivelab_report::{article, imported, run};
 
+use crate::commands::archive::keep::ArchiveArgs;
 use crate::commands::results::{self, Content};
 use crate::failure::{Failure, Outcome};
 use crate::ui::Ui;
 
-/// Show a result: stored runs, another tool's file, or the figures of a published comparison.
+/// Show a result: kept runs, another tool's file, or the figures of a published comparison.
 ///
 /// article:0 to article:4 are five published comparisons of storage settings, with what may and
 /// what may not be concluded from their figures.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  drivelab show 01KA9Z                 a kept run, by the beginning of its id
+  drivelab show label:before
   drivelab show article:1
   drivelab show run.json")]
 pub(crate) struct ShowArgs {
-    /// A file of stored runs or of another tool, a results folder, or article:N.
+    /// A kept run, label:NAME, a file of stored runs or of another tool, a results folder, or
+    /// article:N.
     #[arg(value_name = "RUN|article:N")]
     what: String,
+    #[command(flatten)]
+    archive: ArchiveArgs,
 }
 
 /// Shows it.
@@ -30,7 +36,7 @@ pub(crate) fn run(arguments: &ShowArgs, ui: Ui) -> Outcome {
             if ui.json { article::json(&article) } else { article::text(&article, ui.look()) };
         return ui.result(&text);
     }
-    match results::read(arguments.what.as_ref(), None)? {
+    match results::find(arguments.what.as_ref(), None, &arguments.archive)? {
         Content::Runs(runs) if ui.json => {
             let [run] = &runs[..] else {
                 let message = format!("`{}` holds {} runs", arguments.what, runs.len());
