@@ -65,8 +65,9 @@ fn what_is_exported_as_pairs_is_compared() {
     assert!(old.contains("block,arm,value,metric,better\n1,t,1000,iops,more\n"), "{old}");
     file(folder.path(), "faster.json", &runs(2000.0));
     let new = drivelab(folder.path(), &["export", "faster.json", "--format", "csv"]).out;
-    let rows = new.lines().filter(|line| line.contains(",t,")).map(|line| line.replace(",t,", ",u,"));
-    let both = format!("{old}\n{}\n", rows.collect::<Vec<_>>().join("\n"));
+    let rows = new.lines().filter(|line| line.contains(",t,"));
+    let rows: Vec<String> = rows.map(|line| line.replace(",t,", ",u,")).collect();
+    let both = format!("{old}\n{}\n", rows.join("\n"));
     file(folder.path(), "both.csv", &both);
     let pairs = ["--pairs", "both.csv", "t", "u", "--primary", "iops", "--json"];
     let json = drivelab(folder.path(), &[&["compare"], &pairs[..]].concat()).json();

@@ -107,8 +107,8 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     // What is empty or binary gets its own message.
     let is_empty = lines(text)?.is_empty();
     if logs::is_log(text) {
-        let hint = "name the file as fio does (`NAME_bw.1.log`), or name the format: `--format fio-bw`, \
-                    `fio-iops`, `fio-lat`, `fio-clat` or `fio-slat`";
+        let hint = "name the file as fio does (`NAME_bw.1.log`), or name the format: `--format \
+                    fio-bw`, `fio-iops`, `fio-lat`, `fio-clat` or `fio-slat`";
         return Err(ParseError::new(0, "a log of fio does not say what its values are", hint));
     }
     let what = if is_empty { "it is empty" } else { "not the output of a known tool" };

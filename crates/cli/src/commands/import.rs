@@ -34,8 +34,8 @@ pub(crate) struct ImportArgs {
 /// Write results in the format of another tool.
 ///
 /// RUN is a kept run by the beginning of its id, or label:NAME; a file of stored runs, the results
-/// folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix (composite.xml), crystaldiskmark, csv (for `compare --pairs`),
-/// markdown, benchstat.
+/// folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix
+/// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

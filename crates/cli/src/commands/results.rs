@@ -56,7 +56,8 @@ pub(crate) fn find(
 
 /// What names runs of the archive. Ids begin with `0` until the year 3084.
 fn kept(what: &Path) -> Option<&str> {
-    let is_id = |text: &str| text.starts_with('0') && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_id = |text: &str| text.starts_with('0') && is_plain(text);
     what.to_str().filter(|text| text.starts_with(LABEL) || is_id(text))
 }
 

@@ -179,8 +179,8 @@ fn primary(
                 return refusal;
             }
             Refusal::request(
-                "no block has a usable value of one metric for every arm: give each block one value above \
-         zero per arm",
+                "no block has a usable value of one metric for every arm: give each block one \
+                 value above zero per arm",
             )
         })
 }
