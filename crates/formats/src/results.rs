@@ -41,6 +41,11 @@ const READERS: &[Reader] = readers! {
     "diskspd": diskspd::is_diskspd, diskspd::parse;
     "bonnie++": bonnie::is_bonnie, bonnie::parse;
 };
+
+/// Other names of these tools.
+const ALIASES: [(&str, &str); 3] =
+    [("bonnie", "bonnie++"), ("fsmark", "fs_mark"), ("tiobench", "tiotest")];
+
 /// Logs, of which only the name of the file says what they hold.
 const LOGS: [(&str, logs::Kind); 5] = [
     ("fio-bw", logs::Kind::Bandwidth),
@@ -61,13 +66,8 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 /// Names the line at fault, or the known formats.
 pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     let format = format.to_ascii_lowercase();
-    // As the tools are called, and as the program is.
-    let format = match format.as_str() {
-        "bonnie" => "bonnie++",
-        "fsmark" => "fs_mark",
-        "tiobench" => "tiotest",
-        other => other,
-    };
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == format);
+    let format = alias.map_or(format.as_str(), |(_, name)| *name);
     if let Some(reader) = READERS.iter().find(|reader| reader.name == format) {
         return (reader.parse)(text);
     }
@@ -76,7 +76,8 @@ pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
     }
     let known: Vec<&str> = tools().chain(LOGS.iter().map(|(name, _)| *name)).collect();
     let what = format!("{} is not a format that is read", quote(format));
-    let hint = match nearest(format, known.iter().copied()) {
+    let others = ALIASES.iter().map(|(alias, _)| *alias);
+    let hint = match nearest(format, known.iter().copied().chain(others)) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("known formats: {}", known.join(", ")),
     };

@@ -279,7 +279,7 @@ fn rates_that_the_tables_of_2_00_get_wrong_are_left_out() {
     check("put_block", None);
     check("seq_del", None);
     check("ran_del", None);
-    check("seq_del_lat_ns", Some(12_049_000.0));
+    check("seq_del_latency", Some(12_049.0));
     assert!(imported.notes[0].contains("show wrong rates for many files"), "{:?}", imported.notes);
     let large = TABLES_200.replace("1093k", " 1.5g");
     assert_eq!(value(&parse(&large).unwrap(), "putc"), Some(1_572_864.0));
