@@ -3,7 +3,8 @@
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
-use drivelab_study::{StudyFile, Suite, Vocabulary};
+use drivelab_study::file::Suite;
+use drivelab_study::{StudyFile, Vocabulary};
 
 /// The settings of modelled drives, as the program has them.
 struct DriveKeys;
