@@ -1,0 +1,5 @@
+//! What queue depth buys: by depth, by span, and over all drives that fit a profile.
+
+mod depth;
+mod prior;
+mod spans;
