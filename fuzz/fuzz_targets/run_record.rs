@@ -10,7 +10,8 @@ libfuzzer_sys::fuzz_target!(|text_of_runs: &str| {
     let _ = drivelab_report::run::text(&runs[0], look);
     let arms = [("a".to_owned(), runs[..1].to_vec()), ("b".to_owned(), runs)];
     let Ok(input) = from_runs(&arms) else { return };
-    let options = CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() };
+    let (primary, factors, unpaired) = (None, Vec::new(), None);
+    let options = CompareOptions { primary, margin: 0.03, seed: 1, factors, unpaired };
     if let Ok(result) = analyse(&input, &options) {
         let _ = text(&result, look);
     }

@@ -27,6 +27,7 @@ Examples:
   drivelab run FILE --rw randread --bs 4k --iodepth 32 --runtime 5s
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32
   drivelab compare before.json after.json            a verdict from stored runs
+  drivelab import bonnie.csv                         another tool's results, and what they are
   drivelab serve seagate-st31000333as --nbd unix:/tmp/drive.sock    a slow disk for any program
   drivelab durability FILE                           does the drive keep acknowledged writes?
   drivelab drive list                                the modelled drives
@@ -41,6 +42,9 @@ pub(crate) enum Command {
     Study(commands::study::StudyArgs),
     Run(Box<commands::run::RunArgs>),
     Compare(commands::compare::CompareArgs),
+    Import(commands::import::ImportArgs),
+    Export(commands::import::ExportArgs),
+    Show(commands::show::ShowArgs),
     Serve(commands::serve::ServeArgs),
     Durability(commands::durability::DurabilityArgs),
     Drive(commands::drive::DriveArgs),

@@ -21,7 +21,7 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    archive, compare, drive, durability, generate, inspect, replay, run, serve, study,
+    archive, compare, drive, durability, generate, import, inspect, replay, run, serve, show, study,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -65,6 +65,9 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Study(arguments) => study::run(&arguments, ui),
         Command::Run(arguments) => run::run(*arguments, ui),
         Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Import(arguments) => import::import(&arguments, ui),
+        Command::Export(arguments) => import::export(&arguments, ui),
+        Command::Show(arguments) => show::run(&arguments, ui),
         Command::Serve(arguments) => serve::run(&arguments, ui),
         Command::Durability(arguments) => durability::run(&arguments, ui),
         Command::Drive(arguments) => drive::run(arguments, ui),

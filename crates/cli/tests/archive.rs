@@ -80,3 +80,24 @@ fn archives_are_filled_merged_and_checked() {
     two(&["merge", "missing.db"]).failed(2, &["does not exist"]);
     two(&["import", "missing.json"]).failed(2, &["missing.json"]);
 }
+
+#[test]
+fn kept_runs_are_shown_exported_and_compared() {
+    let folder = folder();
+    let printed = drivelab(folder.path(), &RUN).out;
+    let first = drivelab(folder.path(), &["history", "--json"]).json();
+    let id = first["runs"][0]["id"].as_str().unwrap().to_owned();
+    let other = [&RUN[..5], &["after", "--seed", "7", "--json"]].concat();
+    let again = drivelab(folder.path(), &other).json();
+    assert_eq!(drivelab(folder.path(), &["show", &id[..20]]).out, printed);
+    assert_eq!(drivelab(folder.path(), &["show", "label:after", "--json"]).json(), again);
+    let csv = drivelab(folder.path(), &["export", "label:after", "--format", "csv"]).out;
+    assert!(csv.contains("1,after,"), "{csv}");
+    let said = drivelab(folder.path(), &["compare", "label:before", "label:after", "--json"]);
+    let arms = said.json()["arms"].clone();
+    assert_eq!((&arms[0]["name"], &arms[1]["name"]), (&"before".into(), &"after".into()));
+    drivelab(folder.path(), &["show", "label:other"])
+        .failed(2, &["no run `label:other` in the archive", "drivelab history"]);
+    file(folder.path(), "0A", "no result");
+    drivelab(folder.path(), &["show", "0A"]).failed(2, &["not the output of a known tool"]);
+}

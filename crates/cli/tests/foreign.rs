@@ -3,7 +3,7 @@
 use drivelab_core::record::{Label, Nature};
 use drivelab_formats::results;
 use drivelab_report::comparison::{
-    CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
+    ArmResults, CompareOptions, CompareResult, analyse, from_foreign, from_lines, json, text,
 };
 use drivelab_report::text::Look;
 use drivelab_stats::Verdict;
@@ -14,12 +14,16 @@ use crate::compare::{AHCI, IDE};
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
+    let (primary, factors, unpaired) = (None, Vec::new(), None);
+    CompareOptions { primary, margin: 0.03, seed: 1, factors, unpaired }
 }
 
 fn published() -> CompareResult {
-    let read = |line| results::parse(line).unwrap();
-    let arms = [("piix".to_owned(), read(IDE)), ("ahci".to_owned(), read(AHCI))];
+    let read = |name: &str, line| ArmResults {
+        name: name.to_owned(),
+        files: vec![results::parse(line).unwrap()],
+    };
+    let arms = [read("piix", IDE), read("ahci", AHCI)];
     analyse(&from_foreign(&arms).unwrap(), &options()).unwrap()
 }
 
@@ -144,6 +148,7 @@ fn two_lines_in_one_file_are_two_arms() {
 fn several_lines_are_runs_of_their_arm() {
     let lines = |line: &str| results::parse(&[line; 3].join("\n")).unwrap();
     let arms = [("piix".to_owned(), lines(IDE)), ("ahci".to_owned(), lines(AHCI))];
+    let arms = arms.map(|(name, imported)| ArmResults { name, files: vec![imported] });
     let result = analyse(&from_foreign(&arms).unwrap(), &options()).unwrap();
     assert_eq!(result.blocks.len(), 3);
     assert!(result.facts.iter().all(|facts| !facts.is(Label::SingleRun)));

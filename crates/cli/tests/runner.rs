@@ -13,6 +13,7 @@ mod drive;
 mod durability;
 mod emulate;
 mod foreign;
+mod formats;
 mod guards;
 mod help;
 mod input;

@@ -16,8 +16,9 @@ const NUMBER_MAX: f64 = 1e15;
 /// Lines that are reported as not understood, and notes; the rest is counted.
 const LISTED_MAX: usize = 100;
 
-/// Runs of one file: two bytes of a file can be a run, which takes hundreds in memory.
-const RUNS_MAX: usize = 100_000;
+/// Figures of one file: two bytes of a file can be a figure, which takes a thousand in memory with
+/// all that is said of it.
+const FIGURES_MAX: usize = 100_000;
 /// Characters of a name or unit from the file: one long name, repeated in every figure, would take
 /// memory without bound.
 const NAME_MAX: usize = 120;
@@ -29,6 +30,8 @@ pub(crate) struct Found {
     versions: Vec<String>,
     /// Unknown lines beyond those listed.
     unlisted: usize,
+    /// Figures of the runs that are kept.
+    figures: usize,
     /// Runs beyond those that are kept.
     dropped: usize,
 }
@@ -36,7 +39,12 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn new(tool: &str) -> Self {
         let imported = Imported { tool: tool.into(), ..Imported::default() };
-        Self { imported, versions: Vec::new(), unlisted: 0, dropped: 0 }
+        Self { imported, versions: Vec::new(), unlisted: 0, figures: 0, dropped: 0 }
+    }
+
+    /// Names the tool that measured, where it is not the one that wrote the file.
+    pub(crate) fn tool(&mut self, tool: &str) {
+        short(tool).clone_into(&mut self.imported.tool);
     }
 
     pub(crate) fn version(&mut self, version: &str) {
@@ -48,10 +56,18 @@ impl Found {
 
     /// Keeps a line that was not understood.
     pub(crate) fn unknown(&mut self, line: usize, text: &str) {
-        if self.imported.unknown.len() < LISTED_MAX {
-            self.imported.unknown.push(format!("line {line}: {}", quote(text.trim())));
-        } else {
+        self.unread(line, &quote(text.trim()));
+    }
+
+    /// Keeps why a line, or a part of it, holds no number.
+    pub(crate) fn unread(&mut self, line: usize, why: &str) {
+        if self.imported.unknown.len() == LISTED_MAX {
             self.unlisted += 1;
+            return;
+        }
+        let unknown = format!("line {line}: {why}");
+        if !self.imported.unknown.contains(&unknown) {
+            self.imported.unknown.push(unknown);
         }
     }
 
@@ -61,20 +77,36 @@ impl Found {
         }
     }
 
-    /// Adds a run, unless it has no figures.
+    /// Adds a run of which nothing but its figures is known.
     pub(crate) fn run(&mut self, line: usize, arm: &str, phases: Vec<Phase>) {
-        let phases: Vec<Phase> =
-            phases.into_iter().filter(|phase| !phase.figures.is_empty()).collect();
-        if self.imported.runs.len() == RUNS_MAX {
-            self.dropped += usize::from(!phases.is_empty());
-        } else if !phases.is_empty() {
-            self.imported.runs.push(ImportedRun { line, arm: short(arm).to_owned(), phases });
+        self.add(ImportedRun { line, arm: arm.to_owned(), phases, ..ImportedRun::default() });
+    }
+
+    /// Adds a run, unless it has no figures.
+    pub(crate) fn add(&mut self, mut run: ImportedRun) {
+        run.phases.retain(|phase| !phase.figures.is_empty());
+        run.arm.truncate(short(&run.arm).len());
+        if run.phases.is_empty() {
+        } else if self.is_full() {
+            self.drop_run();
+        } else {
+            self.figures += run.phases.iter().map(|phase| phase.figures.len()).sum::<usize>();
+            self.imported.runs.push(run);
         }
+    }
+
+    /// Whether no further run is kept: a reader may then only count them.
+    pub(crate) fn is_full(&self) -> bool {
+        self.figures >= FIGURES_MAX
+    }
+
+    pub(crate) fn drop_run(&mut self) {
+        self.dropped += 1;
     }
 
     /// The result; without a run it is an error, which `hint` remedies.
     pub(crate) fn finish(self, hint: &str) -> Result<Imported, ParseError> {
-        let Self { mut imported, versions, unlisted, dropped } = self;
+        let Self { mut imported, versions, unlisted, dropped, .. } = self;
         if imported.runs.is_empty() {
             let what = format!("it contains no results of {}", imported.tool);
             return Err(ParseError::new(0, what, hint));
@@ -83,19 +115,28 @@ impl Found {
             imported.unknown.push(format!("{unlisted} more lines"));
         }
         if dropped > 0 {
-            imported.unknown.push(format!("{dropped} more runs: {RUNS_MAX} are read from a file"));
+            let read = imported.runs.len();
+            imported.unknown.push(format!("{dropped} more runs: only the first {read} are read"));
         }
         imported.tool_version = versions.join(", ");
-        let mut runs_of_arm: BTreeMap<String, usize> = BTreeMap::new();
-        for run in &imported.runs {
-            *runs_of_arm.entry(run.arm.clone()).or_default() += 1;
-        }
-        for run in imported.runs.iter_mut().filter(|run| runs_of_arm[&run.arm] == 1) {
+        label_single_runs(&mut imported.runs);
+        Ok(imported)
+    }
+}
+
+/// Labels runs that are not one of several that the file holds together: two lines of one name may
+/// be two configurations.
+fn label_single_runs(runs: &mut [ImportedRun]) {
+    let mut trials: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    for run in runs.iter() {
+        *trials.entry((run.arm.clone(), run.line)).or_default() += 1;
+    }
+    for run in runs {
+        if trials[&(run.arm.clone(), run.line)] == 1 {
             for phase in &mut run.phases {
                 phase.remarks.push(Remark::new(Label::SingleRun, SINGLE_RUN));
             }
         }
-        Ok(imported)
     }
 }
 
@@ -212,12 +253,12 @@ mod tests {
     #[test]
     fn runs_beyond_the_limit_are_counted() {
         let mut found = Found::new("a tool");
-        for line in 0..RUNS_MAX + 3 {
+        for line in 0..FIGURES_MAX + 3 {
             let figures = vec![figure("seeks", 1.0, "1/s", Better::More)];
             found.run(line, "a", vec![phase("seeks", Nature::Disk, figures)]);
         }
         let imported = found.finish("give it").unwrap();
-        assert_eq!(imported.runs.len(), RUNS_MAX);
-        assert_eq!(imported.unknown, ["3 more runs: 100000 are read from a file"]);
+        assert_eq!(imported.runs.len(), FIGURES_MAX);
+        assert_eq!(imported.unknown, ["3 more runs: only the first 100000 are read"]);
     }
 }

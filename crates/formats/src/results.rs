@@ -1,48 +1,104 @@
-//! Results of other tools, whichever tool wrote them.
+//! Results of other tools, by name or by what the text looks like.
 
-use drivelab_core::csv::{ParseError, lines};
+use drivelab_core::config::nearest;
+use drivelab_core::csv::{ParseError, lines, quote};
 use drivelab_core::foreign::Imported;
 
-use crate::fio::results as fio;
+use crate::fio::{logs, results as fio};
 use crate::{
     ab, blogbench, bonnie, crystaldiskmark, diskspd, fsmark, hdtune, hyperfine, kdiskmark, pgbench,
     phoronix, sysbench, tiotest, wrk,
 };
 
-/// How the output of a tool is recognised and read.
+/// How the output of a tool is named, recognised and read.
 struct Reader {
-    /// What users call the tool.
-    tool: &'static str,
+    name: &'static str,
     is: fn(&str) -> bool,
     parse: fn(&str) -> Result<Imported, ParseError>,
 }
 
-const fn reader(
-    tool: &'static str,
-    is: fn(&str) -> bool,
-    parse: fn(&str) -> Result<Imported, ParseError>,
-) -> Reader {
-    Reader { tool, is, parse }
+macro_rules! readers {
+    ($($name:literal: $is:expr, $parse:expr;)+) => {
+        &[$(Reader { name: $name, is: $is, parse: $parse },)+]
+    };
 }
 
 /// Every tool; the one with the least specific sign is last.
-const READERS: &[Reader] = &[
-    reader("fio", fio::is_fio, fio::parse),
-    reader("phoronix", phoronix::is_phoronix, phoronix::parse),
-    reader("hyperfine", hyperfine::is_hyperfine, hyperfine::parse),
-    reader("crystaldiskmark", crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse),
-    reader("sysbench", sysbench::is_sysbench, sysbench::parse),
-    reader("pgbench", pgbench::is_pgbench, pgbench::parse),
-    reader("ab", ab::is_ab, ab::parse),
-    reader("fs_mark", fsmark::is_fsmark, fsmark::parse),
-    reader("blogbench", blogbench::is_blogbench, blogbench::parse),
-    reader("tiotest", tiotest::is_tiotest, tiotest::parse),
-    reader("hdtune", hdtune::is_hdtune, hdtune::parse),
-    reader("kdiskmark", kdiskmark::is_kdiskmark, kdiskmark::parse),
-    reader("wrk", wrk::is_wrk, wrk::parse),
-    reader("diskspd", diskspd::is_diskspd, diskspd::parse),
-    reader("bonnie++", bonnie::is_bonnie, bonnie::parse),
+const READERS: &[Reader] = readers! {
+    "fio": fio::is_fio, fio::parse;
+    "phoronix": phoronix::is_phoronix, phoronix::parse;
+    "hyperfine": hyperfine::is_hyperfine, hyperfine::parse;
+    "crystaldiskmark": crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse;
+    "sysbench": sysbench::is_sysbench, sysbench::parse;
+    "pgbench": pgbench::is_pgbench, pgbench::parse;
+    "ab": ab::is_ab, ab::parse;
+    "fs_mark": fsmark::is_fsmark, fsmark::parse;
+    "blogbench": blogbench::is_blogbench, blogbench::parse;
+    "tiotest": tiotest::is_tiotest, tiotest::parse;
+    "hdtune": hdtune::is_hdtune, hdtune::parse;
+    "kdiskmark": kdiskmark::is_kdiskmark, kdiskmark::parse;
+    "wrk": wrk::is_wrk, wrk::parse;
+    "diskspd": diskspd::is_diskspd, diskspd::parse;
+    "bonnie++": bonnie::is_bonnie, bonnie::parse;
+};
+
+/// Other names of these tools.
+const ALIASES: [(&str, &str); 3] =
+    [("bonnie", "bonnie++"), ("fsmark", "fs_mark"), ("tiobench", "tiotest")];
+
+/// Logs, of which only the name of the file says what they hold.
+const LOGS: [(&str, logs::Kind); 5] = [
+    ("fio-bw", logs::Kind::Bandwidth),
+    ("fio-iops", logs::Kind::Iops),
+    ("fio-lat", logs::Kind::Latency("lat")),
+    ("fio-clat", logs::Kind::Latency("clat")),
+    ("fio-slat", logs::Kind::Latency("slat")),
 ];
+
+/// The tools whose results are read.
+pub fn tools() -> impl Iterator<Item = &'static str> {
+    READERS.iter().map(|reader| reader.name)
+}
+
+/// Reads a result in the named format.
+///
+/// # Errors
+/// Names the line at fault, or the known formats.
+pub fn parse_as(format: &str, text: &str) -> Result<Imported, ParseError> {
+    let format = format.to_ascii_lowercase();
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == format);
+    let format = alias.map_or(format.as_str(), |(_, name)| *name);
+    if let Some(reader) = READERS.iter().find(|reader| reader.name == format) {
+        return (reader.parse)(text);
+    }
+    if let Some((_, kind)) = LOGS.iter().find(|(name, _)| *name == format) {
+        return logs::parse(text, *kind);
+    }
+    let known: Vec<&str> = tools().chain(LOGS.iter().map(|(name, _)| *name)).collect();
+    let what = format!("{} is not a format that is read", quote(format));
+    let others = ALIASES.iter().map(|(alias, _)| *alias);
+    let hint = match nearest(format, known.iter().copied().chain(others)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("known formats: {}", known.join(", ")),
+    };
+    Err(ParseError::new(0, what, hint))
+}
+
+/// Whether a text looks like the output of a known tool.
+pub fn is_known(text: &str) -> bool {
+    READERS.iter().any(|reader| (reader.is)(text))
+}
+
+/// Reads a result of any known tool, from a file of this name.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_file(name: &str, text: &str) -> Result<Imported, ParseError> {
+    match logs::kind_of(name).filter(|_| logs::is_log(text)) {
+        Some(kind) => logs::parse(text, kind),
+        None => parse(text),
+    }
+}
 
 /// Reads a result of any known tool.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
@@ -51,27 +107,18 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
     }
     // What is empty or binary gets its own message.
     let is_empty = lines(text)?.is_empty();
+    if logs::is_log(text) {
+        let hint = "name the file as fio does (`NAME_bw.1.log`), or name the format: `--format \
+                    fio-bw`, `fio-iops`, `fio-lat`, `fio-clat` or `fio-slat`";
+        return Err(ParseError::new(0, "a log of fio does not say what its values are", hint));
+    }
     let what = if is_empty { "it is empty" } else { "not the output of a known tool" };
-    let hint = "give fio's JSON (`--output-format=json`, version 3), bonnie++'s CSV line \
+    let hint = "give fio's JSON (`--output-format=json`) or logs, bonnie++'s CSV line or table \
                 (versions 1.03, 1.96, 1.97 or 1.98), or the complete output of ab, blogbench, \
                 CrystalDiskMark, diskspd (`-Rxml`), fs_mark, HD Tune, hyperfine \
                 (`--export-json`), KDiskMark, pgbench, sysbench, tiotest, wrk or the Phoronix \
                 Test Suite (`composite.xml`)";
     Err(ParseError::new(0, what, hint))
-}
-
-/// The tools whose results are read.
-pub fn tools() -> impl Iterator<Item = &'static str> {
-    READERS.iter().map(|reader| reader.tool)
-}
-
-/// Reads a result of the tool called `tool`, one of [`tools`], whatever else the text looks like.
-pub fn parse_as(tool: &str, text: &str) -> Result<Imported, ParseError> {
-    let Some(reader) = READERS.iter().find(|reader| reader.tool == tool) else {
-        let hint = format!("there are `{}`", tools().collect::<Vec<_>>().join("`, `"));
-        return Err(ParseError::new(0, format!("`{tool}` is not the name of a known tool"), hint));
-    };
-    (reader.parse)(text)
 }
 
 #[cfg(test)]

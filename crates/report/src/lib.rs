@@ -3,6 +3,7 @@
 //! Pure: same input, same bytes. Results are plain structs, renderers are functions of them.
 #![forbid(unsafe_code)]
 
+pub mod article;
 pub mod attachment;
 pub mod cells;
 pub mod comparison;
@@ -10,6 +11,7 @@ pub mod drive;
 pub mod durability;
 pub mod figures;
 pub mod history;
+pub mod imported;
 pub mod metric;
 pub mod outcome;
 pub mod page;

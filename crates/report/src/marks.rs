@@ -2,7 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use drivelab_core::record::MarkId;
+use drivelab_core::record::{Label, MarkId, Nature, Remark, RunRecord};
+
+/// What the marks of a run say of each of its figures.
+pub(crate) fn remarks(record: &RunRecord) -> impl Iterator<Item = Remark> {
+    let marks = record.marks.iter();
+    marks.filter_map(|mark| Some(Remark::new(label(mark.id)?, mark.message.clone())))
+}
+
+/// Marks that say what a number is; the others are notes.
+fn label(mark: MarkId) -> Option<Label> {
+    match (mark, mark.nature()) {
+        (MarkId::NotDisk, _) => Some(Label::NotDisk),
+        // What the drive's own cache does is the drive's.
+        (_, None | Some(Nature::DriveCache)) => None,
+        (_, Some(nature)) => Some(Label::Nature(nature)),
+    }
+}
 
 /// What casts doubt on the figures of which arms; `runs` are the marks of each, by arm.
 pub(crate) fn notes(names: &[&str], runs: &[(usize, Vec<MarkId>)]) -> Vec<String> {

@@ -36,6 +36,7 @@ mod power;
 mod quantile;
 mod specimens;
 mod steady;
+mod unpaired;
 mod warning;
 
 pub use compare::{
@@ -54,4 +55,5 @@ pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;
 pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, unshared};
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
+pub use unpaired::{Groups, UnpairedMember, compare_unpaired};
 pub use warning::{NotAWarning, Warning, WarningId};

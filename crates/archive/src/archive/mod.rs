@@ -123,6 +123,22 @@ impl Archive {
         read_back(&bytes, length).map_err(|why| ArchiveError::Damaged { run: id.to_string(), why })
     }
 
+    /// The records that `text` names, the oldest first: of all runs with a label or tag where it
+    /// is `label:NAME`, else of the one run whose id is or begins with it.
+    ///
+    /// # Errors
+    /// No such run, several ids that begin so, or a damaged record.
+    pub fn records(&self, text: &str) -> Result<Vec<RunRecord>, ArchiveError> {
+        let Some(label) = text.strip_prefix("label:") else {
+            return Ok(vec![self.record(self.find(text)?)?]);
+        };
+        let kept = self.list(&Filter { label: Some(label.to_owned()), ..Filter::default() })?;
+        if kept.is_empty() {
+            return Err(ArchiveError::NoSuchRun(text.to_owned()));
+        }
+        kept.iter().map(|run| self.record(self.find(&run.id)?)).collect()
+    }
+
     /// The tags of a run, in order.
     ///
     /// # Errors

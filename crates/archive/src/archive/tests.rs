@@ -50,6 +50,23 @@ fn what_is_kept_is_found_as_it_was() {
 }
 
 #[test]
+fn records_are_named_by_label_tag_or_the_beginning_of_an_id() {
+    let (_folder, mut archive) = archive();
+    archive.keep(&[entry(1), entry(2)]).unwrap();
+    let check = |text: &str, expected: &[u32]| {
+        let expected: Vec<RunRecord> = expected.iter().map(|it| entry(*it).record).collect();
+        assert_eq!(archive.records(text).unwrap(), expected, "{text}");
+    };
+    check("label:label-2", &[2]);
+    check("label:nightly", &[1, 2]);
+    check(&entry(1).id.to_string(), &[1]);
+    for text in ["label:none", "label:", "ZZ"] {
+        let error = archive.records(text).unwrap_err();
+        assert!(matches!(error, ArchiveError::NoSuchRun(_)), "{text}: {error}");
+    }
+}
+
+#[test]
 fn filters_hold_together_and_take_text_as_text() {
     let (_folder, mut archive) = archive();
     let study = Place { study: entry(3).id, block: 0, arm: "ahci".into(), task: "read".into() };

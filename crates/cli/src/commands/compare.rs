@@ -5,33 +5,37 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::Refusal;
-use drivelab_core::csv::ParseError;
-use drivelab_core::foreign::Imported;
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Ratio;
-use drivelab_formats::{fio, results};
-use drivelab_report::comparison::{self, Choice, CompareOptions, CompareResult, Input};
-use drivelab_report::pairs;
+use drivelab_report::comparison::{self, ArmResults, Choice, CompareOptions, CompareResult, Input};
+use drivelab_report::{pairs, run};
 use drivelab_stats::{Better, Criteria, Pair, noise_floor};
 
+use crate::commands::archive::keep::ArchiveArgs;
+use crate::commands::results::{self, Content};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::input;
 use crate::ui::Ui;
 
 /// Compare existing results and print a verdict.
 ///
-/// Each FILE is one arm: stored runs (the output of `drivelab run --json`; a file may contain
-/// several), JSON of fio 3 (`--output-format=json`; likewise), or bonnie++ CSV (versions 1.03,
-/// 1.96, 1.97 and 1.98). The first FILE is the baseline. Runs are paired in order: the first of one
-/// arm with the first of the other. With --pairs, a CSV file names arms and blocks; A B select arms
-/// from it, the baseline first and the candidate last.
+/// Each FILE is one arm, the first the baseline: stored runs (the output of `drivelab run --json`),
+/// kept runs (the beginning of an id, or label:NAME, whose runs count in the order in which they
+/// were kept), the results folder of a study, or what another tool wrote (see `drivelab import`).
+/// Several files
+/// of an arm, or several runs in a file, are its runs: name those of the baseline, then `--`, then
+/// those of the other arm. Runs are paired in order, unless their times or --unpaired say that the
+/// arms did not alternate. With --pairs, a CSV file names arms and blocks; A B select arms from it,
+/// the baseline first and the candidate last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   drivelab compare before.json after.json
   drivelab compare ide.json ahci.json --factor controller
+  drivelab compare label:before label:after          kept runs by their labels
   drivelab compare ide.csv ahci.csv                  two bonnie++ results
   drivelab compare fio-ide.json fio-ahci.json        two results of fio
+  drivelab compare before/*.json -- after/*.json     several runs of each
+  drivelab compare monday/ tuesday/                  the folders of two studies
   drivelab compare --pairs results.csv --baseline old
   drivelab compare --pairs results.csv old new --better less
   drivelab compare monday.json tuesday.json --aa     how much do equal runs differ on this host?")]
@@ -39,6 +43,9 @@ pub(crate) struct CompareArgs {
     /// Results, one file per arm; with --pairs, names of arms.
     #[arg(value_name = "A B")]
     arms: Vec<PathBuf>,
+    /// All files of the second arm; those before `--` are then all of the first.
+    #[arg(last = true, value_name = "B", conflicts_with = "pairs")]
+    others: Vec<PathBuf>,
     /// The metric that decides [default: `iops` for runs and fio, `seeks` for bonnie++].
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
@@ -61,12 +68,17 @@ pub(crate) struct CompareArgs {
     /// With --pairs: whether less or more is better, for metrics whose name does not say so.
     #[arg(long, value_name = "less|more", requires = "pairs", value_parser = ["less", "more"])]
     better: Option<String>,
+    /// The arms did not alternate: compare them without pairing their runs (Welch).
+    #[arg(long)]
+    unpaired: bool,
     /// Treat the arms as equal, and print the noise floor of this host.
     #[arg(long)]
     aa: bool,
     /// Seed of the random sign flips (used above 16 blocks).
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    archive: ArchiveArgs,
 }
 
 fn renamed_to_margin(_: &str) -> Result<Ratio, String> {
@@ -81,13 +93,22 @@ pub(crate) fn run(arguments: &CompareArgs, ui: Ui) -> Outcome {
     }
     let input = match &arguments.pairs {
         Some(path) => from_pairs(path, arguments)?,
-        None => from_files(&arguments.arms)?,
+        None => from_arms(&arms(arguments)?, &arguments.archive)?,
+    };
+    let is_folder = |path: &PathBuf| path.is_dir();
+    let unpaired = if arguments.unpaired {
+        Some("`--unpaired` is given")
+    } else if arguments.arms.iter().chain(&arguments.others).any(is_folder) {
+        Some("each results folder is a study of its own, made in its own time")
+    } else {
+        None
     };
     let options = CompareOptions {
         primary: arguments.primary.clone(),
         margin: arguments.margin.to_f64(),
         seed: arguments.seed,
         factors: factors(&arguments.factor)?,
+        unpaired: unpaired.map(str::to_owned),
     };
     let result = comparison::analyse(&input, &options).map_err(Failure::bad_request)?;
     if arguments.aa {
@@ -111,7 +132,7 @@ fn factors(given: &[String]) -> Result<Vec<String>, Failure> {
 }
 
 fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
-    let rows = pairs::parse(&read(path)?).map_err(|error| wrong(path, &error))?;
+    let rows = pairs::parse(&results::text(path)?).map_err(|error| results::wrong(path, &error))?;
     let choice = Choice {
         arms: arguments.arms.iter().map(|arm| arm.display().to_string()).collect(),
         baseline: arguments.baseline.clone(),
@@ -124,62 +145,82 @@ fn from_pairs(path: &Path, arguments: &CompareArgs) -> Result<Input, Failure> {
     comparison::from_pairs(&rows, &choice).map_err(|error| refused(error, path))
 }
 
-/// What one file holds.
-enum Content {
-    Runs(Vec<RunRecord>),
-    Foreign(Imported),
+/// One arm and its files.
+struct ArmFiles<'a> {
+    name: String,
+    files: Vec<&'a Path>,
 }
 
-fn from_files(paths: &[PathBuf]) -> Result<Input, Failure> {
-    let Some(first) = paths.first() else {
+/// The arms by what was typed: one a file, or one on each side of `--`.
+fn arms(arguments: &CompareArgs) -> Result<Vec<ArmFiles<'_>>, Failure> {
+    let (first, others) = (&arguments.arms, &arguments.others);
+    if first.is_empty() {
         return Err(Failure::bad_words("nothing to compare")
             .hint("give two results: drivelab compare before.json after.json"));
+    }
+    let groups: Vec<Vec<&Path>> = if others.is_empty() {
+        first.iter().map(|path| vec![path.as_path()]).collect()
+    } else {
+        [first, others].map(|files| files.iter().map(PathBuf::as_path).collect()).into()
     };
-    let (mut runs, mut foreign) = (Vec::new(), Vec::new());
-    for path in paths {
-        let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        match content(path)? {
-            Content::Runs(records) => runs.push((name, records)),
-            Content::Foreign(imported) => foreign.push((name, imported)),
+    let mut arms: Vec<ArmFiles> =
+        groups.into_iter().map(|files| ArmFiles { name: arm_name(&files), files }).collect();
+    // `old/run.json` and `new/run.json`: the paths tell them apart.
+    for place in 0..arms.len() {
+        let is_same = |(other, arm): (usize, &ArmFiles)| {
+            other != place && arm.name == results::stem(arms[place].files[0])
+        };
+        if arms.iter().enumerate().any(is_same) {
+            arms[place].name = arms[place].files[0].display().to_string();
         }
     }
-    let input = match (&runs[..], &foreign[..]) {
-        (_, []) => comparison::from_runs(&runs),
-        ([], [(_, imported)]) => comparison::from_lines(imported),
-        ([], _) => comparison::from_foreign(&foreign),
-        _ => {
-            return Err(Failure::bad_words(
-                "the files mix runs of drivelab with results of another \
-                                           tool",
-            )
-            .hint("compare results of one tool only"));
+    Ok(arms)
+}
+
+/// The name of the file, or of the folder that all files lie in.
+fn arm_name(files: &[&Path]) -> String {
+    let folder = files[0].parent().filter(|folder| folder.file_name().is_some());
+    match folder {
+        Some(folder) if files.len() > 1 && files.iter().all(|it| it.parent() == Some(folder)) => {
+            results::name(folder, Path::file_name)
+        }
+        _ if files[0].is_dir() => results::name(files[0], Path::file_name),
+        _ => results::stem(files[0]),
+    }
+}
+
+fn from_arms(arms: &[ArmFiles], archive: &ArchiveArgs) -> Result<Input, Failure> {
+    let mut runs: Vec<(String, Vec<RunRecord>)> = Vec::new();
+    let mut foreign: Vec<ArmResults> = Vec::new();
+    for ArmFiles { name, files } in arms {
+        let (mut records, mut others) = (Vec::new(), Vec::new());
+        for path in files {
+            match results::find(path, None, archive)? {
+                Content::Runs(of_file) => records.extend(of_file),
+                Content::Results(results) => others.push(results),
+            }
+        }
+        if !others.is_empty() && !records.is_empty() {
+            others.push(run::results(name, &records));
+        }
+        runs.push((name.clone(), records));
+        foreign.push(ArmResults { name: name.clone(), files: others });
+    }
+    let has_runs = foreign.iter().all(|arm| arm.files.is_empty());
+    let input = match &mut foreign[..] {
+        _ if has_runs => comparison::from_runs(&runs),
+        [arm] if arm.files.len() == 1 => comparison::from_lines(&arm.files[0]),
+        foreign => {
+            // A mixture: runs of drivelab are results as any others.
+            for (arm, (name, records)) in foreign.iter_mut().zip(&runs) {
+                if arm.files.is_empty() {
+                    arm.files.push(run::results(name, records));
+                }
+            }
+            comparison::from_foreign(foreign)
         }
     };
-    input.map_err(|error| refused(error, first))
-}
-
-fn content(path: &Path) -> Result<Content, Failure> {
-    let text = read(path)?;
-    if text.trim_start().starts_with(['{', '[']) && !fio::results::is_fio(&text) {
-        let runs = drivelab_report::run::parse(&text).map_err(|error| wrong(path, &error))?;
-        return Ok(Content::Runs(runs));
-    }
-    results::parse(&text).map(Content::Foreign).map_err(|error| wrong(path, &error))
-}
-
-/// Reads a file as text; bytes that are none become a mark that the parsers refuse by line.
-fn read(path: &Path) -> Result<String, Failure> {
-    input::lossy(path, input::RESULTS)
-}
-
-fn wrong(path: &Path, error: &ParseError) -> Failure {
-    let place = match (error.line, error.column) {
-        (0, _) => String::new(),
-        (line, 0) => format!(":{line}"),
-        (line, column) => format!(":{line}:{column}"),
-    };
-    Failure::bad_words(format!("{}{place}: {}", path.display(), error.what))
-        .hint(error.hint.clone())
+    input.map_err(|error| refused(error, arms[0].files[0]))
 }
 
 fn refused(error: Refusal, path: &Path) -> Failure {

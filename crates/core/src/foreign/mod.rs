@@ -3,6 +3,8 @@
 
 pub mod csv;
 
+use std::collections::BTreeMap;
+
 use crate::record::Phase;
 use crate::{Request, Span, Time};
 
@@ -22,12 +24,16 @@ pub struct Imported {
 }
 
 /// One run of another tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedRun {
     /// The line where it begins.
     pub line: usize,
     /// What the file calls the machine or configuration.
     pub arm: String,
+    /// When it ended, in seconds since 1970 (UTC), where the file says so.
+    pub ended_unix_s: Option<u64>,
+    /// How it was made, under the tool's own names (`file_size`): what its own format needs again.
+    pub setup: BTreeMap<String, String>,
     /// Its numbers.
     pub phases: Vec<Phase>,
 }

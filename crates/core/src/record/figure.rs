@@ -129,6 +129,25 @@ impl Figure {
         let (unit, remarks) = (String::new(), Vec::new());
         Self { name: name.into(), value, unit, better, nature: None, is_detail: false, remarks }
     }
+
+    /// Its unit, also where only the name says it.
+    pub fn unit(&self) -> &str {
+        let ends = [
+            ("bytes_per_s", "B/s"),
+            ("per_s", "1/s"),
+            ("iops", "1/s"),
+            ("_ns", "ns"),
+            ("_us", "us"),
+            ("_ms", "ms"),
+            ("_s", "s"),
+            ("_bytes", "B"),
+        ];
+        let by_name = || ends.iter().find(|(end, _)| self.name.ends_with(end));
+        match self.unit.as_str() {
+            "" => by_name().map_or("", |(_, unit)| *unit),
+            unit => unit,
+        }
+    }
 }
 
 /// One part of a benchmark.
@@ -210,6 +229,19 @@ mod tests {
         });
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_value::<Phase>(json).unwrap(), phase);
+    }
+
+    #[test]
+    fn units_are_known_by_name_where_none_is_given() {
+        let check = |name, unit: &str, expected| {
+            let figure = Figure { unit: unit.into(), ..Figure::new(name, 1.0, Better::More) };
+            assert_eq!(figure.unit(), expected, "{name}");
+        };
+        check("seeks", "1/s", "1/s");
+        check("iops", "", "1/s");
+        check("read_bytes_per_s", "", "B/s");
+        check("lat_p99_ns", "", "ns");
+        check("score", "", "");
     }
 
     #[test]

@@ -82,7 +82,8 @@ Final score for reads :         17012
         let scores = vec![("writes".to_owned(), 230.0), ("reads".to_owned(), 17_012.0)];
         assert_eq!(runs.collect::<Vec<_>>(), [(13, scores.clone()), (27, scores)]);
         let labels = imported.runs[0].phases[0].remarks.iter().map(|remark| remark.label);
-        assert_eq!(labels.collect::<Vec<_>>(), [Label::Nature(Nature::PageCache)]);
+        let expected = [Label::Nature(Nature::PageCache), Label::SingleRun];
+        assert_eq!(labels.collect::<Vec<_>>(), expected);
         assert!(imported.notes[0].contains("8 bytes per call"));
         assert_eq!(imported.unknown[0], "line 7: `The test will run during 5 minutes.`");
     }

@@ -1,6 +1,8 @@
-//! Where the columns of each format stand.
+//! A line of CSV, and where the columns of each format stand.
 
-use super::column::{FILE_PHASES, Kind};
+use super::column::{self, FILE_PHASES, Kind, PHASES};
+use super::row::Row;
+use super::value;
 use drivelab_core::csv::{Line, ParseError, fields, quote};
 
 /// A version of the CSV format.
@@ -66,14 +68,19 @@ impl Format {
 
 /// A line with its columns in their places.
 #[derive(Debug)]
-pub(super) struct Layout {
-    pub(super) format: Format,
-    pub(super) tool_version: String,
-    pub(super) machine: String,
-    pub(super) fields: Vec<String>,
+struct Layout {
+    format: Format,
+    fields: Vec<String>,
     /// Empty columns put in, because 1.96 leaves some out where the big file was skipped.
     inserted: usize,
 }
+
+/// Columns before the first rate, from 1.96 on: concurrency to the number of seek threads.
+pub(super) const OPTIONS: [&str; 6] =
+    ["concurrency", "seed", "file_size", "io_chunk_size", "seeks", "seek_procs"];
+/// Columns before the first rate on many files.
+pub(super) const FILE_OPTIONS: [&str; 5] =
+    ["num_files", "max_size", "min_size", "num_dirs", "file_chunk_size"];
 
 /// Commas from which a line is meant as CSV: the text tables hold none.
 const COMMAS_MIN: usize = 12;
@@ -102,7 +109,7 @@ fn is_size(text: &str) -> bool {
 }
 
 impl Layout {
-    pub(super) fn new(line: Line) -> Result<Self, ParseError> {
+    fn new(line: Line) -> Result<Self, ParseError> {
         let mut fields = fields(line)?;
         let format = format(line, &fields)?;
         let (count, expected) = (fields.len(), format.count());
@@ -127,15 +134,41 @@ impl Layout {
             };
             return Err(ParseError::new(line.number, what, hint));
         }
-        let (machine, tool_version) = match format {
-            Format::V103 => (fields[0].clone(), format.name().to_owned()),
-            _ => (fields[2].clone(), fields[1].clone()),
-        };
-        Ok(Self { format, tool_version, machine, fields, inserted })
+        Ok(Self { format, fields, inserted })
+    }
+
+    /// Whether the number of directories stands in the column of the chunk size.
+    fn swaps(&self) -> bool {
+        let chunk = self.format.files() + 4;
+        matches!(self.format, Format::V197 | Format::V198)
+            && self.fields[chunk - 1].is_empty()
+            && !self.fields[chunk].is_empty()
+    }
+
+    /// The run without its figures.
+    fn begin(&self, line: Line) -> Row {
+        let files = self.format.files();
+        if self.format == Format::V103 {
+            let mut row = Row::new(line.number, self.format.name(), &self.fields[0]);
+            let (size, chunk) = self.fields[1].split_once(':').unwrap_or((&self.fields[1], ""));
+            row.option("file_size", size);
+            row.option("io_chunk_size", chunk);
+            file_options(&mut row, &self.fields[files]);
+            return row;
+        }
+        let mut row = Row::new(line.number, &self.fields[1], &self.fields[2]);
+        for (name, value) in OPTIONS.iter().zip(&self.fields[3..self.format.rates()]) {
+            row.option(name, value);
+        }
+        for (name, value) in FILE_OPTIONS.iter().zip(&self.fields[files..]) {
+            let name = if self.swaps() && *name == "file_chunk_size" { "num_dirs" } else { name };
+            row.option(name, value);
+        }
+        row
     }
 
     /// The column of a phase, or `None` where the format has no such column.
-    pub(super) fn column(&self, phase: usize, kind: Kind) -> Option<usize> {
+    fn column(&self, phase: usize, kind: Kind) -> Option<usize> {
         let rate = match phase.checked_sub(FILE_PHASES) {
             None => self.format.rates() + 2 * phase,
             Some(file_phase) => self.format.file_rates() + 2 * file_phase,
@@ -148,26 +181,19 @@ impl Layout {
     }
 
     /// A column as counted in the file, from 1.
-    pub(super) fn in_file(&self, column: usize) -> usize {
+    fn in_file(&self, column: usize) -> usize {
         let shift = if column >= self.format.files() { self.inserted } else { 0 };
         column + 1 - shift
     }
 
-    /// Number of files with their sizes, as written.
-    pub(super) fn files(&self) -> usize {
-        self.format.files()
-    }
-
     /// What was put right in this line.
-    pub(super) fn notes(&self, line: usize) -> Vec<String> {
+    fn notes(&self, line: usize) -> Vec<String> {
         let mut notes = Vec::new();
-        let chunk = self.format.files() + 4;
-        let swaps = matches!(self.format, Format::V197 | Format::V198);
-        if swaps && self.fields[chunk - 1].is_empty() && !self.fields[chunk].is_empty() {
+        if self.swaps() {
             notes.push(format!(
                 "line {line}: `{}`, in the column of the file chunk size, is the number of \
                  directories: versions 1.97 and 1.98 write it there, and the chunk size is lost",
-                self.fields[chunk]
+                self.fields[self.format.files() + 4]
             ));
         }
         if self.inserted > 0 {
@@ -178,6 +204,46 @@ impl Layout {
         }
         notes
     }
+}
+
+/// Reads a line, and what was put right in it.
+pub(super) fn read(line: Line) -> Result<(Row, Vec<String>), ParseError> {
+    let layout = Layout::new(line)?;
+    let mut row = layout.begin(line);
+    check_concurrency(line, &row)?;
+    for (place, phase) in PHASES.iter().enumerate() {
+        for part in column::parts(phase) {
+            let Some(column) = layout.column(place, part.kind) else { continue };
+            let value = value::read(&layout.fields[column], part.kind).map_err(|what| {
+                let hint = format!("bonnie++ writes {} here", part.kind.expected());
+                let what = format!("{what} ({})", part.name);
+                // Columns are counted as they stand in the file.
+                ParseError::new(line.number, what, hint).at(layout.in_file(column))
+            })?;
+            row.set(place, part.kind, value);
+        }
+    }
+    Ok((row, layout.notes(line.number)))
+}
+
+fn check_concurrency(line: Line, row: &Row) -> Result<(), ParseError> {
+    match row.setup.get("concurrency") {
+        Some(count) if count.parse::<u32>().is_err() => {
+            let what = format!("{} is not a concurrency", quote(count));
+            let hint = "bonnie++ writes a small number here, usually 1";
+            Err(ParseError::new(line.number, what, hint).at(4))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Keeps `16:4096:1024/4`: the number of files, their sizes, and the number of directories.
+pub(super) fn file_options(row: &mut Row, text: &str) {
+    let (sizes, dirs) = text.split_once('/').unwrap_or((text, ""));
+    for (name, value) in FILE_OPTIONS.iter().zip(sizes.split(':')) {
+        row.option(name, value);
+    }
+    row.option("num_dirs", dirs);
 }
 
 fn format(line: Line, fields: &[String]) -> Result<Format, ParseError> {

@@ -1,12 +1,9 @@
 //! What a number of bonnie++ may be taken for.
 
 use super::column::{Kind, PHASES, Phase, Work};
-use super::layout::{Format, Layout};
-use super::value::{Value, read};
-use drivelab_core::csv::{Line, ParseError};
+use super::row::Row;
+use super::value::Value;
 use drivelab_core::record::{Label, Nature, Remark};
-
-use crate::single_run::SINGLE_RUN;
 
 /// From this load on the processor was the limit.
 const CPU_BOUND: f64 = 90.0;
@@ -27,7 +24,7 @@ struct Measured {
     cpu: Option<f64>,
 }
 
-/// The facts about one line.
+/// The facts about one run.
 pub(super) struct Run {
     /// Of each phase.
     measured: Vec<Measured>,
@@ -39,40 +36,22 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(line: Line, layout: &Layout) -> Result<Self, ParseError> {
-        let number = |phase: usize, kind: Kind| {
-            let column = layout.column(phase, kind)?;
-            match read(&layout.fields[column], kind) {
-                Ok(Value::Number(value)) => Some(value),
-                _ => None,
-            }
+    pub(super) fn new(row: &Row) -> Self {
+        let number = |phase: usize, kind: Kind| match row.value(phase, kind) {
+            Value::Number(value) => Some(value),
+            _ => None,
         };
         let measured = (0..PHASES.len()).map(|phase| Measured {
             rate: number(phase, Kind::Rate),
             cpu: number(phase, Kind::Cpu),
         });
-        let measured = measured.collect();
-        let concurrency = match layout.format {
-            Format::V103 => "1",
-            _ => layout.fields[3].as_str(),
-        };
-        let concurrent = match concurrency.parse::<u32>() {
-            Ok(count) => count > 1,
-            Err(_) if concurrency.is_empty() => false,
-            Err(_) => {
-                let what = format!("`{concurrency}` is not a concurrency");
-                let hint = "bonnie++ writes a small number here, usually 1";
-                return Err(ParseError::new(line.number, what, hint).at(4));
-            }
-        };
-        // 1.03 writes `16:4096:1024/4`, later ones the largest size in the next column.
-        let largest = match layout.format {
-            Format::V103 => layout.fields[layout.files()].split([':', '/']).nth(1).unwrap_or(""),
-            _ => layout.fields[layout.files() + 1].as_str(),
-        };
-        let filled = !matches!(largest, "" | "0" | "-1" | "-2");
-        let counts_seek_cpu_double = layout.format == Format::V198;
-        Ok(Self { measured, concurrent, filled, counts_seek_cpu_double })
+        let setup = |name: &str| row.setup.get(name).map_or("", String::as_str);
+        Self {
+            measured: measured.collect(),
+            concurrent: setup("concurrency").parse().is_ok_and(|count: u32| count > 1),
+            filled: !matches!(setup("max_size"), "" | "0" | "-1" | "-2"),
+            counts_seek_cpu_double: row.tool_version.starts_with('2') || row.tool_version == "1.98",
+        }
     }
 
     /// What a column of a phase gets wrong.
@@ -90,7 +69,6 @@ impl Run {
             let why = "`-c` only labels the output: nothing ran concurrently";
             meaning.remarks.push(Remark::new(Label::ToolDefect, why));
         }
-        meaning.remarks.push(Remark::new(Label::SingleRun, SINGLE_RUN));
         meaning
     }
 

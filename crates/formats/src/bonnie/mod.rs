@@ -1,4 +1,5 @@
-//! bonnie++ CSV lines: formats 1.03, 1.96, 1.97 and 1.98 (program versions 1.03 to 2.00).
+//! bonnie++: CSV formats 1.03, 1.96, 1.97 and 1.98 (program versions 1.03 to 2.00), the tables of
+//! 1.96 to 2.00, and CSV of format 1.98 out.
 //!
 //! Facts about the tool come from its source (Debian package `bonnie++` 2.00a+nmu1 and the older
 //! ones) and from runs of it. Its own header line is wrong in 1.98, and its converters refuse any
@@ -7,97 +8,98 @@
 mod column;
 mod layout;
 mod meaning;
+mod row;
+mod table;
 mod value;
+mod write;
+
+pub use write::write;
 
 use column::{Kind, PHASES};
-use drivelab_core::csv::{Line, ParseError, lines};
+use drivelab_core::csv::{ParseError, lines};
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Nature, Phase};
-use layout::Layout;
+use row::Row;
 use value::Value;
 
-/// Whether a text holds a line of bonnie++ CSV, whole or cut off.
+use crate::found::Found;
+
+const HINT: &str =
+    "the CSV line is the last line of bonnie++'s output, or its only output with `-q`";
+
+/// Whether a text holds a line of bonnie++ CSV, whole or cut off, or one of its tables.
 pub fn is_bonnie(text: &str) -> bool {
-    lines(text).is_ok_and(|lines| lines.iter().any(|line| layout::is_csv(line.text)))
+    text.lines().any(|line| layout::is_csv(line) || table::is_heading(line))
 }
 
-/// Reads every CSV line of a text; the tables that bonnie++ prints above it are passed over.
+/// Reads every line of CSV of a text, and passes over the tables above it: they are rounded. Where
+/// there is no line of CSV the tables are read.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    let mut imported = Imported { tool: "bonnie++".into(), ..Imported::default() };
-    let mut versions: Vec<String> = Vec::new();
-    let mut found = false;
-    for line in lines(text)? {
-        if layout::is_header(line.text) {
-            continue;
+    let mut found = Found::new("bonnie++");
+    let all = lines(text)?;
+    if !all.iter().any(|line| layout::is_csv(line.text)) {
+        for row in table::read(&all, &mut found)? {
+            add(row, &mut found);
         }
-        if !layout::is_csv(line.text) {
-            imported.unknown.push(format!("line {}: text, not CSV", line.number));
-            continue;
-        }
-        found = true;
-        let layout = Layout::new(line)?;
-        if !versions.contains(&layout.tool_version) {
-            versions.push(layout.tool_version.clone());
-        }
-        read_line(line, &layout, &mut imported)?;
+        return found.finish(HINT);
     }
-    if !found {
-        let hint = "the CSV line is the last line of bonnie++'s output, or its only output with \
-                    `-q`";
-        return Err(ParseError::new(0, "it contains no bonnie++ CSV line", hint));
+    let mut in_table = false;
+    for line in all {
+        in_table |= table::is_heading(line.text);
+        if layout::is_csv(line.text) {
+            in_table = false;
+            if found.is_full() {
+                found.drop_run();
+                continue;
+            }
+            let (row, notes) = layout::read(line)?;
+            for note in notes {
+                found.note(note);
+            }
+            add(row, &mut found);
+        } else if !in_table && !layout::is_header(line.text) {
+            found.unknown(line.number, line.text);
+        }
     }
-    imported.tool_version = versions.join(", ");
-    Ok(imported)
+    found.finish(HINT)
 }
 
-fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(), ParseError> {
-    imported.notes.extend(layout.notes(line.number));
-    let run = meaning::Run::new(line, layout)?;
-    let mut too_fast: Vec<String> = Vec::new();
-    let mut phases = Vec::new();
-    for (place, phase) in PHASES.iter().enumerate() {
-        let mut figures = Vec::new();
-        for part in column::parts(phase) {
-            let Some(column) = layout.column(place, part.kind) else { continue };
-            let read = value::read(&layout.fields[column], part.kind).map_err(|what| {
-                let hint = format!("bonnie++ writes {} here", part.kind.expected());
-                let what = format!("{what} ({})", part.name);
-                // Columns are counted as they stand in the file.
-                ParseError::new(line.number, what, hint).at(layout.in_file(column))
-            })?;
-            match read {
-                // Where the rate is missing, so is the load.
-                Value::TooFast if part.kind == Kind::Rate => too_fast.push(part.name),
-                Value::TooFast | Value::NotRun => {}
-                Value::Number(value) => figures.push(Figure {
-                    name: part.name,
-                    value,
-                    unit: part.unit.into(),
-                    better: part.kind.better(),
-                    nature: (part.kind == Kind::Cpu).then_some(Nature::Cpu),
-                    is_detail: part.kind != Kind::Rate,
-                    remarks: run.defect(phase, part.kind).into_iter().collect(),
-                }),
-            }
-        }
-        if !figures.is_empty() {
-            let meaning::Meaning { nature, remarks } = run.meaning(phase, place);
-            let (name, points) = (phase.name.into(), Vec::new());
-            phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
-        }
-    }
-    if !phases.is_empty() {
-        let arm = layout.machine.clone();
-        imported.runs.push(ImportedRun { line: line.number, arm, phases });
-    }
+/// Adds a run with what its numbers mean.
+fn add(mut row: Row, found: &mut Found) {
+    found.version(&row.tool_version);
+    let too_fast = row.too_fast().join(", ");
     if !too_fast.is_empty() {
-        imported.unknown.push(format!(
-            "line {}: `+++++` for {}: done in under half a second, too fast to measure",
-            line.number,
-            too_fast.join(", ")
-        ));
+        let what =
+            format!("`+++++` for {too_fast}: done in under half a second, too fast to measure");
+        found.unread(row.line, &what);
+        row.option(row::TOO_FAST, &too_fast);
     }
-    Ok(())
+    let version = row.tool_version.clone();
+    row.option("bonnie_version", &version);
+    let run = meaning::Run::new(&row);
+    let phase = |(place, phase): (usize, &column::Phase)| {
+        let parts = column::parts(phase).into_iter();
+        let figures = parts.filter_map(|part| match row.value(place, part.kind) {
+            // Where the rate is missing, so is the load.
+            Value::TooFast | Value::NotRun => None,
+            Value::Number(value) => Some(Figure {
+                name: part.name,
+                value,
+                unit: part.unit.into(),
+                better: part.kind.better(),
+                nature: (part.kind == Kind::Cpu).then_some(Nature::Cpu),
+                is_detail: part.kind != Kind::Rate,
+                remarks: run.defect(phase, part.kind).into_iter().collect(),
+            }),
+        });
+        let figures = figures.collect();
+        let meaning::Meaning { nature, remarks } = run.meaning(phase, place);
+        let (name, points) = (phase.name.into(), Vec::new());
+        Phase { name, nature, figures, lat_ns: None, points, remarks }
+    };
+    let phases = PHASES.iter().enumerate().map(phase).collect();
+    let Row { line, machine: arm, setup, .. } = row;
+    found.add(ImportedRun { line, arm, setup, phases, ..ImportedRun::default() });
 }
 
 #[cfg(test)]

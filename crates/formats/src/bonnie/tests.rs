@@ -151,7 +151,8 @@ fn tables_and_headers_around_it_are_passed_over() {
     let table = "Version  1.96       ------Sequential Output------ --Sequential Input-";
     let imported = parse(&format!("{table}\n{header}\n{PIIX}\n")).unwrap();
     assert_eq!(metrics(&imported).len(), 36);
-    assert_eq!(imported.unknown, ["line 1: text, not CSV"]);
+    assert_eq!(imported.unknown, Vec::<String>::new());
+    assert_eq!(parse(&format!("hello\n{PIIX}\n")).unwrap().unknown, ["line 1: `hello`"]);
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn broken_lines_are_named_with_their_place() {
     );
     check(
         "nothing of it",
-        "it contains no bonnie++ CSV line; the CSV line is the last line of bonnie++'s output, or \
+        "it contains no results of bonnie++; the CSV line is the last line of bonnie++'s output, or \
          its only output with `-q`",
     );
 }
@@ -221,4 +222,75 @@ proptest::proptest! {
             }
         }
     }
+}
+
+/// The first published line as the tables above it show it, 1.96.
+const TABLES_196: &str = "\
+Version  1.96       ------Sequential Output------ --Sequential Input- --Random-
+Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+kvm              4G   439  99 52686  15 27168   5  2039  99 62782   4 228.9   3
+Latency             48125us    1645ms    1545ms   16144us     137ms     863ms
+Version  1.96       ------Sequential Create------ --------Random Create--------
+kvm                 -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+              files  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+                384 17299  43 379058  99   777   1 24781  49 522877 100   579   1
+Latency              1773ms     169us   18519ms    1403ms      14us   14935ms
+";
+/// Tables of `bonnie++ -s 16M -r 0 -n 1:4096:1024:4`, 2.00a; its line of CSV has 344 and 1158
+/// files deleted a second where the second table has 1024.
+const TABLES_200: &str = "\
+Version 2.00a       ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Name:Size etc        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+vm              16M 1093k  65 +++++ +++ +++++ +++ 1819k  63 +++++ +++ +++++ +++
+Latency             21468us    8051us    8044us   10951us       5us   12288us
+Version 2.00a       ------Sequential Create------ --------Random Create--------
+vm                  -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+files:max:min        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+      1:4096:1024/4 +++++ +++ +++++ +++  1024   2 +++++ +++ +++++ +++  1024   6
+Latency              8182us    4706us   12049us    4420us      72us   15630us
+";
+
+#[test]
+fn tables_hold_what_their_line_of_csv_holds() {
+    let (tables, line) = (parse(TABLES_196).unwrap(), parse(PIIX).unwrap());
+    let numbers = |imported: &Imported| {
+        let numbers = metrics(imported).into_iter().map(|it| (it.name, it.value, it.unit));
+        numbers.collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&tables), numbers(&line));
+    assert_eq!((&tables.runs[0].arm, &tables.tool_version), (&line.runs[0].arm, &"1.96".into()));
+    assert_eq!(tables.unknown, Vec::<String>::new());
+}
+
+#[test]
+fn tables_are_read_only_where_there_is_no_line_of_csv() {
+    let both = parse(&format!("{TABLES_196}{AHCI}\n")).unwrap();
+    assert_eq!((both.runs.len(), value(&both, "putc")), (1, Some(430.0)));
+}
+
+#[test]
+fn rates_that_the_tables_of_2_00_get_wrong_are_left_out() {
+    let imported = parse(TABLES_200).unwrap();
+    let check = |metric: &str, expected| assert_eq!(value(&imported, metric), expected, "{metric}");
+    check("putc", Some(1093.0));
+    check("getc", Some(1819.0));
+    check("put_block", None);
+    check("seq_del", None);
+    check("ran_del", None);
+    check("seq_del_latency", Some(12_049.0));
+    assert!(imported.notes[0].contains("show wrong rates for many files"), "{:?}", imported.notes);
+    let large = TABLES_200.replace("1093k", " 1.5g");
+    assert_eq!(value(&parse(&large).unwrap(), "putc"), Some(1_572_864.0));
+}
+
+#[test]
+fn a_table_with_a_damaged_number_is_refused_by_line() {
+    let check = |from: &str, to: &str, expected: &str| {
+        let error = parse(&TABLES_196.replace(from, to)).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    };
+    check("27168", "2x168", "line 4: `2x168` is not ");
+    check("169us", "169xs", "line 10: `169xs` is not ");
 }

@@ -3,11 +3,16 @@
 //! The test file is read and written past the cache of Windows. The figure of a test is its fastest
 //! run (and its shortest latency, from version 8 on), so a file holds one run and no variation.
 
+mod form;
 pub(crate) mod row;
+mod write;
+
+pub use write::write;
 
 use drivelab_core::csv::{ParseError, lines};
-use drivelab_core::foreign::Imported;
+use drivelab_core::foreign::{Imported, ImportedRun};
 
+use crate::date;
 use crate::found::Found;
 use row::{Direction, Row};
 
@@ -33,32 +38,66 @@ fn version(line: &str) -> Option<&str> {
 /// Reads every report of a text, each as a run.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("CrystalDiskMark");
-    let (mut begin, mut phases) = (0, Vec::new());
+    let mut run = ImportedRun::default();
     let mut section = None;
     let mut is_comment = false;
     for line in lines(text)? {
         let trimmed = line.text.trim();
         if let Some(version) = version(trimmed) {
             found.version(version);
-            found.run(begin, "", std::mem::take(&mut phases));
-            (begin, section, is_comment) = (line.number, None, false);
-        } else if is_comment || SETTINGS.iter().any(|start| trimmed.starts_with(start)) {
-        } else if trimmed.starts_with("::") || trimmed.starts_with("Comment:") {
+            found.add(std::mem::take(&mut run));
+            let banner = trimmed.trim_start_matches('\u{feff}').to_owned();
+            run.setup.insert("banner".into(), banner);
+            (run.line, section, is_comment) = (line.number, None, false);
+        } else if is_comment {
+            comment(&mut run, trimmed);
+        } else if let Some(rest) = trimmed.strip_prefix("Comment:") {
             is_comment = true;
+            comment(&mut run, rest.trim());
+        } else if trimmed.starts_with("::") {
+            is_comment = true;
+        } else if SETTINGS.iter().any(|start| trimmed.starts_with(start)) {
+            setting(&mut run, trimmed);
         } else if let Some(direction) = Direction::of_section(trimmed) {
             section = Some(direction);
         } else if let Some(row) = Row::new(line, section)? {
-            phases.push(row.phase(Vec::new()));
+            run.phases.push(row.phase(Vec::new()));
         } else {
             found.unknown(line.number, line.text);
         }
     }
-    found.run(begin, "", phases);
-    if begin > 0 {
+    let is_report = run.line > 0;
+    found.add(run);
+    if is_report {
         let note = "CrystalDiskMark reports the fastest of its runs, not their mean.";
         found.note(note.to_owned());
     }
     found.finish("save the result as text after the test finished")
+}
+
+/// What is kept of how it was run, in the order of version 8.
+const KEPT: [&str; 8] = ["Profile", "Test", "Test Size", "Mode", "Time", "Date", "OS", "Comment"];
+
+fn setting(run: &mut ImportedRun, text: &str) {
+    let Some((name, value)) = text.split_once(':') else { return };
+    if name.trim() == "Date" {
+        run.ended_unix_s = date::unix_s(value);
+    }
+    if KEPT.contains(&name.trim()) && !value.trim().is_empty() {
+        run.setup.insert(name.trim().to_owned(), value.trim().to_owned());
+    }
+}
+
+/// Characters of a comment that are kept.
+const COMMENT_MAX: usize = 1000;
+
+fn comment(run: &mut ImportedRun, text: &str) {
+    let known = run.setup.entry("Comment".to_owned()).or_default();
+    if !known.is_empty() {
+        known.push('\n');
+    }
+    let free = COMMENT_MAX.saturating_sub(known.chars().count());
+    known.extend(text.chars().take(free));
 }
 
 #[cfg(test)]

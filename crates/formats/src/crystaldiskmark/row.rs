@@ -20,7 +20,7 @@ impl Direction {
         directions.into_iter().find_map(|(name, it)| line.starts_with(name).then_some(it))
     }
 
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",

@@ -133,7 +133,8 @@ fn version_8_has_sections_and_latencies() {
 fn each_report_of_a_file_is_a_run() {
     let imported = parse(&format!("{V5}{V5}")).unwrap();
     assert_eq!(imported.runs.iter().map(|run| run.line).collect::<Vec<_>>(), [1, 4]);
-    assert!(metrics(&imported).iter().all(|figure| figure.remarks.is_empty()));
+    let labels = |figure: &Figure| figure.remarks.iter().map(|it| it.label).collect::<Vec<_>>();
+    assert!(metrics(&imported).iter().all(|figure| labels(figure) == [Label::SingleRun]));
 }
 
 #[test]

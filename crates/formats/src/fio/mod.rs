@@ -1,4 +1,5 @@
-//! fio: its job files and its results.
+//! fio: its job files, its results and its logs.
 
 pub mod job;
+pub mod logs;
 pub mod results;

@@ -31,17 +31,18 @@ pub fn is_fsmark(text: &str) -> bool {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("fs_mark");
     let mut setup = Setup::default();
-    let mut in_table = false;
+    let mut table = None;
     for line in lines(text)? {
         let text = line.text.trim();
-        let is_row = in_table && text.starts_with(|c: char| c.is_ascii_digit());
+        let row_of = table.filter(|_| text.starts_with(|c: char| c.is_ascii_digit()));
         if let Some(comment) = text.strip_prefix('#') {
-            in_table = false;
+            table = None;
             setup.take(comment.trim(), &mut found);
         } else if is_header(text) {
-            in_table = true;
-        } else if is_row {
-            found.run(line.number, "", vec![setup.row(line)?]);
+            table = Some(line.number);
+        } else if let Some(begin) = row_of {
+            // The iterations of one call (`-L`) are its trials.
+            found.run(begin, "", vec![setup.row(line)?]);
         } else {
             found.unknown(line.number, text);
         }

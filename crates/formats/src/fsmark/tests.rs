@@ -31,7 +31,7 @@ fn each_row_is_a_run() {
     let rate = |value| ("files_65536b".to_owned(), value);
     let overhead = |value| ("files_65536b_app_overhead".to_owned(), value);
     assert_eq!(found, [rate(168.4), overhead(3613.0), rate(171.2), overhead(3590.0)]);
-    assert_eq!(imported.runs.iter().map(|run| run.line).collect::<Vec<_>>(), [8, 9]);
+    assert_eq!(imported.runs.iter().map(|run| run.line).collect::<Vec<_>>(), [7, 7]);
     assert_eq!(imported.unknown, Vec::<String>::new());
 }
 

@@ -4,15 +4,21 @@
 //! 1.8 of `sqlite` inserts 12,500 rows where 1.9 inserts 7,500.
 
 mod meaning;
+mod own;
+mod write;
+
+pub use write::write;
 
 use std::collections::BTreeMap;
 
 use drivelab_core::csv::ParseError;
-use drivelab_core::foreign::Imported;
-use drivelab_core::record::{Better, Label, Nature, Phase, Remark};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
 
+use crate::date;
 use crate::found::{Found, decimal, figure, phase, slug};
 use crate::xml::{Step, walk};
+use own::Own;
 
 /// Whether a text is a result file of the suite.
 pub fn is_phoronix(text: &str) -> bool {
@@ -38,6 +44,7 @@ struct Entry {
     value: String,
     /// The value of each trial, joined by colons.
     raw: String,
+    json: String,
 }
 
 /// The trials of one system.
@@ -53,6 +60,8 @@ struct System {
 struct Systems {
     all: Vec<System>,
     places: BTreeMap<String, usize>,
+    /// When each was measured, by name: all trials of one before those of the next.
+    times: BTreeMap<String, u64>,
 }
 
 impl Systems {
@@ -70,6 +79,8 @@ impl Systems {
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
     let mut found = Found::new("Phoronix Test Suite");
     let mut tests: Vec<Test> = Vec::new();
+    let mut systems = Systems::default();
+    let mut system = String::new();
     walk(text, |path, line, step| {
         let root = path.first().copied();
         if root != Some("PhoronixTestSuite") {
@@ -83,6 +94,13 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                     test.take(inner, line, step);
                 }
             }
+            (["System", "Identifier"], Step::Close(text)) => system = text,
+            (["System", "TimeStamp"], Step::Close(text)) => {
+                systems.times.extend(date::unix_s(&text).map(|time| (system.clone(), time)));
+            }
+            (["Generated", "TestClient"], Step::Close(text)) if text.starts_with(own::CLIENT) => {
+                found.tool(&text[own::CLIENT.len()..]);
+            }
             (["System", "TestClientVersion"] | ["Generated", "TestClient"], Step::Close(text)) => {
                 found.version(text.trim_start_matches("Phoronix Test Suite "));
             }
@@ -90,14 +108,15 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         }
         Ok(())
     })?;
-    let mut systems = Systems::default();
     let mut names = BTreeMap::new();
     for test in &tests {
         test.read(&mut names, &mut systems, &mut found);
     }
     for system in systems.all {
+        let ended_unix_s = systems.times.get(&system.name).copied();
         for phases in system.runs {
-            found.run(system.line, &system.name, phases);
+            let (line, arm) = (system.line, system.name.clone());
+            found.add(ImportedRun { line, arm, ended_unix_s, phases, ..ImportedRun::default() });
         }
     }
     found.finish("give `composite.xml` of a test run that finished")
@@ -123,12 +142,16 @@ impl Test {
             (["Data", "Entry", "Identifier"], Some(entry)) => entry.system = text,
             (["Data", "Entry", "Value"], Some(entry)) => entry.value = text,
             (["Data", "Entry", "RawString"], Some(entry)) => entry.raw = text,
+            (["Data", "Entry", "JSON"], Some(entry)) => entry.json = text,
             _ => {}
         }
     }
 
     /// Its name among the metrics: the profile without its origin, and what was chosen.
     fn metric(&self, names: &mut BTreeMap<String, usize>) -> String {
+        if let Some(own) = self.identifier.strip_prefix(own::ORIGIN) {
+            return own.to_owned();
+        }
         let profile = self.identifier.rsplit('/').next().unwrap_or("");
         let profile = if profile.is_empty() { &self.title } else { profile };
         let mut name = slug(&format!("{profile} {}", self.description));
@@ -149,7 +172,8 @@ impl Test {
             _ => Better::Neither,
         };
         let meaning = meaning::of(&self.identifier, &self.description);
-        if meaning.is_none() {
+        let is_own = self.identifier.starts_with(own::ORIGIN);
+        if meaning.is_none() && !is_own {
             found.note(format!("What `{name}` measures is unknown: it may not be a disk."));
         }
         for entry in &self.entries {
@@ -159,11 +183,13 @@ impl Test {
             };
             let runs = systems.runs_of(entry);
             runs.resize_with(runs.len().max(trials.len()), Vec::new);
+            let own = Own::read(&entry.json).filter(|_| is_own);
             for (run, value) in runs.iter_mut().zip(trials) {
-                let figures = vec![figure(&name, value, &self.scale, better)];
-                let mut phase = match &meaning {
-                    Some(meaning) => meaning.phase(&name, value, figures),
-                    None => phase(&name, Nature::Disk, figures),
+                let figure = figure(&name, value, &self.scale, better);
+                let mut phase = match (&own, &meaning) {
+                    (Some(own), _) => own_phase(figure, own),
+                    (None, Some(meaning)) => meaning.phase(&name, value, vec![figure]),
+                    (None, None) => phase(&name, Nature::Disk, vec![figure]),
                 };
                 if is_mean {
                     let why = "the file holds only the mean: the number of trials and their \
@@ -174,6 +200,12 @@ impl Test {
             }
         }
     }
+}
+
+/// A figure that drivelab exported, with what it knew of it.
+fn own_phase(mut figure: Figure, own: &Own) -> Phase {
+    own.restore(&mut figure);
+    phase("", own.nature().unwrap_or(Nature::Disk), vec![figure])
 }
 
 impl Entry {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use drivelab_core::Refusal;
 use drivelab_stats::Role;
 
-use super::result::{CompareResult, SeriesFacts};
+use super::column::{Column, columns};
+use super::result::CompareResult;
 use super::{ArmRuns, Input, Source};
 use crate::attachment;
-use crate::metric;
-use crate::outcome::{Question, Rules, Series, Together, geometric_mean, judge, withhold};
+use crate::outcome::{Question, Rules, Together, judge, judge_unpaired, withhold};
 use crate::specimens::{Sampled, Simulated};
 use crate::suggest;
-use drivelab_core::record::{Figure, Label, Remark};
+use drivelab_core::record::Label;
 
 /// What is decided before looking.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,8 @@ pub struct CompareOptions {
     pub seed: u64,
     /// What the arms are meant to differ in, where that is said.
     pub factors: Vec<String>,
+    /// Why the runs are no pairs, where the caller knows that.
+    pub unpaired: Option<String>,
 }
 
 /// Compares every arm with the first, metric by metric, as one family.
@@ -35,13 +37,23 @@ pub struct CompareOptions {
 /// of the primary metric for the last arm. Only blocks count that hold the primary metric of every
 /// arm; another metric that misses one of them is left out and named.
 pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult, Refusal> {
+    let unpaired = options.unpaired.clone().or_else(|| input.not_alternated.clone());
     let columns = columns(input);
-    let gate = primary(input, &columns, options)?;
+    let gate = primary(input, &columns, options, unpaired.is_none())?;
     let blocks = columns[gate].complete.clone();
     let (mut series, mut facts, mut notes) = (Vec::new(), Vec::new(), input.notes.clone());
+    match &unpaired {
+        Some(why) => notes.push(format!("The runs are not paired: {why}.")),
+        None => notes.extend(input.order_note.clone()),
+    }
     let mut questions = Vec::new();
     for (place, column) in columns.iter().enumerate() {
-        let Some(values) = column.values(&blocks) else {
+        let values = match unpaired {
+            Some(_) => Some(column.groups()),
+            None => column.values(&blocks),
+        };
+        let values = values.filter(|_| column.is_usable(unpaired.is_none()));
+        let Some(values) = values else {
             if let Some(note) = column.note(input) {
                 notes.push(note);
             }
@@ -53,12 +65,16 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         series.push(column.series(values, options.margin));
         facts.push(column.facts());
     }
-    notes.extend(incomplete(&columns[gate], &blocks));
-    let sampled = sampled(input, &blocks);
-    notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
-    let (seed, provenance) = (options.seed, input.provenance);
-    let rules = Rules { seed, provenance, first: None, sampled: &sampled };
-    let mut outcomes = judge(&series, &questions, rules)?;
+    let mut outcomes = if unpaired.is_some() {
+        judge_unpaired(&series, &questions, options.seed)?
+    } else {
+        notes.extend(incomplete(&columns[gate], &blocks));
+        let sampled = sampled(input, &blocks);
+        notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
+        let (seed, provenance) = (options.seed, input.provenance);
+        let rules = Rules { seed, provenance, first: None, sampled: &sampled };
+        judge(&series, &questions, rules)?
+    };
     let decides = |outcome: &crate::outcome::Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
     };
@@ -79,6 +95,7 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         facts,
         together: Together::of(&outcomes),
         outcomes,
+        unpaired,
         notes,
     })
 }
@@ -102,121 +119,23 @@ fn sampled<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
     sampled
 }
 
-/// One metric over arms and blocks.
-struct Column<'a> {
-    metric: &'a str,
-    first: &'a Figure,
-    /// One remark a label: the first found.
-    remarks: Vec<&'a Remark>,
-    /// By arm and block; repeats stand together.
-    cells: Vec<BTreeMap<&'a str, Vec<f64>>>,
-    /// Blocks that every arm has, in the order of the baseline.
-    complete: Vec<String>,
-    /// A value that is not above zero.
-    unusable: Option<f64>,
-}
-
-fn columns(input: &Input) -> Vec<Column<'_>> {
-    let mut columns: Vec<Column> = Vec::new();
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
-        for run in runs {
-            for figure in &run.figures {
-                let place = *places.entry(&figure.name).or_insert_with(|| {
-                    columns.push(Column::new(figure, input.arms.len()));
-                    columns.len() - 1
-                });
-                columns[place].add(arm, &run.block, figure);
-            }
-        }
-    }
-    let order: Vec<&str> = input.arms[0].runs.iter().map(|run| run.block.as_str()).collect();
-    for column in &mut columns {
-        column.find_complete(&order);
-    }
-    columns
-}
-
-impl<'a> Column<'a> {
-    fn new(first: &'a Figure, arms: usize) -> Self {
-        Self {
-            metric: &first.name,
-            first,
-            remarks: Vec::new(),
-            cells: vec![BTreeMap::new(); arms],
-            complete: Vec::new(),
-            unusable: None,
-        }
-    }
-
-    fn add(&mut self, arm: usize, block: &'a str, figure: &'a Figure) {
-        if figure.value.is_finite() && figure.value > 0.0 {
-            self.cells[arm].entry(block).or_default().push(figure.value);
-        } else {
-            self.unusable = Some(figure.value);
-        }
-        for remark in &figure.remarks {
-            if self.remarks.iter().all(|known| known.label != remark.label) {
-                self.remarks.push(remark);
-            }
-        }
-    }
-
-    fn find_complete(&mut self, order: &[&str]) {
-        let mut seen = std::collections::BTreeSet::new();
-        let has_all = |block: &str| self.cells.iter().all(|arm| arm.contains_key(block));
-        let complete = order.iter().filter(|block| seen.insert(**block) && has_all(block));
-        self.complete = complete.map(|block| (*block).to_owned()).collect();
-    }
-
-    /// One value an arm and block, or `None` where one is missing.
-    fn values(&self, blocks: &[String]) -> Option<Vec<Vec<f64>>> {
-        let of_arm = |cells: &BTreeMap<&str, Vec<f64>>| {
-            let values = blocks.iter().map(|block| cells.get(block.as_str()));
-            values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
-        };
-        self.cells.iter().map(of_arm).collect()
-    }
-
-    fn series(&self, values: Vec<Vec<f64>>, margin: f64) -> Series {
-        Series {
-            name: self.metric.to_owned(),
-            metric: self.metric.to_owned(),
-            workload: 0,
-            better: metric::better(self.first.better),
-            margin: metric::margin(self.metric, margin),
-            unit: self.first.unit.clone(),
-            values,
-        }
-    }
-
-    fn facts(&self) -> SeriesFacts {
-        SeriesFacts {
-            is_detail: self.first.is_detail,
-            remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
-        }
-    }
-
-    /// Why the metric is not compared; nothing where it is a detail, which nobody misses.
-    fn note(&self, input: &Input) -> Option<String> {
-        let why = match (self.unusable, self.cells.iter().position(BTreeMap::is_empty)) {
-            (Some(value), _) => format!("a value of it is {value}"),
-            (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
-            (None, None) => {
-                let why = metric::why_missing(self.metric);
-                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-                format!("it is missing in a block of an arm{why}")
-            }
-        };
-        let note = format!("`{}` is not compared: {why}.", self.metric);
-        (!self.first.is_detail).then_some(note)
-    }
-}
-
-fn primary(input: &Input, columns: &[Column], options: &CompareOptions) -> Result<usize, Refusal> {
-    let usable = |column: &Column| !column.complete.is_empty();
+fn primary(
+    input: &Input,
+    columns: &[Column],
+    options: &CompareOptions,
+    is_paired: bool,
+) -> Result<usize, Refusal> {
+    let usable = |column: &Column| column.is_usable(is_paired);
+    let refused = |column: &Column| {
+        let why = column.difference()?.why(input);
+        Some(Refusal::request(format!("`{}` is not comparable: {why}", column.metric)))
+    };
     let place = |name: &str| columns.iter().position(|c| c.metric == name && usable(c));
     if let Some(name) = &options.primary {
+        let named = columns.iter().find(|column| column.metric == name);
+        if let Some(refusal) = named.and_then(refused) {
+            return Err(refusal);
+        }
         let known: Vec<&str> = columns.iter().filter(|c| usable(c)).map(|c| c.metric).collect();
         return place(name).ok_or_else(|| {
             let hint = suggest::among(name, &known);
@@ -256,9 +175,12 @@ fn primary(input: &Input, columns: &[Column], options: &CompareOptions) -> Resul
         .or_else(|| columns.iter().position(|column| usable(column) && is_of_disk(column)))
         .or_else(|| columns.iter().position(usable))
         .ok_or_else(|| {
+            if let Some(refusal) = columns.iter().find_map(refused) {
+                return refusal;
+            }
             Refusal::request(
-                "no block has a usable value of one metric for every arm: give each block one value above \
-         zero per arm",
+                "no block has a usable value of one metric for every arm: give each block one \
+                 value above zero per arm",
             )
         })
 }

@@ -20,6 +20,8 @@ struct CompareJson<'a> {
     margin: f64,
     seed: u64,
     blocks_used: usize,
+    /// `paired` or `unpaired`.
+    design: &'static str,
     arms: Vec<ArmJson<'a>>,
     metrics: Vec<MetricJson<'a>>,
     /// How the arms were attached.
@@ -52,7 +54,8 @@ pub fn json(result: &CompareResult) -> String {
         verdict: result.verdict(),
         margin: result.margin,
         seed: result.seed,
-        blocks_used: result.blocks.len(),
+        blocks_used: if result.unpaired.is_some() { 0 } else { result.blocks.len() },
+        design: if result.unpaired.is_some() { "unpaired" } else { "paired" },
         arms: names.iter().map(|name| ArmJson { name }).collect(),
         metrics: metrics.collect(),
         attached: &result.attached,

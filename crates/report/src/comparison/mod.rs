@@ -1,6 +1,7 @@
 //! A verdict from results that are already there: stored runs, a CSV of pairs, foreign results.
 
 mod analyse;
+mod column;
 mod direction;
 mod input;
 mod json;
@@ -11,7 +12,8 @@ mod words;
 pub use analyse::{CompareOptions, analyse};
 pub use direction::by_name as direction_by_name;
 pub use input::{
-    ArmRuns, Choice, Input, RunFigures, Source, from_foreign, from_lines, from_pairs, from_runs,
+    ArmResults, ArmRuns, Choice, Input, RunFigures, Source, from_foreign, from_lines, from_pairs,
+    from_runs,
 };
 pub use json::{COMPARE_SCHEMA, json};
 pub use result::{CompareResult, SeriesFacts};

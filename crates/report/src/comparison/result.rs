@@ -33,6 +33,8 @@ pub struct CompareResult {
     pub primary: usize,
     /// How the arms were attached.
     pub attached: Difference,
+    /// Why the runs were compared without pairing them.
+    pub unpaired: Option<String>,
     /// What else a reader must know.
     pub notes: Vec<String>,
 }

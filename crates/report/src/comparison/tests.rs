@@ -19,7 +19,8 @@ use crate::text::Look;
 const PLAIN: Look = Look { width: 100, colour: false };
 
 fn options() -> CompareOptions {
-    CompareOptions { primary: None, margin: 0.03, seed: 1, factors: Vec::new() }
+    let (primary, factors, unpaired) = (None, Vec::new(), None);
+    CompareOptions { primary, margin: 0.03, seed: 1, factors, unpaired }
 }
 
 fn of_pairs(text: &str, wanted: &[&str]) -> Result<CompareResult, String> {

@@ -108,6 +108,17 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     cells
 }
 
+/// What the primary metric rests on.
+fn runs(result: &CompareResult) -> String {
+    let primary = result.primary();
+    if result.unpaired.is_none() {
+        return format!("{} block(s)", primary.adjusted.comparison.n);
+    }
+    let values = &result.series[primary.series].values;
+    let counts: Vec<String> = values.iter().map(|values| values.len().to_string()).collect();
+    format!("{} runs, not paired", counts.join(" and "))
+}
+
 /// Whether the runs simulated different drives, so that there is a prediction for one more.
 fn is_sampled(result: &CompareResult) -> bool {
     result.outcomes.iter().any(|outcome| outcome.foreseen.is_some())
@@ -142,10 +153,9 @@ fn footnotes(result: &CompareResult, look: Look) -> String {
         count => format!(" {count} more metrics (CPU load, maximum latencies) are in the JSON."),
     };
     let facts = format!(
-        "ratios above 1 are better than `{}`{intervals}; n = {} block(s), margin {}, seed {}; \
-         {}.{details}",
+        "ratios above 1 are better than `{}`{intervals}; n = {}, margin {}, seed {}; {}.{details}",
         result.arms[0],
-        result.primary().adjusted.comparison.n,
+        runs(result),
         figures::percent(result.margin),
         result.seed,
         result.together.words(),

@@ -15,8 +15,8 @@ pub use together::Together;
 
 use drivelab_core::Refusal;
 use drivelab_stats::{
-    Adjusted, Arm, Better, Criteria, CriteriaError, Family, Member, Pair, Provenance, Role,
-    Verdict, Warning, WarningId, compare_family, effect,
+    Adjusted, Arm, Better, Criteria, CriteriaError, Family, Groups, Member, Pair, Provenance, Role,
+    UnpairedMember, Verdict, Warning, WarningId, compare_family, compare_unpaired, effect,
 };
 
 use crate::attachment::Unchanged;
@@ -151,6 +151,30 @@ pub(crate) fn judge(
         Outcome { series: place, from, to, adjusted, foreseen }
     };
     Ok(questions.iter().zip(&asked).zip(members).map(outcome).collect())
+}
+
+/// The same where the values of the arms are no pairs: one more drive is then not foreseen, because
+/// no two values are of the same drive.
+pub(crate) fn judge_unpaired(
+    series: &[Series],
+    questions: &[Question],
+    seed: u64,
+) -> Result<Vec<Outcome>, Refusal> {
+    let member = |question: &Question| {
+        let series = &series[question.series];
+        let criteria = Criteria::new(series.margin, series.better, seed)?;
+        let values = |arm: usize| series.values[arm].clone();
+        let groups = Groups { a: values(question.from), b: values(question.to) };
+        Ok(UnpairedMember { role: question.role, groups, criteria })
+    };
+    let members: Result<Vec<UnpairedMember>, CriteriaError> =
+        questions.iter().map(member).collect();
+    let Family { members, .. } = compare_unpaired(&members.map_err(Refusal::request)?);
+    let outcome = |(question, adjusted): (&Question, Adjusted)| {
+        let Question { series, from, to, .. } = *question;
+        Outcome { series, from, to, adjusted, foreseen: None }
+    };
+    Ok(questions.iter().zip(members).map(outcome).collect())
 }
 
 /// The effects that arms have on the work of a question: each arm against the first in its metric,

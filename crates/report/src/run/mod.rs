@@ -10,13 +10,38 @@ pub use parse::parse;
 pub use steady::steadiness;
 pub use text::text;
 
-use drivelab_core::record::{Better, Figure, JobRecord, Latency, Phase, RunRecord};
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Better, Figure, JobRecord, Latency, Nature, Phase, RunRecord};
 use drivelab_stats::quantile_reportable;
+
+use crate::marks;
 
 /// The metrics that runs are compared by: those of the load, and what phases measured.
 pub fn metrics(record: &RunRecord) -> Vec<Figure> {
     let load = record.total.iter().flat_map(of_load);
     load.chain(record.phases.iter().flat_map(of_phase)).collect()
+}
+
+/// Stored runs as results: all are runs of one arm.
+pub fn results(arm: &str, records: &[RunRecord]) -> Imported {
+    let run = |record: &RunRecord| {
+        let (name, nature, remarks) = (String::new(), Nature::Disk, Vec::new());
+        let figures = metrics(record).into_iter().map(|figure| {
+            let unit = figure.unit().to_owned();
+            let remarks = marks::remarks(record).chain(figure.remarks.clone()).collect();
+            Figure { unit, remarks, ..figure }
+        });
+        let (figures, points) = (figures.collect(), Vec::new());
+        let phase = Phase { name, nature, figures, lat_ns: None, points, remarks };
+        ImportedRun { arm: arm.to_owned(), phases: vec![phase], ..ImportedRun::default() }
+    };
+    let version = records.first().map(|record| record.config.drivelab.clone());
+    Imported {
+        tool: "drivelab".to_owned(),
+        tool_version: version.unwrap_or_default(),
+        runs: records.iter().map(run).collect(),
+        ..Imported::default()
+    }
 }
 
 /// The metrics of one part of a benchmark; what only describes is none.

@@ -5,6 +5,7 @@
 //! differ in the last bits between systems.
 
 pub mod normal;
+pub mod rank_sum;
 pub mod signed_rank;
 pub mod student;
 

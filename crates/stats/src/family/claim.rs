@@ -13,7 +13,7 @@ use crate::warning::{Warning, WarningId};
 ///
 /// Where all intervals of the family contain their truth, no word that follows from them is wrong:
 /// neither "faster" or "slower" beyond the margin, nor "different", nor "no practical difference".
-pub(super) fn hold_together(
+pub(crate) fn hold_together(
     adjusted: &mut Adjusted,
     criteria: &Criteria,
     critical: Critical,

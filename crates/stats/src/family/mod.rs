@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use adjust::holm;
 pub use adjusted::{Adjusted, Adjustment, Role};
+pub(crate) use claim::hold_together;
 pub use max_t::max_t;
 pub use simultaneous::{Critical, simultaneous};
 

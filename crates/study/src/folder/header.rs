@@ -82,7 +82,7 @@ impl Header {
     }
 
     /// The only workloads; all where empty.
-    pub(super) fn only(&self) -> &[String] {
+    pub(crate) fn only(&self) -> &[String] {
         self.asked.as_ref().map_or(&[], |asked| &asked.only)
     }
 

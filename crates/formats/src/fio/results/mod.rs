@@ -1,4 +1,5 @@
-//! fio's results: the JSON of version 3 (`--output-format=json` and `json+`).
+//! fio's results: the JSON of versions 2 and 3 (`--output-format=json` and `json+`), also of a
+//! client (`--client`).
 //!
 //! A file holds one document or several, each of one call of fio and so one run; what fio prints
 //! between documents (warnings, `note: both iodepth >= 1 ...`) is passed over. fio counts `iops`
@@ -6,69 +7,23 @@
 //! made to its completion. Percentiles are those of `clat`, from submission on, unless the job has
 //! `lat_percentiles=1`.
 
+mod output;
+
 use std::collections::BTreeMap;
 
 use drivelab_core::csv::{ParseError, quote};
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Better, Figure, Label, Nature, Phase, Remark};
-use serde::Deserialize;
 
-use crate::single_run::SINGLE_RUN;
+use crate::found::Found;
+use output::{Job, Latency, Output, Side};
 
-/// One call of fio.
-#[derive(Deserialize)]
-struct Output {
-    #[serde(rename = "fio version")]
-    version: String,
-    #[serde(rename = "global options", default)]
-    global: BTreeMap<String, String>,
-    jobs: Vec<Job>,
-}
-
-#[derive(Deserialize)]
-struct Job {
-    jobname: String,
-    #[serde(default)]
-    error: i64,
-    #[serde(rename = "job options", default)]
-    options: BTreeMap<String, String>,
-    #[serde(default)]
-    read: Side,
-    #[serde(default)]
-    write: Side,
-    #[serde(default)]
-    trim: Side,
-    /// All together, in place of the others (`unified_rw_reporting=mixed`) or beside them.
-    #[serde(default)]
-    mixed: Side,
-}
-
-/// The requests of one kind.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Side {
-    total_ios: u64,
-    iops: f64,
-    bw_bytes: f64,
-    lat_ns: Latency,
-    clat_ns: Latency,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Latency {
-    mean: f64,
-    #[serde(rename = "N")]
-    count: f64,
-    percentile: BTreeMap<String, f64>,
-}
-
-/// The percentiles that are compared, by fio's key, and how many requests each needs: a hundred
-/// beyond it, as for runs of drivelab.
-const PERCENTILES: [(&str, &str, f64); 3] = [
-    ("50.000000", "p50", 200.0),
-    ("99.000000", "p99", 10_000.0),
-    ("99.900000", "p99_9", 100_000.0),
+/// The percentiles that are compared, by fio's key, with their share and how many requests each
+/// needs: a hundred beyond it, as for runs of drivelab.
+const PERCENTILES: [(&str, &str, f64, f64); 3] = [
+    ("50.000000", "p50", 0.5, 200.0),
+    ("99.000000", "p99", 0.99, 10_000.0),
+    ("99.900000", "p99_9", 0.999, 100_000.0),
 ];
 
 /// Whether a text holds a JSON document of fio.
@@ -81,14 +36,13 @@ pub fn is_fio(text: &str) -> bool {
 /// # Errors
 /// Names the line that is no JSON, or the version or mode of fio that is not read.
 pub fn parse(text: &str) -> Result<Imported, ParseError> {
-    let mut imported = Imported { tool: "fio".into(), ..Imported::default() };
-    let mut versions = Vec::new();
+    let mut found = Found::new("fio");
     let (mut at, mut line, mut last) = (0, 1, 0);
     while let Some(skipped) = start(&text[at..]) {
         line += text[at..at + skipped].matches('\n').count();
         at += skipped;
         let mut documents = serde_json::Deserializer::from_str(&text[at..]).into_iter();
-        let output: Output = match documents.next() {
+        let mut output: Output = match documents.next() {
             Some(Ok(output)) => output,
             Some(Err(error)) => return Err(broken(line, &error)),
             None => break,
@@ -96,17 +50,12 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
         let length = documents.byte_offset();
         // Two documents in one line are two runs all the same.
         last = line.max(last + 1);
-        once(&mut versions, version(&output, line)?.to_owned());
-        read(&output, last, &mut imported);
+        found.version(&output.normalise(line)?);
+        read(&output, last, &mut found);
         line += text[at..at + length].matches('\n').count();
         at += length;
     }
-    imported.tool_version = versions.join(", ");
-    if imported.runs.is_empty() {
-        let hint = "run fio with `--output-format=json`, and give its complete output";
-        return Err(ParseError::new(0, "it contains no results of fio", hint));
-    }
-    Ok(imported)
+    found.finish("run fio with `--output-format=json`, and give its complete output")
 }
 
 /// Where the next document begins: at the brace that a line, or the rest of one, begins with.
@@ -138,17 +87,8 @@ fn broken(line: usize, error: &serde_json::Error) -> ParseError {
     ParseError::new(line, what, hint)
 }
 
-fn version(output: &Output, line: usize) -> Result<&str, ParseError> {
-    let version = output.version.trim_start_matches("fio-");
-    if version.split('.').next() == Some("3") {
-        return Ok(version);
-    }
-    let what = format!("version {} of fio's results", quote(version));
-    Err(ParseError::new(line, what, "only version 3 is supported: older versions use other units"))
-}
-
 /// Adds the figures of one call.
-fn read(output: &Output, line: usize, imported: &mut Imported) {
+fn read(output: &Output, line: usize, found: &mut Found) {
     let mut sections: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
     for job in &output.jobs {
         sections.entry(&job.jobname).or_default().push(job);
@@ -161,7 +101,7 @@ fn read(output: &Output, line: usize, imported: &mut Imported) {
     let mut phases = Vec::new();
     for (name, jobs) in &sections {
         let name = if sections.len() > 1 { *name } else { "" };
-        let mut section = Section { name, figures: Vec::new(), unknown: &mut imported.unknown };
+        let mut section = Section { name, figures: Vec::new(), found, line };
         section.read(jobs);
         let figures = section.figures;
         if !figures.is_empty() {
@@ -170,22 +110,12 @@ fn read(output: &Output, line: usize, imported: &mut Imported) {
             phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
         }
     }
-    if !phases.is_empty() {
-        imported.runs.push(ImportedRun { line, arm, phases });
-    }
+    let ended_unix_s = output.timestamp;
+    found.add(ImportedRun { line, arm, ended_unix_s, phases, ..ImportedRun::default() });
     for job in &output.jobs {
         for note in doubts(job, output) {
-            once(&mut imported.notes, note);
+            found.note(note);
         }
-    }
-}
-
-/// Notes of a file; nobody reads more.
-const NOTES_MAX: usize = 100;
-
-fn once(notes: &mut Vec<String>, note: String) {
-    if notes.len() < NOTES_MAX && !notes.contains(&note) {
-        notes.push(note);
     }
 }
 
@@ -193,7 +123,10 @@ fn once(notes: &mut Vec<String>, note: String) {
 fn remarks(jobs: &[&Job], output: &Output) -> Vec<Remark> {
     let null = jobs.iter().any(|job| is_null(job, output));
     let not_disk = null.then(|| Remark::new(Label::NotDisk, "`ioengine=null` does no I/O"));
-    not_disk.into_iter().chain([Remark::new(Label::SingleRun, SINGLE_RUN)]).collect()
+    let cached = jobs.iter().any(|job| is_buffered(job, output) && !syncs(job, output));
+    let why = "the job ran without `direct=1`: the page cache may have answered";
+    let cached = (cached && !null).then(|| Remark::new(Label::Nature(Nature::PageCache), why));
+    not_disk.into_iter().chain(cached).collect()
 }
 
 /// What a section measures.
@@ -215,6 +148,16 @@ fn is_buffered(job: &Job, output: &Output) -> bool {
     option(job, output, "direct").is_none_or(|value| value == "0")
 }
 
+/// Whether a job only writes, and waits for the disk at its end or more often.
+fn syncs(job: &Job, output: &Output) -> bool {
+    let is_set = |name: &&str| option(job, output, name).is_some_and(|value| value != "0");
+    !reads(job) && ["fsync", "fdatasync", "end_fsync", "sync"].iter().any(is_set)
+}
+
+fn reads(job: &Job) -> bool {
+    job.read.total_ios.max(job.mixed.total_ios) > 0
+}
+
 fn option<'a>(job: &'a Job, output: &'a Output, name: &str) -> Option<&'a str> {
     job.options.get(name).or_else(|| output.global.get(name)).map(String::as_str)
 }
@@ -226,8 +169,7 @@ fn doubts(job: &Job, output: &Output) -> Vec<String> {
     if job.error != 0 {
         notes.push(format!("Job {name} ended with system error {}.", job.error));
     }
-    let reads = job.read.total_ios.max(job.mixed.total_ios) > 0;
-    if is_buffered(job, output) && reads && !is_null(job, output) {
+    if is_buffered(job, output) && reads(job) && !is_null(job, output) {
         notes.push(format!("Job {name} ran without `direct=1`: the page cache may have answered."));
     }
     notes
@@ -238,7 +180,8 @@ struct Section<'a> {
     /// Empty where the call has no other.
     name: &'a str,
     figures: Vec<Figure>,
-    unknown: &'a mut Vec<String>,
+    line: usize,
+    found: &'a mut Found,
 }
 
 impl Section<'_> {
@@ -289,17 +232,27 @@ impl Section<'_> {
         self.figure(&format!("{kind}lat_mean_ns"), mean(|side| &side.lat_ns), Better::Less, false);
         let clat = mean(|side| &side.clat_ns);
         self.figure(&format!("{kind}clat_mean_ns"), clat, Better::Less, true);
-        let [side] = sides else {
-            let why = "percentiles of several jobs cannot be combined: add `group_reporting`";
-            return self.unknown(name, why);
-        };
-        let in_all = !side.lat_ns.percentile.is_empty();
-        let (which, latency) = if in_all { ("lat", &side.lat_ns) } else { ("clat", &side.clat_ns) };
-        for (key, quantile, needed) in PERCENTILES {
-            let Some(value) = latency.percentile.get(key) else { continue };
-            if latency.count >= needed {
+        let responses: Vec<&Latency> = sides.iter().map(|side| &side.lat_ns).collect();
+        let completions: Vec<&Latency> = sides.iter().map(|side| &side.clat_ns).collect();
+        let in_all = responses.iter().all(|latency| !latency.percentile.is_empty());
+        let (which, latencies) = if in_all { ("lat", responses) } else { ("clat", completions) };
+        let count: f64 = latencies.iter().map(|latency| latency.count).sum();
+        for (key, quantile, share, needed) in PERCENTILES {
+            let value = match latencies[..] {
+                [latency] => latency.percentile.get(key).copied(),
+                _ => Latency::combined(&latencies, share),
+            };
+            let Some(value) = value else {
+                if latencies.len() > 1 {
+                    let why = "percentiles of several jobs cannot be combined: add \
+                               `group_reporting`, or use `--output-format=json+`";
+                    return self.unknown(name, why);
+                }
+                continue;
+            };
+            if count >= needed {
                 let metric = format!("{kind}{which}_{quantile}_ns");
-                self.figure(&metric, *value, Better::Less, false);
+                self.figure(&metric, value, Better::Less, false);
             } else {
                 let quantile = quantile.replace('_', ".");
                 let few = format!("fewer than {needed} requests, too few for {quantile}");
@@ -309,7 +262,7 @@ impl Section<'_> {
     }
 
     fn unknown(&mut self, name: &str, why: &str) {
-        once(self.unknown, format!("job {}: {why}", quote(name)));
+        self.found.unread(self.line, &format!("job {}: {why}", quote(name)));
     }
 
     /// Adds a figure; fio writes 0 for what it did not measure (`gtod_reduce`, `disable_lat`).

@@ -111,8 +111,8 @@ fn percentiles_of_few_requests_are_left_out_and_named() {
     let imported = parse(&reads(10, 9_999)).unwrap();
     assert_eq!(names(&imported)[4..], ["clat_p50_ns"]);
     let expected = [
-        "job `a`: fewer than 10000 requests, too few for p99",
-        "job `a`: fewer than 100000 requests, too few for p99.9",
+        "line 1: job `a`: fewer than 10000 requests, too few for p99",
+        "line 1: job `a`: fewer than 100000 requests, too few for p99.9",
     ];
     assert_eq!(imported.unknown, expected);
 }
@@ -133,12 +133,61 @@ fn reads_and_writes_are_told_apart_and_added_up() {
 fn copies_of_a_job_add_up_and_their_percentiles_do_not() {
     let copy = job("a", "", &[("read", &side(10, 300))]);
     let slow = copy.replace("1000000.0", "4000000.0").replace("\"N\": 300", "\"N\": 600");
+    let (copy, slow) = (copy.replace("bins", "none"), slow.replace("bins", "none"));
     let imported = parse(&document(&[copy, slow])).unwrap();
     assert_eq!(names(&imported), ["iops", "bytes_per_s", "lat_mean_ns", "clat_mean_ns"]);
     check(&imported, "iops", 21.0);
     // Every request counts once: (300 * 1 + 600 * 4) / 900 ms.
     check(&imported, "lat_mean_ns", 3e6);
     assert!(imported.unknown[0].contains("add `group_reporting`"), "{:?}", imported.unknown);
+}
+
+#[test]
+fn percentiles_of_copies_come_from_their_histograms() {
+    let copy = job("a", "", &[("read", &side(10, 300))]);
+    let slow = copy.replace("\"12608\": 3, \"800000\": 4", "\"900000\": 9");
+    let imported = parse(&document(&[copy, slow])).unwrap();
+    // 3, 4 and 9 requests: the eighth and ninth of 16 took 900 us.
+    check(&imported, "clat_p50_ns", 900_000.0);
+    assert!(!imported.unknown.iter().any(|it| it.contains("combined")), "{:?}", imported.unknown);
+}
+
+#[test]
+fn jobs_of_a_client_are_read_without_their_summary() {
+    let jobs = [job("a", "", &[("read", &side(10, 300))])];
+    let summary = job("All clients", "", &[("read", &side(99, 300))]);
+    let text = document(&[jobs.to_vec(), vec![summary]].concat());
+    let imported = parse(&text.replace("\"jobs\"", "\"client_stats\"")).unwrap();
+    check(&imported, "iops", 10.5);
+    assert_eq!(imported.runs[0].ended_unix_s, Some(1));
+}
+
+#[test]
+fn version_2_counts_kib_and_microseconds() {
+    let side = r#"{"total_ios": 300, "bw": 40, "iops": 10.5, "lat": {"mean": 1000.0},
+        "clat": {"mean": 900.0, "percentile": {"50.000000": 800}}}"#;
+    let text = document(&[job("a", "", &[("read", side)])]).replace("fio-3.33", "fio-2.21");
+    let imported = parse(&text).unwrap();
+    assert_eq!(imported.tool_version, "2.21");
+    check(&imported, "bytes_per_s", 40.0 * 1024.0);
+    check(&imported, "lat_mean_ns", 1e6);
+    check(&imported, "clat_p50_ns", 8e5);
+}
+
+#[test]
+fn buffered_requests_may_be_answered_from_memory() {
+    let check = |options: &str, kind: &str, expected: bool| {
+        let text = document(&[job("a", options, &[(kind, &side(10, 300))])]);
+        let all = metrics(&parse(&text).unwrap());
+        let label = Label::Nature(drivelab_core::record::Nature::PageCache);
+        let found = all[0].remarks.iter().any(|remark| remark.label == label);
+        assert_eq!(found, expected, "{options} {kind}");
+    };
+    check("", "read", false);
+    check("\"direct\": \"0\"", "read", true);
+    check("\"direct\": \"0\"", "write", true);
+    check("\"direct\": \"0\", \"end_fsync\": \"1\"", "write", false);
+    check("\"direct\": \"0\", \"end_fsync\": \"1\"", "read", true);
 }
 
 #[test]
@@ -199,7 +248,7 @@ fn what_is_no_result_is_refused_with_its_line() {
     let one = reads(10, 300);
     check(&one[..one.len() - 20], "line 10: the JSON is truncated; check that fio");
     check(&one.replace("\"iops\": 10.5", "\"iops\": x"), "line 5: not a result of fio: expected");
-    check(&one.replace("fio-3.33", "fio-2.21"), "line 1: version `2.21` of fio's results");
+    check(&one.replace("fio-3.33", "fio-1.59"), "line 1: version `1.59` of fio's results");
     check("{\"fio version\": \"fio-3.1\"}", "line 1: not a result of fio: missing field `jobs`");
     check(&document(&[]), "it contains no results of fio");
     check(&document(&[job("a", "", &[("read", NONE)])]), "it contains no results of fio");

@@ -1,16 +1,54 @@
 //! Another tool's results as arms.
 
+use std::collections::BTreeMap;
+
 use drivelab_core::Refusal;
 use drivelab_core::foreign::{Imported, ImportedRun};
 use drivelab_core::record::{Figure, Label};
 
+use super::sequence::{Order, order};
 use super::{ArmRuns, Input, Source, checked, in_order, one_arm, order_note};
 use crate::run;
 
-/// Puts foreign results side by side: each is an arm by the name given.
-pub fn from_foreign(arms: &[(String, Imported)]) -> Result<Input, Refusal> {
-    let named = arms.iter().map(|(name, imported)| (name.clone(), imported.runs.iter().collect()));
-    input(named.collect(), arms.iter().map(|(_, imported)| imported))
+/// One arm: everything that was measured of it, in one file or several.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArmResults {
+    /// Its name.
+    pub name: String,
+    /// Its files; each holds one run or several.
+    pub files: Vec<Imported>,
+}
+
+/// Puts results side by side.
+///
+/// Where a file holds runs of several configurations, each has metrics of its own, called
+/// `CONFIGURATION/METRIC`.
+pub fn from_foreign(arms: &[ArmResults]) -> Result<Input, Refusal> {
+    let files = || arms.iter().flat_map(|arm| &arm.files);
+    let is_one = |file: &Imported| file.runs.windows(2).all(|two| two[0].arm == two[1].arm);
+    let are_one = files().all(is_one);
+    let named = arms.iter().map(|arm| {
+        let runs = arm.files.iter().flat_map(|file| {
+            if are_one { file.runs.iter().map(|run| vec![run]).collect() } else { together(file) }
+        });
+        (arm.name.clone(), runs.collect())
+    });
+    input(named.collect(), are_one, files())
+}
+
+/// The first run of every configuration of a file, then the second of each, and so on.
+fn together(file: &Imported) -> Vec<Vec<&ImportedRun>> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut together: Vec<Vec<&ImportedRun>> = Vec::new();
+    for run in &file.runs {
+        let place = counts.entry(&run.arm).or_default();
+        if together.len() == *place {
+            together.push(Vec::new());
+        }
+        together[*place].push(run);
+        *place += 1;
+    }
+    together
 }
 
 /// Takes the arms from one foreign result, by what each run is called; where there are just two
@@ -38,11 +76,17 @@ pub fn from_lines(imported: &Imported) -> Result<Input, Refusal> {
             }
         };
     }
-    input(arms, std::iter::once(imported))
+    let arms = arms.into_iter().map(|(name, runs)| {
+        let runs = runs.into_iter().map(|run| vec![run]).collect();
+        (name, runs)
+    });
+    input(arms.collect(), true, std::iter::once(imported))
 }
 
+/// Each arm with its runs; of several configurations together, where they are not one.
 fn input<'a>(
-    arms: Vec<(String, Vec<&ImportedRun>)>,
+    arms: Vec<(String, Vec<Vec<&ImportedRun>>)>,
+    are_one: bool,
     imported: impl Iterator<Item = &'a Imported>,
 ) -> Result<Input, Refusal> {
     let mut notes = Vec::new();
@@ -58,9 +102,16 @@ fn input<'a>(
         tools.push(&file.tool);
         versions.push(&file.tool_version);
     }
+    tools.sort_unstable();
     tools.dedup();
+    versions.sort_unstable();
     versions.dedup();
-    if versions.len() > 1 {
+    if tools.len() > 1 {
+        notes.push(format!(
+            "The arms were measured with different tools ({}), which may cause the difference.",
+            tools.join(", ")
+        ));
+    } else if versions.len() > 1 {
         notes.push(format!(
             "The arms were measured with different versions of the tool ({}), which may cause the \
              difference.",
@@ -68,20 +119,44 @@ fn input<'a>(
         ));
     }
     let named = arms.into_iter().map(|(name, runs)| {
-        let figures = runs.iter().map(|run| figures(run, runs.len() == 1)).collect();
-        ArmRuns { name, runs: in_order(figures) }
+        let is_single = runs.len() == 1;
+        let times: Vec<Option<u64>> =
+            runs.iter().map(|run| run.iter().filter_map(|it| it.ended_unix_s).max()).collect();
+        let figures = runs
+            .iter()
+            .map(|run| run.iter().flat_map(|run| figures(run, is_single, are_one)).collect());
+        let mut runs = in_order(figures.collect());
+        for (run, time) in runs.iter_mut().zip(times) {
+            run.ended_unix_s = time;
+        }
+        ArmRuns { name, runs }
     });
-    let arms: Vec<ArmRuns> = named.collect();
-    notes.extend(order_note(&arms));
     let source = Source::Foreign { tool: tools.join(", ") };
-    checked(Input::new(source, arms, notes))
+    checked(Input::new(source, named.collect(), notes)).map(paired_by_order)
 }
 
-fn figures(run: &ImportedRun, is_single: bool) -> Vec<Figure> {
+fn figures(run: &ImportedRun, is_single: bool, is_one: bool) -> Vec<Figure> {
     let mut figures: Vec<Figure> = run.phases.iter().flat_map(run::of_phase).collect();
-    // Of several runs none is the only one.
     for figure in &mut figures {
+        // Of several runs none is the only one.
         figure.remarks.retain(|remark| is_single || remark.label != Label::SingleRun);
+        if !is_one {
+            figure.name = format!("{}/{}", run.arm, figure.name);
+        }
     }
     figures
+}
+
+/// Pairs the runs by their order, unless their times say that they are no pairs.
+fn paired_by_order(mut input: Input) -> Input {
+    match order(&mut input.arms) {
+        Order::NotAlternated(how) => input.not_alternated = Some(how),
+        Order::Unknown => input.order_note = order_note(&input.arms),
+        Order::Alternated => {
+            let note = "The times of the runs show that the arms alternated: runs are paired \
+                        in the order of time.";
+            input.order_note = Some(note.to_owned());
+        }
+    }
+    input
 }

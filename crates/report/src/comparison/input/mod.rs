@@ -3,8 +3,9 @@
 mod foreign;
 mod pairs;
 mod runs;
+mod sequence;
 
-pub use foreign::{from_foreign, from_lines};
+pub use foreign::{ArmResults, from_foreign, from_lines};
 pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
@@ -27,13 +28,18 @@ pub struct Input {
     pub provenance: Provenance,
     /// How the arms were attached, and what they are meant to differ in.
     pub attached: Question,
+    /// Why runs of the arms are no pairs, where the times of the runs say so.
+    pub not_alternated: Option<String>,
+    /// What to know of the pairs, where blocks follow from the order of the runs.
+    pub order_note: Option<String>,
 }
 
 impl Input {
     /// Figures of which nothing else is known.
     fn new(source: Source, arms: Vec<ArmRuns>, notes: Vec<String>) -> Self {
         let (provenance, attached) = (Provenance::Unknown, Question::default());
-        Self { source, arms, notes, provenance, attached }
+        let (not_alternated, order_note) = (None, None);
+        Self { source, arms, notes, provenance, attached, not_alternated, order_note }
     }
 }
 
@@ -70,6 +76,8 @@ pub struct RunFigures {
     pub block: String,
     /// One number a metric.
     pub figures: Vec<Figure>,
+    /// When it ended, in seconds since 1970, where that is known.
+    pub ended_unix_s: Option<u64>,
     /// The drive that was simulated, and what was asked of it as the run's record spells it.
     pub simulated: Option<(String, Specimen)>,
 }
@@ -97,6 +105,7 @@ fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let run = |(place, figures): (usize, Vec<Figure>)| RunFigures {
         block: place.to_string(),
         figures,
+        ended_unix_s: None,
         simulated: None,
     };
     named.map(run).collect()
@@ -114,6 +123,7 @@ fn order_note(arms: &[ArmRuns]) -> Option<String> {
     };
     Some(format!(
         "Runs are paired in the given order, the first of one arm with the first of the other: \
-         this is valid if the arms alternated, not if all runs of one arm came first.{unequal}"
+         this is valid if the arms alternated, not if all runs of one arm came first: then add \
+         --unpaired.{unequal}"
     ))
 }

@@ -164,7 +164,12 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
             Better::Less => record::Better::Less,
         };
         let figure = Figure::new(&row.metric, row.value, better);
-        RunFigures { block: row.block.clone(), figures: vec![figure], simulated: None }
+        RunFigures {
+            block: row.block.clone(),
+            figures: vec![figure],
+            ended_unix_s: None,
+            simulated: None,
+        }
     });
     runs.collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::{Figure, Label, MarkId, Nature, Remark, RunRecord};
+use drivelab_core::record::{Figure, MarkId, RunRecord};
 use drivelab_stats::Provenance;
 
 use super::{ArmRuns, Input, RunFigures, Source, checked, in_order, order_note};
@@ -25,7 +25,7 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
         ArmRuns { name: name.clone(), runs }
     });
     let mut named: Vec<ArmRuns> = named.collect();
-    notes.extend(order_note(&named));
+    let order_note = order_note(&named);
     for (arm, (name, records)) in named.iter_mut().zip(arms) {
         notes.extend(drop_copies(&mut arm.runs, name, records));
     }
@@ -38,6 +38,7 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
     checked(Input {
         provenance: provenance(arms),
         attached: attached(arms),
+        order_note,
         ..Input::new(Source::Runs, named, notes)
     })
 }
@@ -124,22 +125,9 @@ fn work_note(arms: &[(String, Vec<RunRecord>)]) -> Vec<String> {
 }
 
 fn figures(record: &RunRecord) -> Vec<Figure> {
-    let marks = record.marks.iter();
-    let marked = marks.filter_map(|m| Some(Remark::new(label(m.id)?, m.message.clone())));
-    let marked: Vec<Remark> = marked.collect();
     let mut figures = run::metrics(record);
     for figure in &mut figures {
-        figure.remarks.extend(marked.iter().cloned());
+        figure.remarks.extend(marks::remarks(record));
     }
     figures
-}
-
-/// Marks that say what a number is; the others are told as notes.
-fn label(mark: MarkId) -> Option<Label> {
-    match (mark, mark.nature()) {
-        (MarkId::NotDisk, _) => Some(Label::NotDisk),
-        // What the drive's own cache does is the drive's.
-        (_, None | Some(Nature::DriveCache)) => None,
-        (_, Some(nature)) => Some(Label::Nature(nature)),
-    }
 }

@@ -1,0 +1,85 @@
+//! `import` and `export`: results of other tools, in and out.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use drivelab_core::config::Choice as _;
+use drivelab_formats::export::{self, Format};
+use drivelab_report::imported;
+
+use crate::commands::archive::keep::ArchiveArgs;
+use crate::commands::results;
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+/// Read another tool's results, and say what each number measures.
+///
+/// Reads bonnie++ (CSV and tables), fio (JSON, JSON+, logs), the Phoronix Test Suite,
+/// `CrystalDiskMark`, `KDiskMark`, HD Tune, `fs_mark`, tiotest, blogbench, ab, wrk, sysbench,
+/// pgbench, diskspd and hyperfine; also stored runs of drivelab and results folders of studies.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab import bonnie.csv
+  drivelab import composite.xml --json
+  drivelab import job_lat.1.log --format fio-lat")]
+pub(crate) struct ImportArgs {
+    /// The file, or `-` for standard input.
+    file: PathBuf,
+    /// The format, where the text does not show it: bonnie, fio, fio-lat, phoronix, ...
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+}
+
+/// Write results in the format of another tool.
+///
+/// RUN is a kept run by the beginning of its id, or label:NAME; a file of stored runs, the results
+/// folder of a study, or a file of another tool. Formats: bonnie (CSV 1.98), phoronix
+/// (composite.xml), crystaldiskmark, csv (for `compare --pairs`), markdown, benchstat.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab export old-bonnie.csv --format bonnie | bon_csv2html > page.html
+  drivelab export run.json --format phoronix > composite.xml
+  drivelab export label:nightly --format benchstat
+  drivelab export results/ahci-or-ide --format markdown")]
+pub(crate) struct ExportArgs {
+    /// A kept run, label:NAME, stored runs, a results folder, or a file of another tool.
+    run: PathBuf,
+    /// The format to write.
+    #[arg(long, value_name = "FORMAT", value_parser = Format::from_name)]
+    format: Format,
+    /// The format of RUN, where its text does not show it.
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<String>,
+    #[command(flatten)]
+    archive: ArchiveArgs,
+}
+
+/// Reads and shows.
+pub(crate) fn import(arguments: &ImportArgs, ui: Ui) -> Outcome {
+    let content = results::read(&arguments.file, arguments.format.as_deref())?;
+    let results = results::imported(&arguments.file, content);
+    if ui.json {
+        ui.result(&imported::json(&results))
+    } else {
+        ui.result(&imported::text(&results, ui.look()))
+    }
+}
+
+/// Reads and writes.
+pub(crate) fn export(arguments: &ExportArgs, ui: Ui) -> Outcome {
+    if ui.json {
+        return Err(Failure::bad_words("`export` writes the format that `--format` names")
+            .hint("for JSON use `drivelab import FILE --json`"));
+    }
+    let content = results::find(&arguments.run, arguments.from.as_deref(), &arguments.archive)?;
+    let results = results::imported(&arguments.run, content);
+    let exported = export::write(&results, arguments.format)?;
+    if !exported.left_out.is_empty() {
+        let format = arguments.format;
+        let names = exported.left_out.join(", ");
+        ui.warn(&format!("the format `{format}` has no place for: {names}"));
+    }
+    ui.result(exported.text.trim_end_matches('\n'))
+}

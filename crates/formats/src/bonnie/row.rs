@@ -1,0 +1,55 @@
+//! One run as bonnie++ wrote it, from a line of CSV or from the tables.
+
+use std::collections::BTreeMap;
+
+use super::column::{Kind, PHASES};
+use super::value::Value;
+
+/// The name in the setup of the phases whose columns hold `+++++`.
+pub(super) const TOO_FAST: &str = "too_fast";
+
+/// Everything that one run printed.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Where it begins.
+    pub(super) line: usize,
+    pub(super) tool_version: String,
+    pub(super) machine: String,
+    /// What is not empty of the options, by the names of the CSV header.
+    pub(super) setup: BTreeMap<String, String>,
+    /// Rate, load and latency of each phase.
+    values: [[Value; 3]; PHASES.len()],
+}
+
+impl Row {
+    pub(super) fn new(line: usize, tool_version: &str, machine: &str) -> Self {
+        Self {
+            line,
+            tool_version: tool_version.to_owned(),
+            machine: machine.to_owned(),
+            setup: BTreeMap::new(),
+            values: [[Value::NotRun; 3]; PHASES.len()],
+        }
+    }
+
+    /// Keeps an option, unless it is empty.
+    pub(super) fn option(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            self.setup.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    pub(super) fn value(&self, phase: usize, kind: Kind) -> Value {
+        self.values[phase][kind as usize]
+    }
+
+    pub(super) fn set(&mut self, phase: usize, kind: Kind, value: Value) {
+        self.values[phase][kind as usize] = value;
+    }
+
+    /// The phases that were done in under half a second.
+    pub(super) fn too_fast(&self) -> Vec<&'static str> {
+        let is = |place: &usize| self.value(*place, Kind::Rate) == Value::TooFast;
+        (0..PHASES.len()).filter(is).map(|place| PHASES[place].name).collect()
+    }
+}

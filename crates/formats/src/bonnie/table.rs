@@ -1,0 +1,175 @@
+//! The tables that bonnie++ prints above its line of CSV.
+//!
+//! Columns are ten characters wide from the twentieth on. A larger number moves those to its right,
+//! so a row is split at its spaces where every column is filled.
+
+use super::column::{FILE_PHASES, Kind, PHASES};
+use super::layout;
+use super::row::Row;
+use super::value::{self, Value};
+use crate::found::Found;
+use drivelab_core::csv::{Line, ParseError, quote};
+
+/// Characters of name and size, or of the number of files.
+const NAME_WIDTH: usize = 19;
+/// Characters of a rate and its load, or of a latency.
+const COLUMN_WIDTH: usize = 10;
+
+/// Whether a line is the first one of a table.
+pub(super) fn is_heading(text: &str) -> bool {
+    let is_of = |kind: &str| text.contains(kind) && text.contains("------");
+    text.starts_with("Version ") && (is_of("Sequential Output") || is_of("Sequential Create"))
+}
+
+/// What the next row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    BigFile,
+    Files,
+}
+
+/// Reads the runs of all tables: each is a table of the big file, of many files, or both.
+pub(super) fn read(lines: &[Line], found: &mut Found) -> Result<Vec<Row>, ParseError> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut table: Option<Table> = None;
+    for line in lines {
+        let text = line.text;
+        if is_heading(text) {
+            table = Some(Table::new(text, table.as_ref()));
+            continue;
+        }
+        let Some(table) = &mut table else {
+            found.unknown(line.number, text);
+            continue;
+        };
+        if text.contains("-Per Chr-") || text.contains("%CP") {
+            table.concurrency(text);
+        } else if text.contains("-Create--") {
+            text.split_whitespace().next().unwrap_or("").clone_into(&mut table.machine);
+        } else {
+            table.row(*line, &mut rows, found)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// A table while it is read.
+#[derive(Debug)]
+struct Table {
+    version: String,
+    part: Part,
+    machine: String,
+    concurrency: String,
+    /// The table of the same run before this one.
+    follows: bool,
+}
+
+impl Table {
+    fn new(heading: &str, before: Option<&Self>) -> Self {
+        let version = heading.split_whitespace().nth(1).unwrap_or("").to_owned();
+        let is_file = heading.contains("Sequential Output");
+        let part = if is_file { Part::BigFile } else { Part::Files };
+        let follows = part == Part::Files && before.is_some_and(|it| it.part == Part::BigFile);
+        let (machine, concurrency) = (String::new(), String::new());
+        Self { version, part, machine, concurrency, follows }
+    }
+
+    fn concurrency(&mut self, text: &str) {
+        if let Some(rest) = text.strip_prefix("Concurrency") {
+            rest.split_whitespace().next().unwrap_or("").clone_into(&mut self.concurrency);
+        }
+    }
+
+    fn row(&self, line: Line, rows: &mut Vec<Row>, found: &mut Found) -> Result<(), ParseError> {
+        let first = line.text.split_whitespace().next().unwrap_or("");
+        if first == "Latency" {
+            return match rows.last_mut() {
+                Some(row) => self.latencies(line, row),
+                None => Ok(()),
+            };
+        }
+        match self.part {
+            Part::BigFile => {
+                let mut row = Row::new(line.number, &self.version, first);
+                row.option("concurrency", &self.concurrency);
+                let size = line.text.split_whitespace().nth(1).unwrap_or("");
+                let (size, chunk) = size.split_once(':').unwrap_or((size, ""));
+                row.option("file_size", size);
+                row.option("io_chunk_size", chunk);
+                rates(line, 2, 0, &mut row)?;
+                rows.push(row);
+            }
+            Part::Files => {
+                if !self.follows {
+                    rows.push(Row::new(line.number, &self.version, &self.machine));
+                }
+                let Some(row) = rows.last_mut() else { return Ok(()) };
+                layout::file_options(row, first);
+                if self.version.starts_with('2') {
+                    found.note(format!(
+                        "The tables of bonnie++ {} show wrong rates for many files (the number of \
+                         files in place of the rate): they are left out. Its line of CSV has them.",
+                        self.version
+                    ));
+                } else {
+                    rates(line, 1, FILE_PHASES, row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn latencies(&self, line: Line, row: &mut Row) -> Result<(), ParseError> {
+        let first = if self.part == Part::BigFile { 0 } else { FILE_PHASES };
+        let words: Vec<&str> = line.text.split_whitespace().skip(1).collect();
+        for place in 0..FILE_PHASES {
+            let text = match words.get(place) {
+                Some(word) if words.len() == FILE_PHASES => word,
+                _ => column(line.text, place).trim(),
+            };
+            let name = PHASES[first + place].name;
+            row.set(first + place, Kind::Latency, cell(line, text, Kind::Latency, name)?);
+        }
+        Ok(())
+    }
+}
+
+/// Takes rates and loads behind `skipped` words.
+fn rates(line: Line, skipped: usize, first: usize, row: &mut Row) -> Result<(), ParseError> {
+    let words: Vec<&str> = line.text.split_whitespace().skip(skipped).collect();
+    for place in 0..FILE_PHASES {
+        let (rate, cpu) = if words.len() == 2 * FILE_PHASES {
+            (words[2 * place], words[2 * place + 1])
+        } else {
+            let mut pair = column(line.text, place).split_whitespace();
+            (pair.next().unwrap_or(""), pair.next().unwrap_or(""))
+        };
+        let name = PHASES[first + place].name;
+        row.set(first + place, Kind::Rate, cell(line, rate, Kind::Rate, name)?);
+        row.set(first + place, Kind::Cpu, cell(line, cpu, Kind::Cpu, name)?);
+    }
+    Ok(())
+}
+
+/// The characters of a column; nothing beyond the end of the line.
+fn column(text: &str, place: usize) -> &str {
+    let start = NAME_WIDTH + COLUMN_WIDTH * place;
+    let at = |wanted: usize| text.char_indices().nth(wanted).map_or(text.len(), |(at, _)| at);
+    &text[at(start)..at(start + COLUMN_WIDTH)]
+}
+
+fn cell(line: Line, text: &str, kind: Kind, name: &str) -> Result<Value, ParseError> {
+    // 2.00 writes KiB/s as `1288k`, `895m` and `1.2g`.
+    let units = [("k", 1.0), ("m", 1024.0), ("g", 1_048_576.0)];
+    let scaled = units.iter().find_map(|(unit, kib)| Some((text.strip_suffix(unit)?, *kib)));
+    let (number, kib) = scaled.filter(|_| kind == Kind::Rate).unwrap_or((text, 1.0));
+    match value::read(number, kind) {
+        Ok(Value::Number(value)) => Ok(Value::Number(value * kib)),
+        Ok(value) => Ok(value),
+        Err(_) => {
+            let what = format!("{} is not {} ({name})", quote(text), kind.expected());
+            let hint = "keep the spaces of the table, or give the line of CSV";
+            Err(ParseError::new(line.number, what, hint))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The text of `CrystalDiskMark`, in the form of the version that measured, or of version 8.
+
+use drivelab_core::Refusal;
+use drivelab_core::foreign::{Imported, ImportedRun};
+use drivelab_core::record::{Figure, Phase};
+
+use super::KEPT;
+use super::form::{Form, Rate};
+use super::row::Direction;
+use crate::exported::Exported;
+
+/// Lines end as in Windows.
+const END: &str = "\r\n";
+
+/// Writes a report a run. Only rates in MB/s that are named as its tests are (`seq1m_q8t1_read`)
+/// have a line, with their IOPS and latencies.
+///
+/// # Errors
+/// Where no figure is one.
+pub fn write(results: &Imported) -> Result<Exported, Refusal> {
+    let mut exported = Exported::default();
+    let mut is_empty = true;
+    for run in &results.runs {
+        let figures: Vec<Figure> = run.phases.iter().flat_map(Phase::metrics).collect();
+        let tests: Vec<Rate> = figures.iter().filter_map(|it| Rate::new(it, &figures)).collect();
+        is_empty &= tests.is_empty();
+        let is_written = |name: &str| {
+            let rate = name.strip_suffix("_iops").or_else(|| name.strip_suffix("_latency"));
+            tests.iter().any(|test| test.name == rate.unwrap_or(name))
+        };
+        for figure in figures.iter().filter(|figure| !is_written(&figure.name)) {
+            exported.leave_out(&figure.name);
+        }
+        exported.text += &report(results, run, &tests);
+    }
+    if is_empty {
+        let message = "no figure is one of a test of CrystalDiskMark: they are called \
+                       `seq1m_q8t1_read` and the like, in MB/s; export these results as csv, \
+                       markdown or phoronix";
+        return Err(Refusal::request(message));
+    }
+    Ok(exported)
+}
+
+fn report(results: &Imported, run: &ImportedRun, tests: &[Rate]) -> String {
+    let option = |name: &str| run.setup.get(name).map_or("", String::as_str);
+    let is_own = results.tool == "CrystalDiskMark";
+    let banner = match option("banner") {
+        "" if is_own => format!("CrystalDiskMark {}", results.tool_version),
+        "" => "CrystalDiskMark 8, the form of its text: measured by another program".to_owned(),
+        banner => banner.to_owned(),
+    };
+    let form = Form::of(banner.split_whitespace().nth(1).unwrap_or(""));
+    let rule = "-".repeat(form.width());
+    let mut lines = vec![rule.clone(), banner];
+    if is_own {
+        lines.push(format!("{:>1$}", form.address(), form.width()));
+    }
+    lines.push(rule);
+    lines.extend(form.units().iter().map(|line| (*line).to_owned()));
+    lines.push(String::new());
+    if form.has_sections() {
+        for (direction, title) in [
+            (Direction::Read, "[Read]"),
+            (Direction::Write, "[Write]"),
+            (Direction::Mix, "[Mix] Read 70%/Write 30%"),
+        ] {
+            let mut of = tests.iter().filter(|test| test.direction == direction).peekable();
+            if of.peek().is_some() {
+                lines.push(title.to_owned());
+                lines.extend(of.map(|test| form.line(test)));
+                lines.push(String::new());
+            }
+        }
+    } else {
+        lines.extend(tests.iter().map(|test| form.line(test)));
+        lines.push(String::new());
+    }
+    let settings = KEPT.iter().filter(|name| run.setup.contains_key(**name));
+    lines.extend(settings.map(|name| form.setting(name, option(name))));
+    lines.push(String::new());
+    lines.join(END)
+}

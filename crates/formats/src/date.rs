@@ -1,0 +1,74 @@
+//! Dates as tools write them, `2015-07-01 10:11:12`.
+//!
+//! Tools write local time and no zone: seconds are those of UTC, and tell which of two files of one
+//! machine is older.
+
+/// Seconds since 1970 of a date with a time; `-` or `/` part its numbers. None before 1970-01-02:
+/// a clock that was not set, or a time that was not known.
+pub(crate) fn unix_s(text: &str) -> Option<u64> {
+    let mut numbers = text.trim().split([' ', '-', '/', ':', 'T']).map(str::parse::<u64>);
+    let mut next = || numbers.next()?.ok();
+    let (year, month, day) = (next()?, next()?, next()?);
+    let (hour, minute, second) = (next()?, next()?, next()?);
+    let is_date = (1970..10_000).contains(&year) && (1..=12).contains(&month);
+    let is_time = (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+    let seconds = 86_400 * days(year, month, day) + 3600 * hour + 60 * minute + second;
+    (is_date && is_time).then_some(seconds).filter(|it| is_date && *it >= 86_400)
+}
+
+/// Days from 1970 (Howard Hinnant's `days_from_civil`, for years from 1970 on).
+fn days(year: u64, month: u64, day: u64) -> u64 {
+    // The year begins in March, so that a leap day is its last.
+    let year = if month <= 2 { year.saturating_sub(1) } else { year };
+    let (era, of_era) = (year / 400, year % 400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.saturating_sub(1);
+    let of_era = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    (era * 146_097 + of_era).saturating_sub(719_468)
+}
+
+/// A date with its time, `2015-07-01 10:11:12`; the beginning of 1970 where it is unknown.
+pub(crate) fn text(unix_s: Option<u64>) -> String {
+    let seconds = unix_s.unwrap_or(0);
+    let (day, time) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_and_written() {
+        let check = |written: &str, expected: Option<u64>| {
+            assert_eq!(unix_s(written), expected, "{written}");
+        };
+        check("2015-07-01 10:11:12", Some(1_435_745_472));
+        check("2008/06/01 9:05:07", Some(1_212_311_107));
+        check("2024-02-29T00:00:00", Some(1_709_164_800));
+        check("1970-01-01 00:00:00", None);
+        check("0000-00-00 00:00:00", None);
+        check("2015-13-01 10:11:12", None);
+        check("yesterday", None);
+        assert_eq!(text(None), "1970-01-01 00:00:00");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_is_read_again(seconds in 86_400_u64..253_402_300_800) {
+            proptest::prop_assert_eq!(unix_s(&text(Some(seconds))), Some(seconds));
+        }
+
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = unix_s(&text);
+        }
+    }
+}

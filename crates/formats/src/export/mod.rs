@@ -1,0 +1,63 @@
+//! Results out, in the formats of other tools.
+
+mod benchstat;
+mod csv;
+mod markdown;
+
+pub use crate::exported::Exported;
+
+use drivelab_core::config::Choice;
+use drivelab_core::foreign::Imported;
+use drivelab_core::{Refusal, choice_as_text};
+
+use crate::{bonnie, crystaldiskmark, phoronix};
+
+/// A format that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// bonnie++ CSV, format 1.98.
+    Bonnie,
+    /// `composite.xml` of the Phoronix Test Suite.
+    Phoronix,
+    /// The text of `CrystalDiskMark`.
+    CrystalDiskMark,
+    /// Pairs, as `compare --pairs` reads them.
+    Csv,
+    /// A table.
+    Markdown,
+    /// The benchmark format of Go, which benchstat reads.
+    Benchstat,
+}
+
+impl Choice for Format {
+    const WHAT: &'static str = "format to export";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("bonnie", Self::Bonnie),
+        ("bonnie++", Self::Bonnie),
+        ("phoronix", Self::Phoronix),
+        ("crystaldiskmark", Self::CrystalDiskMark),
+        ("csv", Self::Csv),
+        ("markdown", Self::Markdown),
+        ("benchstat", Self::Benchstat),
+    ];
+}
+
+choice_as_text!(Format);
+
+/// Writes results; runs of one name are the runs of one arm.
+///
+/// # Errors
+/// Where the format has no place for any of them.
+pub fn write(results: &Imported, format: Format) -> Result<Exported, Refusal> {
+    match format {
+        Format::Bonnie => bonnie::write(results),
+        Format::Phoronix => Ok(phoronix::write(results)),
+        Format::CrystalDiskMark => crystaldiskmark::write(results),
+        Format::Csv => Ok(csv::write(results)),
+        Format::Markdown => Ok(markdown::write(results)),
+        Format::Benchstat => Ok(benchstat::write(results)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

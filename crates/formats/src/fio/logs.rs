@@ -1,0 +1,240 @@
+//! fio's logs (`--write_bw_log`, `--write_iops_log`, `--write_lat_log`): one line an interval, or
+//! one a request.
+//!
+//! A line holds milliseconds, value, direction, block size and offset. What the value is, only the
+//! name of the file says.
+
+use drivelab_core::csv::{Line, ParseError, lines, quote};
+use drivelab_core::foreign::Imported;
+use drivelab_core::histogram::Histogram;
+use drivelab_core::record::{Better, Figure, Nature};
+use drivelab_core::units::{Ratio, Span};
+
+use crate::found::{Found, detail, figure, phase};
+
+/// What the values of a log are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// KiB/s.
+    Bandwidth,
+    /// Requests a second.
+    Iops,
+    /// Nanoseconds, under the name of the latency.
+    Latency(&'static str),
+}
+
+/// The names of files by what they hold: `NAME_bw.1.log`, or `NAME_bw.log`.
+const NAMES: [(&str, Kind); 5] = [
+    ("_bw", Kind::Bandwidth),
+    ("_iops", Kind::Iops),
+    ("_clat", Kind::Latency("clat")),
+    ("_slat", Kind::Latency("slat")),
+    ("_lat", Kind::Latency("lat")),
+];
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+/// Milliseconds, value, direction and block size; fio 3 adds offset, priority and time of issue.
+const FIELDS_MIN: usize = 4;
+
+/// What a file of this name holds.
+pub fn kind_of(name: &str) -> Option<Kind> {
+    let name = name.strip_suffix(".log")?;
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('.');
+    NAMES.iter().find_map(|(end, kind)| name.ends_with(end).then_some(*kind))
+}
+
+/// Whether a text begins as a log does.
+pub fn is_log(text: &str) -> bool {
+    let first = text.trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
+    first.is_some_and(|text| Entry::read(Line { number: 1, text }).is_ok())
+}
+
+/// Reads a log as one run.
+pub fn parse(text: &str, kind: Kind) -> Result<Imported, ParseError> {
+    let mut found = Found::new("fio");
+    let mut sides: [Side; 3] = Default::default();
+    for line in lines(text)? {
+        let entry = Entry::read(line)?;
+        sides[entry.direction].add(&entry);
+    }
+    let mut figures = Vec::new();
+    let used = sides.iter().filter(|side| side.count > 0).count();
+    for (name, side) in DIRECTIONS.iter().zip(&sides).filter(|(_, side)| side.count > 0) {
+        let prefix = if used > 1 { format!("{name}_") } else { String::new() };
+        figures.extend(side.figures(&prefix, kind));
+    }
+    let why = "A log does not say how it was made: whether the page cache was bypassed is unknown.";
+    found.note(why.to_owned());
+    found.run(1, "", vec![phase("", Nature::Disk, figures)]);
+    found.finish("give a log that fio finished")
+}
+
+/// One line.
+struct Entry {
+    at_ms: u64,
+    value: u64,
+    direction: usize,
+    /// Of the request; 0 where the line is the mean of an interval.
+    bytes: u64,
+}
+
+impl Entry {
+    fn read(line: Line) -> Result<Self, ParseError> {
+        let mut fields = line.text.split(',').map(str::trim);
+        let mut number = |what: &str| {
+            let field = fields.next().unwrap_or("");
+            field.parse::<u64>().map_err(|_| {
+                let what = format!("{} is not {what}", quote(field));
+                let hint = format!(
+                    "a log of fio has at least {FIELDS_MIN} whole numbers a line, such as \
+                     `1000, 48211, 0, 0, 0`"
+                );
+                ParseError::new(line.number, what, hint)
+            })
+        };
+        let (at_ms, value) = (number("a time in ms")?, number("a value")?);
+        let direction = number("a direction")?;
+        let bytes = number("a block size")?;
+        let direction = usize::try_from(direction).unwrap_or(usize::MAX);
+        if direction >= DIRECTIONS.len() {
+            let what = format!("{direction} is not a direction");
+            let hint = "fio writes 0 for reads, 1 for writes and 2 for trims";
+            return Err(ParseError::new(line.number, what, hint));
+        }
+        Ok(Self { at_ms, value, direction, bytes })
+    }
+}
+
+/// The entries of one direction.
+#[derive(Debug, Default)]
+struct Side {
+    count: u64,
+    sum: f64,
+    bytes: u64,
+    last_ms: u64,
+    is_averaged: bool,
+    values: Histogram,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sums below 2^53 are exact, larger ones rounded")]
+impl Side {
+    fn add(&mut self, entry: &Entry) {
+        self.count += 1;
+        self.sum += entry.value as f64;
+        self.bytes = self.bytes.saturating_add(entry.bytes);
+        self.last_ms = self.last_ms.max(entry.at_ms);
+        self.is_averaged |= entry.bytes == 0;
+        self.values.record(Span::from_ns(entry.value));
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count as f64
+    }
+
+    fn figures(&self, prefix: &str, kind: Kind) -> Vec<Figure> {
+        let seconds = self.last_ms as f64 / 1e3;
+        let of = |name: &str, value, better| figure(&format!("{prefix}{name}"), value, "", better);
+        let rates = match kind {
+            Kind::Latency(name) => return self.latencies(prefix, name),
+            // Lines of single requests hold the rate of each, whose mean is not the rate of all.
+            Kind::Bandwidth | Kind::Iops if !self.is_averaged => vec![
+                of("iops", self.count as f64 / seconds, Better::More),
+                of("bytes_per_s", self.bytes as f64 / seconds, Better::More),
+            ],
+            Kind::Bandwidth => vec![of("bytes_per_s", 1024.0 * self.mean(), Better::More)],
+            Kind::Iops => vec![of("iops", self.mean(), Better::More)],
+        };
+        rates.into_iter().filter(|figure| figure.value.is_finite()).collect()
+    }
+
+    /// Percentiles are those of requests: the means of intervals have none.
+    fn latencies(&self, prefix: &str, name: &str) -> Vec<Figure> {
+        let metric = |which: &str| format!("{prefix}{name}_{which}_ns");
+        let mut figures = vec![figure(&metric("mean"), self.mean(), "", Better::Less)];
+        let shares = [("p50", 500, 200), ("p99", 990, 10_000), ("p99_9", 999, 100_000)];
+        for (which, thousandths, needed) in shares {
+            let share = Ratio::from_billionths(thousandths * 1_000_000);
+            let value = self.values.quantile(share).map(|span| span.ns() as f64);
+            let is_known = !self.is_averaged && self.count >= needed;
+            let value = value.filter(|_| is_known);
+            figures.extend(value.map(|ns| figure(&metric(which), ns, "", Better::Less)));
+        }
+        if name != "lat" {
+            let details = figures.into_iter().map(|it| detail(&it.name, it.value, "", it.better));
+            figures = details.collect();
+        }
+        figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(text: &str, kind: Kind) -> Vec<(String, f64)> {
+        let imported = parse(text, kind).unwrap();
+        let figures = imported.runs[0].phases[0].figures.iter();
+        figures.map(|figure| (figure.name.clone(), figure.value)).collect()
+    }
+
+    #[test]
+    fn the_name_of_the_file_says_what_is_in_it() {
+        let check = |name, expected| assert_eq!(kind_of(name), expected, "{name}");
+        check("t_bw.1.log", Some(Kind::Bandwidth));
+        check("t_iops.log", Some(Kind::Iops));
+        check("t_clat.12.log", Some(Kind::Latency("clat")));
+        check("t_lat.1.log", Some(Kind::Latency("lat")));
+        check("t.log", None);
+        check("t_bw.json", None);
+    }
+
+    #[test]
+    fn intervals_are_averaged() {
+        let text = "129, 30821, 0, 0, 0\n129, 10, 1, 0, 0\n229, 39921, 0, 0, 0\n";
+        let expected = [
+            ("read_bytes_per_s".to_owned(), 35_371.0 * 1024.0),
+            ("write_bytes_per_s".to_owned(), 10_240.0),
+        ];
+        assert_eq!(figures(text, Kind::Bandwidth), expected);
+        assert_eq!(figures("5, 100, 0, 0\n", Kind::Iops), [("iops".to_owned(), 100.0)]);
+    }
+
+    #[test]
+    fn rates_of_single_requests_are_counted_again() {
+        let text = "500, 9999, 0, 4096, 0\n2000, 9999, 0, 4096, 4096\n";
+        let expected = [("iops".to_owned(), 1.0), ("bytes_per_s".to_owned(), 4096.0)];
+        assert_eq!(figures(text, Kind::Bandwidth), expected);
+        assert_eq!(figures(text, Kind::Iops), expected);
+    }
+
+    #[test]
+    fn percentiles_need_requests() {
+        let single: String = (0..200).map(|at| format!("{at}, 1000, 0, 4096, 0\n")).collect();
+        let names = |text: &str, kind| -> Vec<String> {
+            figures(text, kind).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&single, Kind::Latency("lat")), ["lat_mean_ns", "lat_p50_ns"]);
+        let averaged = single.replace("4096", "0");
+        assert_eq!(names(&averaged, Kind::Latency("clat")), ["clat_mean_ns"]);
+    }
+
+    #[test]
+    fn damage_is_named_with_its_line() {
+        let check = |text: &str, expected: &str| {
+            let error = parse(text, Kind::Iops).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check("1, 2, 0, 0\n1, x, 0, 0\n", "line 2: `x` is not a value; a log of fio");
+        check("1, 2, 7, 0\n", "line 1: 7 is not a direction; fio writes");
+        check("", "it contains no results of fio");
+        assert!(is_log("1, 2, 0, 0\n") && !is_log("1, 2\n") && !is_log("block,arm,value\n"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "[-0-9, x\n]{0,80}") {
+            for (_, kind) in NAMES {
+                let _ = parse(&text, kind);
+            }
+        }
+    }
+}

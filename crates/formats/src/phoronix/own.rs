@@ -1,0 +1,55 @@
+//! What drivelab adds to a result that it exports, so that nothing is lost on the way back.
+
+use drivelab_core::record::{Figure, Nature, Remark};
+use serde::{Deserialize, Serialize};
+
+/// The origin of tests that drivelab names.
+pub(super) const ORIGIN: &str = "drivelab/";
+
+/// What stands before the name of the tool that measured, where the suite names itself.
+pub(super) const CLIENT: &str = "drivelab export of ";
+
+/// The content of an entry's `JSON`; the suite itself reads other keys of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Own {
+    drivelab: Known,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Known {
+    #[serde(default)]
+    unit: String,
+    #[serde(default)]
+    nature: Option<Nature>,
+    #[serde(default)]
+    is_detail: bool,
+    #[serde(default)]
+    remarks: Vec<Remark>,
+}
+
+impl Own {
+    pub(super) fn new(figure: &Figure) -> Self {
+        let Figure { unit, nature, is_detail, remarks, .. } = figure.clone();
+        Self { drivelab: Known { unit, nature, is_detail, remarks } }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain data is always JSON")
+    }
+
+    pub(super) fn read(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// What a figure measures, where that is known.
+    pub(super) fn nature(&self) -> Option<Nature> {
+        self.drivelab.nature
+    }
+
+    pub(super) fn restore(&self, figure: &mut Figure) {
+        let Known { unit, is_detail, remarks, .. } = &self.drivelab;
+        figure.unit.clone_from(unit);
+        figure.is_detail = *is_detail;
+        figure.remarks.clone_from(remarks);
+    }
+}

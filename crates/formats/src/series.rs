@@ -1,0 +1,68 @@
+//! Results by metric and arm.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Figure, Phase};
+
+/// One metric with the values of every arm.
+#[derive(Debug)]
+pub(crate) struct Series {
+    /// Its first figure, for all that is the same in every run.
+    pub(crate) figure: Figure,
+    /// By arm, in the order of [`Table::arms`]: the figure of each run that has one, and the place
+    /// of the run in its arm, from 1.
+    pub(crate) values: Vec<Vec<(usize, Figure)>>,
+}
+
+/// All metrics of all arms.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) arms: Vec<String>,
+    pub(crate) series: Vec<Series>,
+}
+
+impl Table {
+    pub(crate) fn new(results: &Imported) -> Self {
+        let (mut arms, mut series): (Vec<String>, Vec<Series>) = Default::default();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for run in &results.runs {
+            places.entry(&run.arm).or_insert_with(|| {
+                arms.push(run.arm.clone());
+                arms.len() - 1
+            });
+        }
+        let mut runs = vec![0_usize; arms.len()];
+        let mut metrics: BTreeMap<String, usize> = BTreeMap::new();
+        for run in &results.runs {
+            let arm = places[run.arm.as_str()];
+            runs[arm] += 1;
+            for figure in run.phases.iter().flat_map(Phase::metrics) {
+                let place = *metrics.entry(figure.name.clone()).or_insert_with(|| {
+                    let values = vec![Vec::new(); arms.len()];
+                    series.push(Series { figure: figure.clone(), values });
+                    series.len() - 1
+                });
+                series[place].values[arm].push((runs[arm], figure));
+            }
+        }
+        Self { arms, series }
+    }
+}
+
+/// The arithmetic mean; a lone value unchanged.
+#[expect(clippy::cast_precision_loss, reason = "runs are fewer than 2^52")]
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    match values {
+        [value] => *value,
+        _ => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
+/// The standard deviation with n - 1; none for a lone value.
+#[expect(clippy::cast_precision_loss, reason = "runs are fewer than 2^52")]
+pub(crate) fn spread(values: &[f64]) -> Option<f64> {
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+}

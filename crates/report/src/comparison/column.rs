@@ -1,0 +1,186 @@
+//! One metric over arms and blocks, and whether its figures are comparable.
+
+use std::collections::BTreeMap;
+
+use drivelab_core::record::{Figure, Label, Remark};
+
+use super::result::SeriesFacts;
+use super::{ArmRuns, Input};
+use crate::metric;
+use crate::outcome::{Series, geometric_mean};
+
+/// What makes figures of one name incomparable.
+pub(super) enum Difference<'a> {
+    /// An arm has them in another unit.
+    Unit { arm: usize, unit: &'a str, first: &'a str },
+    /// The tool of one arm alone gets them wrong.
+    Defect { arm: usize, remark: &'a Remark },
+}
+
+impl Difference<'_> {
+    pub(super) fn why(&self, input: &Input) -> String {
+        let name = |arm: usize| &input.arms[arm].name;
+        match self {
+            Self::Unit { arm, unit, first } => {
+                format!("it is in `{unit}` in `{}`, elsewhere in `{first}`", name(*arm))
+            }
+            Self::Defect { arm, remark } => {
+                format!("in `{}` alone the tool gets it wrong ({})", name(*arm), remark.why)
+            }
+        }
+    }
+}
+
+/// One metric over arms and blocks.
+pub(super) struct Column<'a> {
+    pub(super) metric: &'a str,
+    pub(super) first: &'a Figure,
+    /// One remark a label: the first found.
+    pub(super) remarks: Vec<&'a Remark>,
+    /// By arm and block; repeats stand together.
+    pub(super) cells: Vec<BTreeMap<&'a str, Vec<f64>>>,
+    /// Blocks that every arm has, in the order of the baseline.
+    pub(super) complete: Vec<String>,
+    /// Every value of each arm, in the order of its runs.
+    all: Vec<Vec<f64>>,
+    /// A value that is not above zero.
+    unusable: Option<f64>,
+    /// Another unit than the first, and the arm that has it.
+    other_unit: Option<(usize, String)>,
+    /// By arm: what its tool gets wrong.
+    defects: Vec<Option<&'a Remark>>,
+}
+
+pub(super) fn columns(input: &Input) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
+        for run in runs {
+            for figure in &run.figures {
+                let place = *places.entry(&figure.name).or_insert_with(|| {
+                    columns.push(Column::new(figure, input.arms.len()));
+                    columns.len() - 1
+                });
+                columns[place].add(arm, &run.block, figure);
+            }
+        }
+    }
+    let order: Vec<&str> = input.arms[0].runs.iter().map(|run| run.block.as_str()).collect();
+    for column in &mut columns {
+        column.find_complete(&order);
+    }
+    columns
+}
+
+impl<'a> Column<'a> {
+    fn new(first: &'a Figure, arms: usize) -> Self {
+        Self {
+            metric: &first.name,
+            first,
+            remarks: Vec::new(),
+            cells: vec![BTreeMap::new(); arms],
+            complete: Vec::new(),
+            all: vec![Vec::new(); arms],
+            unusable: None,
+            other_unit: None,
+            defects: vec![None; arms],
+        }
+    }
+
+    fn add(&mut self, arm: usize, block: &'a str, figure: &'a Figure) {
+        if figure.value.is_finite() && figure.value > 0.0 {
+            self.cells[arm].entry(block).or_default().push(figure.value);
+            self.all[arm].push(figure.value);
+        } else {
+            self.unusable = Some(figure.value);
+        }
+        if figure.unit() != self.first.unit() {
+            self.other_unit = Some((arm, figure.unit().to_owned()));
+        }
+        for remark in &figure.remarks {
+            if remark.label == Label::ToolDefect {
+                self.defects[arm] = Some(remark);
+            }
+            if self.remarks.iter().all(|known| known.label != remark.label) {
+                self.remarks.push(remark);
+            }
+        }
+    }
+
+    fn find_complete(&mut self, order: &[&str]) {
+        let mut seen = std::collections::BTreeSet::new();
+        let has_all = |block: &str| self.cells.iter().all(|arm| arm.contains_key(block));
+        let complete = order.iter().filter(|block| seen.insert(**block) && has_all(block));
+        self.complete = complete.map(|block| (*block).to_owned()).collect();
+    }
+
+    /// Whether its figures are of one kind, and there are values to compare.
+    pub(super) fn is_usable(&self, is_paired: bool) -> bool {
+        let has_values = match is_paired {
+            true => !self.complete.is_empty(),
+            false => self.all.iter().all(|values| !values.is_empty()),
+        };
+        has_values && self.difference().is_none()
+    }
+
+    /// Why figures of one name are not comparable.
+    pub(super) fn difference(&self) -> Option<Difference<'_>> {
+        if let Some((arm, unit)) = &self.other_unit {
+            return Some(Difference::Unit { arm: *arm, unit, first: self.first.unit() });
+        }
+        let defect = self.defects.iter().enumerate().find_map(|(arm, it)| Some((arm, (*it)?)));
+        let is_of_all = self.defects.iter().all(Option::is_some);
+        defect.filter(|_| !is_of_all).map(|(arm, remark)| Difference::Defect { arm, remark })
+    }
+
+    /// The values of each arm, without regard to blocks.
+    pub(super) fn groups(&self) -> Vec<Vec<f64>> {
+        self.all.clone()
+    }
+
+    /// One value an arm and block, or `None` where one is missing.
+    pub(super) fn values(&self, blocks: &[String]) -> Option<Vec<Vec<f64>>> {
+        let of_arm = |cells: &BTreeMap<&str, Vec<f64>>| {
+            let values = blocks.iter().map(|block| cells.get(block.as_str()));
+            values.map(|values| values.map(|v| geometric_mean(v))).collect::<Option<Vec<f64>>>()
+        };
+        self.cells.iter().map(of_arm).collect()
+    }
+
+    pub(super) fn series(&self, values: Vec<Vec<f64>>, margin: f64) -> Series {
+        Series {
+            name: self.metric.to_owned(),
+            metric: self.metric.to_owned(),
+            workload: 0,
+            better: metric::better(self.first.better),
+            margin: metric::margin(self.metric, margin),
+            unit: self.first.unit.clone(),
+            values,
+        }
+    }
+
+    pub(super) fn facts(&self) -> SeriesFacts {
+        SeriesFacts {
+            is_detail: self.first.is_detail,
+            remarks: self.remarks.iter().map(|remark| (*remark).clone()).collect(),
+        }
+    }
+
+    /// Why the metric is not compared; nothing where it is a detail, which nobody misses.
+    pub(super) fn note(&self, input: &Input) -> Option<String> {
+        if let Some(difference) = self.difference() {
+            return Some(format!("`{}` is not compared: {}.", self.metric, difference.why(input)));
+        }
+        let why = match (self.unusable, self.cells.iter().position(BTreeMap::is_empty)) {
+            (Some(value), _) => format!("a value of it is {value}"),
+            (None, Some(arm)) => format!("`{}` does not have it", input.arms[arm].name),
+            (None, None) => {
+                let why = metric::why_missing(self.metric);
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("it is missing in a block of an arm{why}")
+            }
+        };
+        let note = format!("`{}` is not compared: {why}.", self.metric);
+        (!self.first.is_detail).then_some(note)
+    }
+}

@@ -1,0 +1,63 @@
+//! Imported results for scripts: schema `drivelab.import/1`.
+
+use drivelab_core::foreign::Imported;
+use drivelab_core::record::{Better, label_names};
+use serde::Serialize;
+
+use super::rows::{Row, rows};
+use crate::outcome::document;
+
+/// The schema that this version writes.
+pub const IMPORT_SCHEMA: &str = "drivelab.import/1";
+
+#[derive(Serialize)]
+struct ImportJson<'a> {
+    schema: &'static str,
+    tool: &'a str,
+    tool_version: &'a str,
+    results: Vec<ResultJson<'a>>,
+    unknown: &'a [String],
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ResultJson<'a> {
+    arm: &'a str,
+    metric: &'a str,
+    value: f64,
+    unit: &'a str,
+    /// Absent of what only describes.
+    better: Option<Better>,
+    n: usize,
+    spread: Option<f64>,
+    labels: Vec<&'static str>,
+}
+
+/// The results as one JSON document: the same file, the same bytes.
+pub fn json(results: &Imported) -> String {
+    let rows = rows(results);
+    document(&ImportJson {
+        schema: IMPORT_SCHEMA,
+        tool: &results.tool,
+        tool_version: &results.tool_version,
+        results: rows.iter().map(ResultJson::new).collect(),
+        unknown: &results.unknown,
+        notes: &results.notes,
+    })
+}
+
+impl<'a> ResultJson<'a> {
+    fn new(row: &'a Row) -> Self {
+        let figure = &row.figure;
+        Self {
+            arm: &row.arm,
+            metric: &figure.name,
+            value: row.value,
+            unit: figure.unit(),
+            better: Some(figure.better).filter(|better| *better != Better::Neither),
+            n: row.n,
+            spread: row.spread,
+            labels: label_names(&figure.remarks),
+        }
+    }
+}

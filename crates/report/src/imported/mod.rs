@@ -1,0 +1,11 @@
+//! Results of another tool as they were read: what each number is, and what is doubted of it.
+
+mod json;
+mod rows;
+mod text;
+
+pub use json::{IMPORT_SCHEMA, json};
+pub use text::text;
+
+#[cfg(test)]
+mod tests;
