@@ -97,7 +97,7 @@ fn labels_units_and_trials_survive_the_suite() {
     let again = results::parse(&exported).unwrap();
     let figures = |imported: &Imported| {
         let phases = imported.runs.iter().flat_map(|run| &run.phases);
-        phases.flat_map(|phase| phase.metrics()).collect::<Vec<_>>()
+        phases.flat_map(drivelab_core::record::Phase::metrics).collect::<Vec<_>>()
     };
     let labels = |figure: &drivelab_core::record::Figure| {
         drivelab_core::record::label_names(&figure.remarks)

@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn percentiles_need_requests() {
-        let single: String = (0..200).map(|at| format!("{at}, 1000, 0, 4096, 0\n")).collect();
+        let line = |at: u32| format!("{at}, 1000, 0, 4096, 0");
+        let single = (0..200).map(line).collect::<Vec<_>>().join("\n");
         let names = |text: &str, kind| -> Vec<String> {
             figures(text, kind).into_iter().map(|(name, _)| name).collect()
         };

@@ -116,9 +116,10 @@ impl<'a> Column<'a> {
 
     /// Whether its figures are of one kind, and there are values to compare.
     pub(super) fn is_usable(&self, is_paired: bool) -> bool {
-        let has_values = match is_paired {
-            true => !self.complete.is_empty(),
-            false => self.all.iter().all(|values| !values.is_empty()),
+        let has_values = if is_paired {
+            !self.complete.is_empty()
+        } else {
+            self.all.iter().all(|values| !values.is_empty())
         };
         has_values && self.difference().is_none()
     }

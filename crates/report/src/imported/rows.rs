@@ -1,7 +1,7 @@
 //! One row a metric of an arm: trials that a file holds together are averaged, as its tool does.
 
 use drivelab_core::foreign::Imported;
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Phase};
 
 /// One metric of one arm.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub(super) fn rows(results: &Imported) -> Vec<Row> {
         rest = others;
         let mut metrics: Vec<(Figure, Vec<f64>)> = Vec::new();
         let mut places = std::collections::BTreeMap::new();
-        for figure in trials.iter().flat_map(|run| &run.phases).flat_map(|phase| phase.metrics()) {
+        for figure in trials.iter().flat_map(|run| &run.phases).flat_map(Phase::metrics) {
             let place = *places.entry(figure.name.clone()).or_insert_with(|| {
                 metrics.push((figure.clone(), Vec::new()));
                 metrics.len() - 1
