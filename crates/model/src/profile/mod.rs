@@ -6,6 +6,7 @@ mod embedded;
 mod hdd;
 mod prior;
 mod raw;
+mod ssd;
 mod values;
 
 use std::sync::Arc;
@@ -16,7 +17,8 @@ pub use embedded::{names, text};
 pub use prior::Prior;
 pub use values::Interface;
 
-pub(crate) use hdd::{HddProfile, falling_zones};
+pub(crate) use hdd::{HddProfile, ScsiBus, falling_zones};
+pub(crate) use ssd::SsdProfile;
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::{Ratio, Sectors, Span};
@@ -52,6 +54,7 @@ pub struct Uncertainty {
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Hdd(Box<HddProfile>),
+    Ssd(Box<SsdProfile>),
     /// A drive that another crate models.
     Other(Arc<dyn Blueprint>),
     Fixed {
@@ -101,6 +104,7 @@ impl Profile {
     pub fn draws(&self) -> bool {
         match &self.body {
             Body::Hdd(hdd) => hdd.parts.retries.share != Ratio::ZERO,
+            Body::Ssd(_) => true,
             Body::Other(_) | Body::Fixed { .. } => false,
         }
     }
@@ -147,6 +151,7 @@ impl Profile {
     pub fn capacity(&self) -> Sectors {
         match &self.body {
             Body::Hdd(hdd) => hdd.parts.mechanics.geometry.capacity(),
+            Body::Ssd(ssd) => ssd.capacity,
             Body::Other(blueprint) => blueprint.capacity(),
             Body::Fixed { capacity, .. } => *capacity,
         }
@@ -156,7 +161,7 @@ impl Profile {
     pub fn rotates(&self) -> bool {
         match &self.body {
             Body::Hdd(_) | Body::Other(_) => true,
-            Body::Fixed { .. } => false,
+            Body::Ssd(_) | Body::Fixed { .. } => false,
         }
     }
 
@@ -164,7 +169,7 @@ impl Profile {
     pub fn rpm(&self) -> Option<u64> {
         match &self.body {
             Body::Hdd(hdd) => Some(hdd.milli_rpm().div_ceil(1000)),
-            Body::Other(_) | Body::Fixed { .. } => None,
+            Body::Ssd(_) | Body::Other(_) | Body::Fixed { .. } => None,
         }
     }
 
@@ -199,6 +204,7 @@ impl Profile {
                 uncertainty.gain_sigma = raw.gain_sigma.map_or(prior, |sigma| sigma.0);
                 Body::Hdd(Box::new(hdd))
             }
+            Kind::Ssd => Body::Ssd(Box::new(SsdProfile::assemble(raw)?)),
             Kind::Fixed => Body::Fixed {
                 capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
                 service: required(raw.service, "service")?.0,

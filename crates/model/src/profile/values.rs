@@ -9,12 +9,14 @@ use crate::options::whole;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Hdd,
+    Ssd,
     Fixed,
 }
 
 impl Choice for Kind {
     const WHAT: &'static str = "kind of drive";
-    const NAMES: &'static [(&'static str, Self)] = &[("hdd", Self::Hdd), ("fixed", Self::Fixed)];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("hdd", Self::Hdd), ("ssd", Self::Ssd), ("fixed", Self::Fixed)];
 }
 choice_as_text!(Kind);
 
@@ -30,6 +32,26 @@ impl Choice for OrderName {
 }
 choice_as_text!(OrderName);
 
+/// How blocks are chosen for collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VictimsName {
+    Greedy,
+    BestOf,
+    Fifo,
+    Random,
+}
+
+impl Choice for VictimsName {
+    const WHAT: &'static str = "choice of victims";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("greedy", Self::Greedy),
+        ("best-of", Self::BestOf),
+        ("fifo", Self::Fifo),
+        ("random", Self::Random),
+    ];
+}
+choice_as_text!(VictimsName);
+
 /// What a drive's connector speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
@@ -37,11 +59,14 @@ pub enum Interface {
     Sata,
     /// SCSI in any of its physical forms.
     Scsi,
+    /// NVMe over PCI Express.
+    Nvme,
 }
 
 impl Choice for Interface {
     const WHAT: &'static str = "interface";
-    const NAMES: &'static [(&'static str, Self)] = &[("sata", Self::Sata), ("scsi", Self::Scsi)];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("sata", Self::Sata), ("scsi", Self::Scsi), ("nvme", Self::Nvme)];
 }
 choice_as_text!(Interface);
 

@@ -19,6 +19,9 @@ pub struct BackendRules {
     pub units_per_page: u32,
     /// Planes that are programmed together.
     pub planes: u32,
+    /// One erase of so many takes its time: the others belong to the same block of the drive, of
+    /// which a block here is a part.
+    pub erase_every: u32,
 }
 
 /// What the flash has finished.
@@ -30,6 +33,8 @@ pub(super) enum Outcome {
     Programmed { page: u32, host_units: u32 },
     /// A die has moved on with its collection.
     Collected,
+    /// A part of the map for the command of this number.
+    Map(u32),
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +43,9 @@ pub(super) struct Backend {
     flash: Flash,
     pages: Pages,
     units_per_page: u32,
+    erase_every: u32,
+    /// Erases of each die since one took its time.
+    erased: Vec<u32>,
     /// Pages of one plane in a block.
     program_units: u32,
     /// Dies that wait for a copy or an erase.
@@ -52,6 +60,7 @@ pub(super) struct Backend {
 const READ: u32 = 0;
 const PROGRAM: u32 = 1 << 30;
 const COLLECT: u32 = 2 << 30;
+const MAP: u32 = 3 << 30;
 const PAYLOAD: u32 = (1 << 30) - 1;
 
 impl Backend {
@@ -68,6 +77,8 @@ impl Backend {
             flash: Flash::new(FlashRules { dies, ..rules.flash }),
             pages: Pages::new(slots, program_units),
             units_per_page: rules.units_per_page,
+            erase_every: rules.erase_every.max(1),
+            erased: vec![0; dies as usize],
             program_units,
             collecting: vec![false; dies as usize],
             current: Die(0),
@@ -101,6 +112,13 @@ impl Backend {
         self.flash.submit(now, die, command);
     }
 
+    /// Reads a part of the map for the command of number `of`.
+    pub(super) fn read_map(&mut self, now: Time, part: u32, of: u32) {
+        let die = Die(part % self.ftl.shape().dies);
+        let command = Command { kind: Kind::Read, page: part, units: 1, token: MAP | of };
+        self.flash.submit(now, die, command);
+    }
+
     /// Writes a unit of the host to the next die that can take it; whether there is one.
     ///
     /// Dies take turns page by page, so that a page fills before the next is begun.
@@ -111,15 +129,19 @@ impl Backend {
             if self.ftl.may_write(die, unit) {
                 let slot = self.ftl.write(die, unit);
                 if self.place(now, slot, true) {
-                    self.current = Die((die.0 + 1) % dies);
+                    self.current = self.next_die(die);
                 }
                 self.collect(now, die);
                 return true;
             }
             self.collect(now, die);
-            self.current = Die((die.0 + 1) % dies);
+            self.current = self.next_die(die);
         }
         false
+    }
+
+    fn next_die(&self, die: Die) -> Die {
+        Die((die.0 + 1) % self.ftl.shape().dies)
     }
 
     /// Completes every page that waits with data of the host.
@@ -129,7 +151,10 @@ impl Backend {
                 && self.pages.host_units(next) > 0
             {
                 let slot = self.ftl.pad(die).expect("a page was begun");
-                self.place(now, slot, false);
+                let complete = self.place(now, slot, false);
+                if complete && die == self.current {
+                    self.current = self.next_die(die);
+                }
             }
             self.collect(now, die);
         }
@@ -143,6 +168,7 @@ impl Backend {
             let payload = token & PAYLOAD;
             outcomes.push(match token & !PAYLOAD {
                 READ => Outcome::Read(payload),
+                MAP => Outcome::Map(payload),
                 PROGRAM => {
                     let host_units = self.pages.programmed(payload);
                     Outcome::Programmed { page: payload, host_units }
@@ -183,13 +209,22 @@ impl Backend {
             self.flash.submit(now, die, Command { kind: Kind::Copy, page, units, token });
         } else {
             self.ftl.erase(die);
-            self.flash.submit(now, die, Command { kind: Kind::Erase, page: 0, units: 0, token });
+            let kind = self.erase_kind(die);
+            self.flash.submit(now, die, Command { kind, page: 0, units: 0, token });
         }
         // Programs stand behind the read in the queue of the die: they cannot come too early.
         for copied in copies.drain(..) {
             self.place(now, copied.to, false);
         }
         self.copies = copies;
+    }
+
+    /// The erase of a block that is a part of one of the drive's: the first of them is its erase.
+    fn erase_kind(&mut self, die: Die) -> Kind {
+        let erased = &mut self.erased[die.0 as usize];
+        let kind = if *erased == 0 { Kind::Erase } else { Kind::Release };
+        *erased = (*erased + 1) % self.erase_every;
+        kind
     }
 
     /// Moves data into `slot` and programs its page if that completes it; whether it does.

@@ -27,11 +27,13 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         channel_command: Span::ZERO,
         suspend: None,
         overtaking_reads: 8,
+        retry: None,
+        seed: 1,
     };
     let ftl = Rules { choice: Choice::Greedy, low_water: 2, page_slots: 1, seed: 1 };
     let shape = Shape { dies, blocks_per_die, slots_per_block: 32, units };
     SsdParts {
-        backend: BackendRules { shape, ftl, flash, units_per_page: 4, planes: 1 },
+        backend: BackendRules { shape, ftl, flash, units_per_page: 4, erase_every: 1, planes: 1 },
         sectors_per_unit: 8,
         read_processing: Span::from_us(20),
         write_processing: Span::from_us(15),
@@ -39,6 +41,7 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         buffer_units: dies * 4 * 4,
         write_cache: true,
         protected: false,
+        map_cache: None,
     }
 }
 
@@ -55,6 +58,8 @@ fn drive(parts: SsdParts, tags: usize) -> Stack<Ssd> {
         write_cache_bytes: None,
         guard_ns: None,
         guard_growth: None,
+        notice: None,
+        flash: None,
     };
     let port = Port::new(attached.wire_bytes_per_s, PER_COMMAND);
     Stack::new(&attached, true, Ssd::new(parts, port, tags).unwrap())

@@ -12,6 +12,7 @@ mod closed_forms;
 mod controllers;
 mod counters;
 mod depth;
+mod flash;
 mod invariants;
 mod load;
 mod mixed;

@@ -9,6 +9,7 @@ mod broken;
 mod check;
 pub mod closed_form;
 mod map;
+mod precondition;
 mod victim;
 mod wear;
 
@@ -98,6 +99,7 @@ struct DieBlocks {
 #[derive(Debug, Clone)]
 pub struct Ftl {
     shape: Shape,
+    choice: Choice,
     low_water: u32,
     page_slots: u32,
     map: Map,
@@ -127,6 +129,7 @@ impl Ftl {
         });
         Ok(Self {
             shape,
+            choice: rules.choice,
             low_water,
             page_slots,
             map: Map::new(&shape),
