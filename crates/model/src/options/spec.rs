@@ -146,7 +146,7 @@ mod tests {
         check("generic-5400,drives=3,chunk=100k", "power of two");
         check("generic-5400,bus=pcie1x3", "`pcie1x8`");
         check("drives/mine.yaml", "must end in `.toml`");
-        check("", "drive list");
+        check("", "unknown drive ``");
     }
 
     proptest::proptest! {

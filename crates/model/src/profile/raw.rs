@@ -165,7 +165,7 @@ pub(super) const TABLES: [&str; 13] = [
     "flash",
     "translation",
     "processing",
-    "model",
+    "modelled",
     "attachment",
     "fixed",
 ];
