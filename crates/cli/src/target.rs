@@ -199,9 +199,10 @@ impl ModelledDrives {
 /// What a run on a part of a drive must say.
 fn scaled(about: &About) -> Option<Mark> {
     let flash = about.attached.as_ref()?.flash.filter(|flash| !flash.scale.is_whole())?;
-    let (size, whole) = (Bytes::new(about.capacity_bytes), Bytes::new(flash.whole_bytes));
+    let gb = |bytes: u64| (bytes + 500_000_000) / 1_000_000_000;
+    let (size, whole) = (gb(about.capacity_bytes), gb(flash.whole_bytes));
     let message = format!(
-        "{} of the flash is modelled: {size} of {whole}, with spare space and the blocks of a die \
+        "{} of the flash is modelled: {size} of {whole} GB, with spare space and the blocks of a die \
          in proportion; {} before the run",
         flash.scale,
         state(flash.precondition)
@@ -220,11 +221,11 @@ const fn state(of_flash: Precondition) -> &'static str {
 /// The rows that only a solid-state drive has.
 fn flash(attached: &Attachment) -> Vec<(String, String)> {
     let Some(flash) = attached.flash else { return Vec::new() };
-    let whole = Bytes::new(flash.whole_bytes);
+    let whole = flash.whole_bytes / 1_000_000_000;
     let protection =
         if flash.protected { "on: what is acknowledged survives a power cut" } else { "off" };
     let rows = [
-        ("scale", format!("{} of {whole}", flash.scale)),
+        ("scale", format!("{} of {whole} GB", flash.scale)),
         ("state", format!("{} ({})", flash.precondition, state(flash.precondition))),
         ("power-loss protection", protection.to_owned()),
     ];

@@ -107,7 +107,7 @@ impl Ssd {
                     self.settle(now, tag, events);
                 }
             }
-            self.backend.ftl.trim(unit);
+            self.backend.trim(unit);
         }
         self.pump(now, events);
         self.answer(now, tag, ServedBy::DriveWriteCache, events);

@@ -52,6 +52,10 @@ pub(super) struct Backend {
     collecting: Vec<bool>,
     /// Where the host writes next.
     current: Die,
+    /// No die had space for the host when each was last asked ...
+    stuck: bool,
+    /// ... but this one has moved on with its collection since.
+    moved: Option<Die>,
     copies: Vec<Copied>,
     finished: Vec<(Time, u32)>,
 }
@@ -82,6 +86,8 @@ impl Backend {
             program_units,
             collecting: vec![false; dies as usize],
             current: Die(0),
+            stuck: false,
+            moved: None,
             copies: Vec::with_capacity(rules.units_per_page as usize),
             finished: Vec::with_capacity(dies as usize * 2),
         })
@@ -123,21 +129,40 @@ impl Backend {
     ///
     /// Dies take turns page by page, so that a page fills before the next is begun.
     pub(super) fn write(&mut self, now: Time, unit: Unit) -> bool {
-        let dies = self.ftl.shape().dies;
-        for _ in 0..dies {
-            let die = self.current;
-            if self.ftl.may_write(die, unit) {
-                let slot = self.ftl.write(die, unit);
-                if self.place(now, slot, true) {
-                    self.current = self.next_die(die);
-                }
-                self.collect(now, die);
+        if self.stuck {
+            let Some(die) = self.moved else { return false };
+            let done = self.write_on(now, die, unit);
+            if !done {
+                self.moved = None;
+            }
+            return done;
+        }
+        for _ in 0..self.ftl.shape().dies {
+            if self.write_on(now, self.current, unit) {
                 return true;
             }
-            self.collect(now, die);
-            self.current = self.next_die(die);
+            self.current = self.next_die(self.current);
         }
+        (self.stuck, self.moved) = (true, None);
         false
+    }
+
+    fn write_on(&mut self, now: Time, die: Die, unit: Unit) -> bool {
+        let may = self.ftl.may_write(die, unit);
+        if may {
+            let slot = self.ftl.write(die, unit);
+            if self.place(now, slot, true) && die == self.current {
+                self.current = self.next_die(die);
+            }
+        }
+        self.collect(now, die);
+        may
+    }
+
+    /// Forgets `unit`; whether it lay anywhere.
+    pub(super) fn trim(&mut self, unit: Unit) -> bool {
+        self.stuck = false;
+        self.ftl.trim(unit)
     }
 
     fn next_die(&self, die: Die) -> Die {
@@ -176,6 +201,9 @@ impl Backend {
                 _ => {
                     self.collecting[payload as usize] = false;
                     self.collect(at, Die(payload));
+                    self.moved = Some(Die(payload));
+                    // A die that stands still reports no more: each is asked again.
+                    self.stuck &= self.collecting[payload as usize];
                     Outcome::Collected
                 }
             });
