@@ -66,11 +66,10 @@ fn play(history: u64) -> (u64, u64) {
             0 => {
                 ftl.trim(unit);
             }
-            1 => {
-                ftl.pad(die);
-            }
-            2..10 if ftl.may_write(die, unit) => {
+            1..10 if ftl.may_write(die, unit) => {
                 ftl.write(die, unit);
+                // A page that the host began may be completed, as a flush does.
+                while rng.below(8) == 0 && ftl.pad(die).is_some() {}
             }
             _ if ftl.is_low(die) => {
                 ftl.begin_collection(die);
