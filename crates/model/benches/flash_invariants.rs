@@ -14,15 +14,15 @@ fn main() {
     let numbers: Vec<u64> = std::env::args().filter_map(|word| word.parse().ok()).collect();
     let seed = numbers.first().copied().unwrap_or(1);
     let wanted = numbers.get(1).copied().unwrap_or(100) * 1_000_000;
-    let (mut checks, mut histories, mut erases) = (0, 0, 0);
+    let (mut checks, mut histories, mut worn) = (0, 0, 0);
     while checks < wanted {
         let history = seed.wrapping_mul(1 << 40).wrapping_add(histories);
         let (made, erased) = play(history);
         checks += made;
-        erases += erased;
+        worn += erased;
         histories += 1;
     }
-    println!("seed {seed}: {checks} checks held, {histories} histories, {erases} erases");
+    println!("seed {seed}: {checks} checks held, {histories} histories, {worn} erases");
 }
 
 /// A number from `low` to `high`.

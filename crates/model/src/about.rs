@@ -45,7 +45,7 @@ pub struct Attachment {
     pub guard_ns: Option<u64>,
     /// By what share of the seek that guard band grows; `None` where it does not.
     pub guard_growth: Option<f64>,
-    /// How the host learns of completions; `None` but on NVMe.
+    /// How the host learns of completions; `None` but on `NVMe`.
     pub notice: Option<Notice>,
     /// What of the flash is modelled, and in which state; `None` without flash.
     pub flash: Option<ModelledFlash>,

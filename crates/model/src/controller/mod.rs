@@ -22,7 +22,7 @@ pub enum Controller {
     Ahci,
     /// A SCSI host adapter: every command is queued, the flush too.
     Scsi,
-    /// NVMe over PCI Express: a deep queue, in which the flush is a command like others.
+    /// `NVMe` over PCI Express: a deep queue, in which the flush is a command like others.
     Nvme,
 }
 

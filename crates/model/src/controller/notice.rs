@@ -1,10 +1,10 @@
-//! How the host learns that an NVMe command is done.
+//! How the host learns that an `NVMe` command is done.
 
 use drivelab_core::choice_as_text;
 use drivelab_core::config::Choice;
 use drivelab_core::units::Span;
 
-/// How the host learns that an NVMe command is done.
+/// How the host learns that an `NVMe` command is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// The drive interrupts a processor, which wakes the thread that waits.

@@ -59,7 +59,7 @@ pub enum Interface {
     Sata,
     /// SCSI in any of its physical forms.
     Scsi,
-    /// NVMe over PCI Express.
+    /// `NVMe` over PCI Express.
     Nvme,
 }
 

@@ -73,7 +73,7 @@ impl DieState {
         match command.kind {
             Kind::Read => self.reads.push_back(command),
             Kind::Copy | Kind::Program | Kind::Erase | Kind::Release => {
-                self.others.push_back(command)
+                self.others.push_back(command);
             }
         }
     }

@@ -255,7 +255,10 @@ fn state_of(ftl: &mut Ftl, count: u64, seed: u64) -> (Vec<f64>, f64) {
     write_at_random(ftl, count, seed);
     let after = ftl.written();
     let (host, copied) = (after.host - before.host, after.copied - before.copied);
-    (tenths, (host + copied) as f64 / host as f64)
+    (
+        tenths,
+        f64::from(u32::try_from(host + copied).unwrap()) / f64::from(u32::try_from(host).unwrap()),
+    )
 }
 
 /// Writes units at random, to one die after the other.
@@ -304,9 +307,9 @@ fn preconditioned_drives_are_whole() {
         for steady in [false, true] {
             let mut ftl = Ftl::new(shape, rules).unwrap();
             if steady {
-                ftl.settle()
+                ftl.settle();
             } else {
-                ftl.fill()
+                ftl.fill();
             }
             ftl.check().unwrap();
             assert!((0..units).all(|unit| ftl.lookup(Unit(unit)).is_some()), "{units} {steady}");
