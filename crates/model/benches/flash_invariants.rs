@@ -1,9 +1,9 @@
 //! The rules of a translation layer, by the hundred million:
 //! `cargo bench -p drivelab-model --bench flash_invariants`.
 //!
-//! Takes a seed and a number of millions of checks: `... -- 7 200`. Writes, trims, pads and collects
-//! at random on layers of random shapes, verifies mapping both ways, valid counts, states, wear and
-//! balance from scratch every so often, and stops at the first rule that does not hold.
+//! Takes a seed and a number of millions of checks: `... -- 7 200`. Writes, trims, pads and
+//! collects at random on layers of random shapes, verifies mapping both ways, valid counts, states,
+//! wear and balance from scratch every so often, and stops at the first rule that does not hold.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use drivelab_core::Rng;
