@@ -46,6 +46,10 @@ pub(crate) enum Command {
     Drive(commands::drive::DriveArgs),
     Inspect(commands::inspect::InspectArgs),
     Replay(commands::replay::ReplayArgs),
+    History(commands::archive::history::HistoryArgs),
+    Label(commands::archive::label::LabelArgs),
+    Delete(commands::archive::delete::DeleteArgs),
+    Archive(commands::archive::ArchiveVerbArgs),
     Completions(commands::generate::CompletionsArgs),
     Man(commands::generate::ManArgs),
 }

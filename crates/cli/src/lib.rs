@@ -17,10 +17,14 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Command};
+use crate::commands::{
+    archive, compare, drive, durability, generate, inspect, replay, run, serve, study,
+};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::ui::Ui;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
@@ -32,19 +36,19 @@ pub fn main() -> ExitCode {
         },
     };
     // A panic is our bug and has an exit code of its own, so that scripts can tell.
-    match std::panic::catch_unwind(|| run(arguments)) {
+    match std::panic::catch_unwind(|| begin(arguments)) {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(failure)) => ui::show_failure(&failure).into(),
         Err(_) => ui::show_bug().into(),
     }
 }
 
-fn run(arguments: Arguments) -> Outcome {
-    let ui = ui::Ui::new(arguments.json);
+fn begin(arguments: Arguments) -> Outcome {
+    let ui = Ui::new(arguments.json);
     interrupt::listen();
     // A server runs until a signal ends it: what fails then fails for its own reason.
-    let ends_by_signal = matches!(arguments.command, arguments::Command::Serve(_));
-    let outcome = commands::run(arguments.command, ui).or_else(Exit::unless_pipe_closed);
+    let ends_by_signal = matches!(arguments.command, Command::Serve(_));
+    let outcome = carry_out(arguments.command, ui).or_else(Exit::unless_pipe_closed);
     // From here on the exit code is that of the verb.
     std::mem::forget(interrupt::shield());
     outcome.map_err(|failure| {
@@ -53,4 +57,26 @@ fn run(arguments: Arguments) -> Outcome {
         let exit = if cut_short { Exit::Interrupted } else { failure.exit };
         Failure { exit, ..failure }
     })
+}
+
+/// Carries out one verb.
+fn carry_out(command: Command, ui: Ui) -> Outcome {
+    match command {
+        Command::Study(arguments) => study::run(&arguments, ui),
+        Command::Run(arguments) => run::run(*arguments, ui),
+        Command::Compare(arguments) => compare::run(&arguments, ui),
+        Command::Serve(arguments) => serve::run(&arguments, ui),
+        Command::Durability(arguments) => durability::run(&arguments, ui),
+        Command::Drive(arguments) => drive::run(arguments, ui),
+        Command::Inspect(arguments) => inspect::run(&arguments, ui),
+        Command::Replay(arguments) => replay::run(&arguments, ui),
+        Command::History(arguments) => archive::history::run(arguments, ui),
+        Command::Label(arguments) => archive::label::run(&arguments, ui),
+        Command::Delete(arguments) => archive::delete::run(&arguments, ui),
+        Command::Archive(arguments) => archive::run(&arguments, ui),
+        Command::Completions(arguments) => {
+            generate::completions(&arguments, Arguments::command(), ui)
+        }
+        Command::Man(arguments) => generate::man(&arguments, Arguments::command(), ui),
+    }
 }

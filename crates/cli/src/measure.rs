@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use drivelab_core::path_hint;
 use drivelab_core::record::{
-    Attached, Host, Mark, MarkId, RUN_SCHEMA, RunConfig, RunRecord, Tally,
+    Attached, Host, Mark, MarkId, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, Tally,
 };
 use drivelab_core::units::Bytes;
 use drivelab_core::usage::Census as _;
@@ -37,6 +37,8 @@ pub(crate) struct Made {
     /// What moved the data.
     pub(crate) ioengine: String,
     pub(crate) attached: Attached,
+    /// Which drive was simulated, where the profile leaves numbers open.
+    pub(crate) specimen: Option<Specimen>,
     /// The machine, where it matters.
     pub(crate) host: Option<Host>,
 }
@@ -55,6 +57,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
             conduct: plan.conduct,
             seed: plan.seed,
             workload: Some(plan.workload.clone()),
+            ..RunConfig::default()
         },
         jobs: made.jobs.iter().map(|job| job.record().without_series()).collect(),
         total: Some(made.total.record()),
@@ -62,6 +65,25 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         marks: made.marks,
         host: made.host,
         attached: Some(made.attached),
+        served: None,
+        specimen: made.specimen,
+        verification: None,
+    }
+}
+
+/// The record of a benchmark on this machine that is no load.
+pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> RunRecord {
+    RunRecord {
+        schema: RUN_SCHEMA.into(),
+        target: target.to_owned(),
+        label: None,
+        config,
+        jobs: Vec::new(),
+        total: None,
+        phases,
+        marks: Vec::new(),
+        host: Some(LINUX.host()),
+        attached: None,
         served: None,
         specimen: None,
         verification: None,
@@ -132,6 +154,7 @@ pub(crate) fn on_this_machine(
         marks: outcome.marks,
         ioengine: outcome.ioengine.to_string(),
         attached: seen[&*plan.path].clone(),
+        specimen: None,
         host: Some(host.clone()),
     });
     Ok(made.collect())
@@ -260,6 +283,11 @@ pub(crate) fn failure(error: RunError) -> Failure {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
+}
+
+/// Whether every request failed: whatever was to be measured was not.
+pub(crate) fn nothing_worked(record: &RunRecord) -> bool {
+    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]

@@ -31,6 +31,9 @@ pub(crate) const PICTURE: Kind =
 /// A fitted profile.
 pub(crate) const PROFILE: Kind =
     Kind { what: "profile of `drive fit`", option: "--out", is_ours: is_profile };
+/// What was measured of a drive.
+pub(crate) const MEASUREMENTS: Kind =
+    Kind { what: "measurement of `drive measure`", option: "--out", is_ours: is_measurement };
 /// What an inspection read.
 pub(crate) const CAPTURE: Kind =
     Kind { what: "capture of `inspect`", option: "--capture", is_ours: is_capture };
@@ -106,6 +109,10 @@ fn is_picture(head: &[u8]) -> bool {
 fn is_profile(head: &[u8]) -> bool {
     let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
     first.starts_with(b"# Made by ") && holds(first, " trials with seed ")
+}
+
+fn is_measurement(head: &[u8]) -> bool {
+    head.starts_with(b"# Measured by `drivelab drive measure ")
 }
 
 /// An archive whose first entry is of a captured tree.

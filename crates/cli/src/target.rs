@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Target as _;
-use drivelab_core::record::{Attached, Mark, MarkId, RunRecord};
+use drivelab_core::record::{Attached, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
@@ -60,9 +60,24 @@ pub(crate) fn profile_text(spec: &DriveSpec) -> Result<String, Failure> {
     }
 }
 
+/// The profile of a drive: of the median one, or of the specimen that its options ask for.
+pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
+    let profile = read_profile(spec)?;
+    let Some(number) = spec.options.specimen else { return Ok(profile) };
+    if profile.unknowns().is_empty() {
+        let message = format!("{}: every number is known, so it has no specimens", spec.profile);
+        return Err(Failure::bad_words(message).hint("omit `specimen`"));
+    }
+    Ok(profile.drawn(number, spec.options.seed.unwrap_or(SPECIMENS_SEED)))
+}
+
+/// Draws specimens where no seed is given: which drive is modelled must not depend on the seed of a
+/// run, which decides its addresses.
+const SPECIMENS_SEED: u64 = 1;
+
 /// Finds and reads the profile of a drive, ours or a parameter file of `DiskSim`; its base may be
 /// an embedded one, or a file beside it.
-pub(crate) fn profile(spec: &DriveSpec) -> Result<Profile, Failure> {
+fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
     let text = profile_text(spec)?;
     let name = spec.profile.to_string();
     let folder = Path::new(&name).parent().map(Path::to_path_buf).unwrap_or_default();
@@ -91,6 +106,7 @@ pub(crate) struct ModelledDrive {
     attached: Attached,
     /// What every run on it says, where only a part of the drive is modelled.
     scaled: Option<Mark>,
+    specimen: Option<Specimen>,
     target: VirtualTarget<Drive>,
 }
 
@@ -99,11 +115,17 @@ impl ModelledDrive {
         let drive = build(profile, &spec.options, seed)?;
         let attached = attached::to_model(&spec.profile.to_string(), drive.about());
         let scaled = scaled(drive.about());
-        Ok(Self { attached, scaled, target: VirtualTarget::new(drive) })
+        let specimen = profile.record(drive.about());
+        Ok(Self { attached, scaled, specimen, target: VirtualTarget::new(drive) })
+    }
+
+    /// How large it is.
+    pub(crate) fn capacity(&self) -> Bytes {
+        self.target.capacity()
     }
 
     /// Carries plans out at the same time, started together; the next ones meet what they left.
-    fn run(
+    pub(crate) fn run(
         &mut self,
         plans: &[&RunPlan],
         progress: &(dyn Fn(&Progress) + Sync),
@@ -130,6 +152,7 @@ impl ModelledDrive {
                 total,
                 ioengine: "virtual".into(),
                 attached: self.attached.clone(),
+                specimen: self.specimen.clone(),
                 host: None,
             }
         });

@@ -78,6 +78,8 @@ impl Said {
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivelab"));
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1");
+    // Runs of a test are its own.
+    command.env("XDG_DATA_HOME", folder.join(".kept")).env_remove("DRIVELAB_ARCHIVE");
     command
 }
 

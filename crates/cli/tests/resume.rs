@@ -8,8 +8,13 @@ use std::process::Command;
 
 use crate::common::{SMALL, Said, WRITING, command, drivelab, file, folder, said};
 
-/// A study in virtual time with a curve, so that every kind of run is kept.
+/// A study of one drive in virtual time with a curve, so that every kind of run is kept.
 fn modelled() -> String {
+    drawn().replace("as\"", "as,specimen=1\"")
+}
+
+/// The same with another drive in each block.
+fn drawn() -> String {
     let curve = "\n[curve]\niodepth = [1, 4]\nrw = \"randread\"\nruntime = \"1s\"\n";
     SMALL.replace("iodepth = 32", "iodepth = 8").replace("10s", "2s") + curve
 }
@@ -63,6 +68,27 @@ fn a_resumed_study_ends_with_the_bytes_of_an_undisturbed_one() {
         same(&whole, &copy, &format!("{kept} runs kept"));
         assert!(fs::read(copy.join("runs.jsonl")).unwrap() == journal, "{kept} runs kept");
     }
+}
+
+#[test]
+fn a_resumed_study_draws_the_drives_that_were_missing() {
+    let folder = folder();
+    file(folder.path(), "study.toml", &drawn());
+    let arguments = ["study", "study.toml", "--out", "whole", "--specimens", "8"];
+    let said = drivelab(folder.path(), &arguments);
+    assert!([0, 1, 4].contains(&said.code), "{said:?}");
+    let whole = folder.path().join("whole");
+    let journal = fs::read(whole.join("runs.jsonl")).unwrap();
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), 48);
+    let copy = copy_with(&whole, "cut", &lines[..19].concat());
+    let said = resume(&copy);
+    assert!([0, 1, 4].contains(&said.code), "{said:?}");
+    same(&whole, &copy, "8 specimens");
+    assert!(fs::read(copy.join("runs.jsonl")).unwrap() == journal);
+    // A study of one drive is not continued with many, nor the other way round.
+    let arguments = ["study", "study.toml", "--out", "cut", "--resume", "--specimens", "1"];
+    drivelab(folder.path(), &arguments).failed(2, &["a specimen a block"]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! All integration tests in one binary: one file a command.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod archive;
 mod arms;
+mod commands;
 mod common;
 mod compare;
 mod conformance;
@@ -25,6 +27,7 @@ mod resume;
 mod run;
 mod serve;
 mod study;
+mod suite;
 mod tidy;
 mod transcripts;
 mod verify;

@@ -16,7 +16,8 @@ fn metric<'a>(result: &'a Value, name: &str, arm: &str) -> &'a Value {
 #[test]
 fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     let folder = folder();
-    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--blocks", "6", "--json"]);
+    let only = "random-read-1,random-read-32,random-read-32-in-32g";
+    let said = drivelab(folder.path(), &["study", "ahci-or-ide", "--only", only, "--json"]);
     assert_eq!(said.code, 0, "{said:?}");
     let result = said.json();
     assert_eq!(result["schema"], "drivelab.study/1");
@@ -29,6 +30,47 @@ fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     let names: Vec<&Value> =
         result["contrasts"].as_array().unwrap().iter().map(|c| &c["name"]).collect();
     assert_eq!(names, ["the host elevator", "the drive's own queue (NCQ)"]);
+    // On the whole disk elevator and NCQ are about equal; on short strokes NCQ wins on any drive.
+    let ncq = |name: &str| {
+        let metrics = result["contrasts"][1]["metrics"].as_array().unwrap();
+        metrics.iter().find(|metric| metric["name"] == name).expect("a headline").clone()
+    };
+    let whole = ncq("random-read-32.iops");
+    assert_eq!(whole["verdict"], "inconclusive");
+    assert!(whole["warnings"][0].as_str().unwrap().starts_with("depends: "), "{whole}");
+    let limits = |metric: &Value, key: &str| [0, 1].map(|at| metric[key][at].as_f64().unwrap());
+    let ([lo, hi], [below, above]) = (limits(&whole, "ci95"), limits(&whole, "prediction95"));
+    assert!(below < 0.95 && below < lo && hi < above && above > 1.2, "{whole}");
+    assert!(whole["shares"]["slower"].as_f64() > Some(0.1), "{whole}");
+    let short = ncq("random-read-32-in-32g.iops");
+    assert_eq!(short["verdict"], "faster");
+    assert!(short["shares"]["faster"].as_f64() > Some(0.97), "{short}");
+    assert!(folder.path().join("drivelab-results/ahci-or-ide/drives.svg").exists());
+}
+
+#[test]
+fn a_study_is_asked_of_ones_own_drive() {
+    let folder = folder();
+    let study = file(folder.path(), "small.toml", SMALL);
+    let study = study.to_str().unwrap();
+    file(folder.path(), "my-drive.toml", "base = \"generic-5400\"\n[drive]\nmodel = \"Mine\"\n");
+    let said = drivelab(folder.path(), &["study", study, "--drive", "my-drive.toml", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    assert!(result["arms"][0]["settings"]["drive"] == "Mine", "{result}");
+    let again = result["reproduce"].as_str().unwrap();
+    assert!(again.contains("--drive my-drive.toml"), "{again}");
+    let resumed = drivelab(folder.path(), &["study", study, "--resume", "--json"]);
+    assert_eq!(resumed.out, said.out);
+    let check = |arguments: &[&str], words: &[&str]| {
+        let arguments = [&["study", study], arguments].concat();
+        drivelab(folder.path(), &arguments).failed(2, words);
+    };
+    check(&["--drive", "my-drive.tml"], &["my-drive.tml"]);
+    check(&["--drive", "my-drive.toml", "--stage", "hardware"], &["models none"]);
+    let own = SMALL.replacen("[[arm]]", "[[arm]]\ndrive = \"generic-10k\"", 1);
+    file(folder.path(), "small.toml", &own);
+    check(&["--drive", "my-drive.toml"], &["names a drive of its own"]);
 }
 
 #[test]
@@ -284,4 +326,65 @@ fn what_is_not_modelled_is_said() {
     let json = drivelab(folder.path(), &arguments).json();
     let notes = json["notes"].to_string();
     assert!(notes.contains("Not modelled: thermal recalibration"), "{notes}");
+}
+
+/// The specimen of each run that a folder keeps, with its block.
+fn specimens(folder: &Path) -> Vec<(u64, Value)> {
+    let journal = fs::read_to_string(folder.join("runs.jsonl")).unwrap();
+    let run = |line: &str| -> Value {
+        let (start, end) = (line.find('{').unwrap(), line.rfind('}').unwrap());
+        serde_json::from_str(&line[start..=end]).unwrap()
+    };
+    let runs = journal.lines().map(run);
+    runs.map(|run| (run["step"]["block"].as_u64().unwrap(), run["record"]["specimen"].clone()))
+        .collect()
+}
+
+#[test]
+fn every_block_is_another_specimen_the_same_in_all_arms() {
+    let folder = folder();
+    let study = file(folder.path(), "small.toml", SMALL);
+    let run = |out: &str, more: &[&str]| {
+        let mut arguments = vec!["study", study.to_str().unwrap(), "--json", "--out", out];
+        arguments.extend(more);
+        let said = drivelab(folder.path(), &arguments);
+        assert!([0, 1, 4].contains(&said.code), "{said:?}");
+        (said.json(), specimens(&folder.path().join(out)))
+    };
+    let (result, drawn) = run("drawn", &[]);
+    assert_eq!(result["blocks"], 20);
+    for (block, specimen) in &drawn {
+        assert_eq!(specimen["number"], *block, "{specimen}");
+        let same = drawn.iter().filter(|(_, other)| other["drawn"] == specimen["drawn"]);
+        let blocks: Vec<u64> = same.map(|(block, _)| *block).collect();
+        assert_eq!(blocks, [*block; 2], "one in each arm");
+    }
+    // Every unknown is drawn on both sides of its median equally often.
+    let above = |name: &str| {
+        let of = |specimen: &Value| {
+            let drawn = specimen["drawn"].as_array().unwrap().clone();
+            drawn.into_iter().find(|drawn| drawn["name"] == name).unwrap()["score"].clone()
+        };
+        drawn.iter().filter(|(_, specimen)| of(specimen).as_f64().unwrap() > 0.0).count() * 2
+    };
+    assert_eq!([above("guard_growth"), above("seek_short")], [drawn.len(); 2]);
+    // What was asked for comes first; one specimen is the median drive, and is said to be.
+    assert_eq!(run("blocks", &["--blocks", "6"]).0["blocks"], 6);
+    assert_eq!(run("specimens", &["--specimens", "25"]).0["blocks"], 25);
+    let (result, drawn) = run("median", &["--specimens", "1"]);
+    assert!(drawn.iter().all(|(_, specimen)| specimen.get("number").is_none()), "{drawn:?}");
+    assert!(result["notes"].to_string().contains("the median drive"), "{result}");
+    assert!(result["reproduce"].as_str().unwrap().contains("--specimens 1"), "{result}");
+    let refused = ["study", study.to_str().unwrap(), "--specimens", "9", "--blocks", "8"];
+    drivelab(folder.path(), &refused).failed(2, &["contradict", "give one of them"]);
+    // A study of one drive, by its specimen or because all is known, keeps its blocks.
+    let text = fs::read_to_string(&study).unwrap();
+    for drive in ["seagate-st31000333as,specimen=4", "known.toml"] {
+        let known = "base = \"seagate-st31000333as\"\nseek_short = \"2.3ms\"\n\
+                     seek_average = \"9.6ms\"\nseek_shape = 1.0\nguard_growth = 0.7\n\
+                     uncached_writes = \"sptf\"\n";
+        file(folder.path(), "known.toml", known);
+        fs::write(&study, text.replace("seagate-st31000333as", drive)).unwrap();
+        assert_eq!(run(&format!("of-{drive}"), &[]).0["blocks"], 6);
+    }
 }

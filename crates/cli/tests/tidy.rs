@@ -14,16 +14,18 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("model", &["core"], &[]),
     ("disksim", &["core", "model"], &[]),
     ("engine", &["core"], &["model"]),
+    ("probe", &["core"], &["model"]),
     ("serve", &["core"], &["model"]),
     ("host", &["core"], &[]),
     ("study", &["core"], &[]),
+    ("archive", &["core"], &[]),
     ("formats", &["core"], &[]),
     ("report", &["core", "stats"], &[]),
     (
         "cli",
         &[
-            "core", "stats", "model", "disksim", "engine", "serve", "host", "study", "formats",
-            "report",
+            "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
+            "archive", "formats", "report",
         ],
         &[],
     ),
@@ -430,35 +432,8 @@ impl Modules {
 }
 
 /// Circles that are still to be opened, by crate; none may be added.
-const CIRCLES: &[(&str, &[&str])] = &[
-    ("serve", &["server", "server::kernel", "server::memory"]),
-    ("serve", &["store", "store::trim", "store::versions"]),
-    ("host", &["bus", "bus::pci"]),
-    ("host", &["root", "root::folder", "root::resolve", "root::watchdog"]),
-    ("report", &["attachment::difference", "attachment::warning"]),
-    (
-        "cli",
-        &[
-            "arguments",
-            "commands",
-            "commands::compare",
-            "commands::drive",
-            "commands::drive::fit",
-            "commands::drive::predict",
-            "commands::durability",
-            "commands::durability::modelled",
-            "commands::durability::writing",
-            "commands::generate",
-            "commands::inspect",
-            "commands::run",
-            "commands::run::job",
-            "commands::run::verify",
-            "commands::serve",
-        ],
-    ),
-    ("cli", &["commands::study", "commands::study::session"]),
-    ("cli", &["interrupt", "ui"]),
-];
+const CIRCLES: &[(&str, &[&str])] =
+    &[("cli", &["commands::study", "commands::study::session"]), ("cli", &["interrupt", "ui"])];
 
 #[test]
 fn files_do_not_import_one_another_in_a_circle() {

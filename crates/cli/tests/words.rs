@@ -63,8 +63,8 @@ fn help() -> Vec<(String, String)> {
             verb.split(' ').filter(|w| !w.is_empty()).chain(["--help"]).collect();
         (format!("drivelab {verb} --help"), crate::common::drivelab(folder.path(), &words).out)
     };
-    let verbs = "|study|run|compare|inspect|drive|drive list|drive show|drive fit|drive predict|replay|\
-                 serve|durability|completions|man";
+    let verbs = "|study|run|compare|inspect|drive|drive list|drive show|drive fit|drive measure|\
+                 drive predict|replay|serve|durability|completions|man";
     verbs.split('|').map(shown).collect()
 }
 

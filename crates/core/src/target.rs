@@ -29,6 +29,11 @@ pub struct TargetError {
 /// one that waits. The load loop, the probe and the durability check know only this trait, so what
 /// is simulated is what ships.
 pub trait Target {
+    /// Whether requests that were taken stay here until [`Target::hand_over`] or [`Target::wait`].
+    fn holds_back(&self) -> bool {
+        false
+    }
+
     /// The target's clock. Virtual, or the host's monotonic clock since the run began.
     fn now(&mut self) -> Time;
 
@@ -40,6 +45,15 @@ pub trait Target {
     /// # Errors
     /// [`Rejected::Full`] gives the request back.
     fn submit(&mut self, request: Request) -> Result<(), Rejected>;
+
+    /// Sends the requests that were held back to the device; returns how many completions are there
+    /// already, to be fetched with [`Target::wait`].
+    ///
+    /// # Errors
+    /// The target is broken and nothing more will complete.
+    fn hand_over(&mut self) -> Result<usize, TargetError> {
+        Ok(0)
+    }
 
     /// Waits until something completed or the clock reads `until`, and appends what completed.
     ///

@@ -13,10 +13,12 @@ pub mod file;
 mod guard;
 mod ioengine;
 mod jobs;
+mod lent;
 pub mod load;
 mod marks;
 mod open;
 mod plan;
+mod program;
 #[cfg(test)]
 #[path = "../tests/all/quiet.rs"]
 mod quiet;
@@ -34,12 +36,14 @@ pub use file::{Null, Psync, TargetSetup};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
 pub use jobs::{page_size, seed_of};
+pub use lent::{Lent, lend};
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
     LayoutError, OpenError, Room, lay_out, make_room, may_be_opened_for_writing, open_for_writing,
 };
 pub use plan::RunPlan;
+pub use program::{Program, ProgramEnd, Ran};
 pub use run::{RunOutcome, fits, run, run_together, try_out};
 pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;

@@ -15,6 +15,9 @@ const QUICKEST_DISK: Span = Span::from_us(4);
 /// Later than this is no timer's imprecision: the target or the processor could not follow.
 const LATE: Span = Span::from_ms(1);
 
+/// A device that is busy whenever its queue is not empty loses at most this share of its rate.
+const EMPTY_PERCENT: u128 = 5;
+
 /// How a run went, whatever it was aimed at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunFacts<'a> {
@@ -42,19 +45,30 @@ pub(crate) struct TargetFacts<'a> {
 }
 
 pub(crate) fn of_run(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
+    let bound = marks_of([
+        (MarkId::CpuBound, cpu_bound(facts)),
+        (MarkId::GeneratorBound, generator_bound(facts)),
+    ]);
+    of_target(facts, target).into_iter().chain(bound).chain(of_facts(facts)).collect()
+}
+
+/// What figures of requests to such a target are.
+pub(crate) fn of_target(facts: RunFacts<'_>, target: TargetFacts<'_>) -> Vec<Mark> {
     let said = [
         (MarkId::NotDisk, not_disk(facts, target)),
         (MarkId::PageCache, page_cache(facts.workload, target)),
         (MarkId::DriveCache, write_cache(facts.workload, target)),
-        (MarkId::CpuBound, cpu_bound(facts)),
     ];
-    marks_of(said).chain(of_facts(facts)).collect()
+    marks_of(said).collect()
 }
 
 pub(crate) fn of_simulation(facts: RunFacts<'_>) -> Vec<Mark> {
     let modelled = "a model in virtual time: no real device was involved";
-    let said =
-        [(MarkId::Modelled, Some(modelled.into())), (MarkId::DriveCache, drive_cache(facts.total))];
+    let said = [
+        (MarkId::Modelled, Some(modelled.into())),
+        (MarkId::DriveCache, drive_cache(facts.total)),
+        (MarkId::GeneratorBound, generator_bound(facts)),
+    ];
     marks_of(said).chain(of_facts(facts)).collect()
 }
 
@@ -151,6 +165,28 @@ fn cpu_bound(facts: RunFacts<'_>) -> Option<String> {
     })
 }
 
+/// A closed loop that the target never turned away answers each completion with a request; where
+/// places of the queue stay empty all the same, the loop was what limited the rate.
+fn generator_bound(facts: RunFacts<'_>) -> Option<String> {
+    let RunFacts { workload, numjobs, total, .. } = facts;
+    let Pace::Closed { iodepth, think_time: Span::ZERO } = workload.pace else { return None };
+    let depth = u128::from(iodepth) * u128::from(numjobs);
+    // Where their number ends the run, the last requests leave more places empty than any loop.
+    let few = workload.number_ios.is_some() && u128::from(total.ios()) < 100 * depth;
+    if total.target_full || few {
+        return None;
+    }
+    let places = depth * u128::from(total.elapsed.ns());
+    let empty = (places.saturating_sub(total.queued_ns) * 100).checked_div(places)?;
+    let mean = total.queue_depth_mean()?;
+    (empty >= EMPTY_PERCENT).then(|| {
+        format!(
+            "the queue held {mean:.1} of {depth} requests: its places stood empty {empty} % of the \
+             time, so that the load generator, not the device, limited the rate"
+        )
+    })
+}
+
 fn interrupted(facts: RunFacts<'_>) -> Option<String> {
     let (done, asked) = (facts.total.elapsed, facts.workload.runtime);
     (facts.end == End::Stopped).then(|| format!("stopped after {done} of {asked}"))
@@ -227,6 +263,7 @@ mod tests {
         reads.service.record_times(Span::from_us(80), FEW);
         total.late.record_times(Span::ZERO, FEW);
         total.cpu = Some(Span::from_secs(1));
+        total.queued_ns = 10_000_000_000;
         let target = TargetFacts {
             direct: true,
             file_system: DISK,
@@ -258,6 +295,28 @@ mod tests {
     #[test]
     fn a_clean_run_has_no_marks() {
         check(|_, _, _| {}, &[]);
+    }
+
+    #[test]
+    fn a_queue_that_stood_below_its_depth_is_marked() {
+        let queue = |iodepth, mean_tenths: u128, change: fn(&mut WorkloadOptions, &mut Tally)| {
+            move |options: &mut WorkloadOptions, total: &mut Tally, _: &mut TargetFacts<'_>| {
+                options.iodepth = Some(iodepth);
+                total.queued_ns = mean_tenths * 1_000_000_000;
+                change(options, total);
+            }
+        };
+        let marked = &[MarkId::GeneratorBound][..];
+        check(queue(32, 304, |_, _| {}), marked);
+        check(queue(32, 305, |_, _| {}), &[]);
+        check(queue(1, 9, |_, _| {}), marked);
+        // Not the loop's doing: the target was full, the user thinks, requests come at a rate.
+        check(queue(32, 160, |_, total| total.target_full = true), &[]);
+        check(queue(32, 160, |options, _| options.thinktime = Some(Span::from_us(1))), &[]);
+        check(queue(32, 160, |options, _| options.rate_iops = Some(1000)), &[]);
+        // The last of a number of requests are few.
+        check(queue(128, 640, |_, _| {}), marked);
+        check(queue(128, 640, |options, _| options.number_ios = Some(FEW)), &[]);
     }
 
     #[test]

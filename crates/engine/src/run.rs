@@ -14,7 +14,7 @@ use crate::file::Trim;
 use crate::ioengine;
 use crate::jobs::{self, CpuTime, Group};
 use crate::load::{Control, End, JobOutcome};
-use crate::marks::{self, RunFacts, TargetFacts};
+use crate::marks::{self, RunFacts};
 use crate::open;
 use crate::plan::RunPlan;
 use crate::sys::discard::ring_discards;
@@ -99,7 +99,7 @@ pub fn try_out(
 }
 
 /// Opens the target of `plan` and chooses how I/O is done on it.
-fn prepare<'a>(
+pub(crate) fn prepare<'a>(
     plan: &'a RunPlan,
     census: &dyn Census,
     control: &Control<'_>,
@@ -170,17 +170,7 @@ fn outcome(
         waited: cpu.map_or(Span::ZERO, |cpu| cpu.waited),
         end,
     };
-    let target_facts = TargetFacts {
-        direct: plan.direct,
-        file_system: target.file_system,
-        capacity: target.capacity,
-        memory,
-        holes: target.holes,
-        laid_out: target.laid_out,
-        write_back: target.disk.as_ref().is_some_and(|disk| disk.write_back),
-        stand_in: target.stand_in.as_deref(),
-    };
-    let marks = marks::of_run(facts, target_facts).into_iter();
+    let marks = marks::of_run(facts, group.facts(memory)).into_iter();
     let marks = marks.chain(group.fallback.clone()).chain(around).collect();
     RunOutcome { jobs, total, end, marks, ioengine: group.ioengine, capacity: target.capacity }
 }

@@ -104,6 +104,7 @@ fn job(scratch: &scratch::Scratch) -> TargetSetup {
         polling: Polling::default(),
         iodepth: 8,
         largest: Bytes::kib(8),
+        complete_min: 1,
         memory_align: 4096,
         reads: true,
         writes: true,

@@ -111,7 +111,8 @@ pub(crate) fn detail(name: &str, value: f64, unit: &str, better: Better) -> Figu
 
 /// A phase of which nothing is doubted.
 pub(crate) fn phase(name: &str, nature: Nature, figures: Vec<Figure>) -> Phase {
-    Phase { name: name.into(), nature, figures, lat_ns: None, remarks: Vec::new() }
+    let (points, remarks) = (Vec::new(), Vec::new());
+    Phase { name: name.into(), nature, figures, lat_ns: None, points, remarks }
 }
 
 /// A phase that measures something other than a disk, and why.

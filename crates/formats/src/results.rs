@@ -11,31 +11,37 @@ use crate::{
 
 /// How the output of a tool is recognised and read.
 struct Reader {
+    /// What users call the tool.
+    tool: &'static str,
     is: fn(&str) -> bool,
     parse: fn(&str) -> Result<Imported, ParseError>,
 }
 
-const fn reader(is: fn(&str) -> bool, parse: fn(&str) -> Result<Imported, ParseError>) -> Reader {
-    Reader { is, parse }
+const fn reader(
+    tool: &'static str,
+    is: fn(&str) -> bool,
+    parse: fn(&str) -> Result<Imported, ParseError>,
+) -> Reader {
+    Reader { tool, is, parse }
 }
 
 /// Every tool; the one with the least specific sign is last.
 const READERS: &[Reader] = &[
-    reader(fio::is_fio, fio::parse),
-    reader(phoronix::is_phoronix, phoronix::parse),
-    reader(hyperfine::is_hyperfine, hyperfine::parse),
-    reader(crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse),
-    reader(sysbench::is_sysbench, sysbench::parse),
-    reader(pgbench::is_pgbench, pgbench::parse),
-    reader(ab::is_ab, ab::parse),
-    reader(fsmark::is_fsmark, fsmark::parse),
-    reader(blogbench::is_blogbench, blogbench::parse),
-    reader(tiotest::is_tiotest, tiotest::parse),
-    reader(hdtune::is_hdtune, hdtune::parse),
-    reader(kdiskmark::is_kdiskmark, kdiskmark::parse),
-    reader(wrk::is_wrk, wrk::parse),
-    reader(diskspd::is_diskspd, diskspd::parse),
-    reader(bonnie::is_bonnie, bonnie::parse),
+    reader("fio", fio::is_fio, fio::parse),
+    reader("phoronix", phoronix::is_phoronix, phoronix::parse),
+    reader("hyperfine", hyperfine::is_hyperfine, hyperfine::parse),
+    reader("crystaldiskmark", crystaldiskmark::is_crystaldiskmark, crystaldiskmark::parse),
+    reader("sysbench", sysbench::is_sysbench, sysbench::parse),
+    reader("pgbench", pgbench::is_pgbench, pgbench::parse),
+    reader("ab", ab::is_ab, ab::parse),
+    reader("fs_mark", fsmark::is_fsmark, fsmark::parse),
+    reader("blogbench", blogbench::is_blogbench, blogbench::parse),
+    reader("tiotest", tiotest::is_tiotest, tiotest::parse),
+    reader("hdtune", hdtune::is_hdtune, hdtune::parse),
+    reader("kdiskmark", kdiskmark::is_kdiskmark, kdiskmark::parse),
+    reader("wrk", wrk::is_wrk, wrk::parse),
+    reader("diskspd", diskspd::is_diskspd, diskspd::parse),
+    reader("bonnie++", bonnie::is_bonnie, bonnie::parse),
 ];
 
 /// Reads a result of any known tool.
@@ -52,6 +58,23 @@ pub fn parse(text: &str) -> Result<Imported, ParseError> {
                 (`--export-json`), KDiskMark, pgbench, sysbench, tiotest, wrk or the Phoronix \
                 Test Suite (`composite.xml`)";
     Err(ParseError::new(0, what, hint))
+}
+
+/// The tools whose results are read.
+pub fn tools() -> impl Iterator<Item = &'static str> {
+    READERS.iter().map(|reader| reader.tool)
+}
+
+/// Reads a result of the tool called `tool`, one of [`tools`], whatever else the text looks like.
+pub fn parse_as(tool: &str, text: &str) -> Result<Imported, ParseError> {
+    match READERS.iter().find(|reader| reader.tool == tool) {
+        Some(reader) => (reader.parse)(text),
+        None => {
+            let known = tools().collect::<Vec<_>>().join("`, `");
+            let hint = format!("there are `{known}`");
+            Err(ParseError::new(0, format!("`{tool}` is not the name of a known tool"), hint))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -23,9 +23,11 @@ pub mod profile;
 pub mod raid;
 pub mod replay;
 pub mod shelf;
+mod specimens;
 mod spindle;
 pub mod ssd;
 pub mod stack;
+pub mod unknown;
 mod watch;
 
 pub use about::{About, Arrangement, Attachment, ModelledFlash};
@@ -35,4 +37,5 @@ pub use counters::Counters;
 pub use drive::Drive;
 pub use elevator::Scheduler;
 pub use event::{Event, EventQueue, Events};
+pub use specimens::Specimens;
 pub use watch::{Access, Step};

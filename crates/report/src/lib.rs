@@ -9,13 +9,16 @@ pub mod comparison;
 pub mod drive;
 pub mod durability;
 pub mod figures;
+pub mod history;
 pub mod metric;
 pub mod outcome;
 pub mod page;
 pub mod pairs;
 pub mod replay;
 pub mod run;
+pub mod specimens;
 pub mod study;
+pub mod suite;
 pub mod text;
 pub mod verification;
 

@@ -35,6 +35,8 @@ pub fn label(metric: &str) -> String {
         "iops" => return "IOPS".to_owned(),
         "bytes_per_s" => return "throughput".to_owned(),
         "scaling" => return "scaling efficiency".to_owned(),
+        "wall_ns" => return "wall time".to_owned(),
+        "cpu_ns" => return "CPU time".to_owned(),
         _ => {}
     }
     let bare = strip_unit(metric);
@@ -145,6 +147,7 @@ mod tests {
         check("lat_p50_ns", "median latency");
         check("lat_p99_9_ns", "p99.9 latency");
         check("seq_create", "seq create");
+        check("wall_ns", "wall time");
         check("read_lat_p99_ns", "p99 latency of reads");
         check("flush_lat_p50_ns", "median latency of flushes");
         check("read_ahead", "read ahead");

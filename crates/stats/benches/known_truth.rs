@@ -1,6 +1,7 @@
 //! The full known-truth grid, printed as Markdown: `cargo bench -p drivelab-stats --bench
 //! known_truth`. Not a measurement of time.
 
+#[expect(dead_code, reason = "simulated drives have a table of their own")]
 #[path = "../tests/truth/mod.rs"]
 mod truth;
 

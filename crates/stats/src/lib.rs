@@ -34,6 +34,7 @@ mod noise;
 mod pair;
 mod power;
 mod quantile;
+mod specimens;
 mod steady;
 mod warning;
 
@@ -46,10 +47,11 @@ pub use family::{
     Adjusted, Adjustment, Critical, Family, FamilyError, Member, Role, compare_family, holm, max_t,
     simultaneous,
 };
-pub use modelled::{Prediction, Score, Spread, predict};
+pub use modelled::{Prediction, Score, predict};
 pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;
+pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, unshared};
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use warning::{NotAWarning, Warning, WarningId};

@@ -58,6 +58,8 @@ ids! {
     OrderUnbalanced = "order-unbalanced",
     /// A difference of one metric among many that chance explains.
     Multiplicity = "multiplicity",
+    /// Drives that fit the profile differ too much for one verdict: it depends on the drive.
+    Depends = "depends",
     /// What the arms were declared to differ in was the same in both: the verdict is withheld.
     FactorUnchanged = "factor-unchanged",
     /// One arm completed nothing in a block in which the other did: the verdict is withheld.

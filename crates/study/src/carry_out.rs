@@ -60,9 +60,17 @@ pub fn carry_out<S: Stage + ?Sized>(
         }
         for runs in missing.chunks(stage.at_once().max(1)) {
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
-            let request = |task| Request { arm: step.arm, task, seed: seed(study, step, task) };
+            let request = |task| Request {
+                arm: step.arm,
+                task,
+                seed: seed(study, step, task),
+                specimen: study.draws_specimens.then_some(step.block),
+            };
             let requests: Vec<Request> = runs.iter().map(|(_, task)| request(*task)).collect();
             let made = stage.run_all(&requests);
+            if let Some(printed) = stage.printed() {
+                out.keep_output(runs[0].0, &printed, watch)?;
+            }
             // A run that was cut short is no run: it is made again at the next --resume.
             if watch.is_stopping() {
                 leave(stage, place)?;
@@ -151,9 +159,9 @@ fn describe(study: &StudyFile, step: &Step, task: Task) -> String {
 
 #[cfg(test)]
 mod tests {
+    use drivelab_core::Refusal;
     use drivelab_core::plan::{Design, Plan};
     use drivelab_core::record::{RUN_SCHEMA, RunConfig, RunRecord, Tally};
-    use drivelab_core::{JobSchedule, Refusal};
 
     use super::*;
     use crate::file::Choices;
@@ -207,14 +215,11 @@ mod tests {
                 target: self.target(),
                 label: None,
                 config: RunConfig {
-                    drivelab: String::new(),
                     ioengine: "none".into(),
-                    polling: Vec::new(),
-                    direct: true,
                     numjobs: 1,
-                    conduct: JobSchedule::default(),
                     seed,
-                    workload: Some(self.study.workload(task)),
+                    workload: self.study.work(task).load().cloned(),
+                    ..RunConfig::default()
                 },
                 jobs: vec![total.clone()],
                 total: Some(total),

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use drivelab_core::units::Span;
-use drivelab_core::workload::Workload;
 
 use crate::agenda::Agenda;
-use crate::file::StudyFile;
+use crate::file::{StudyFile, Work};
 use crate::folder::Out;
 
 /// The runs that are missing, and the time they take at least.
@@ -21,25 +20,36 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What is left of a study in real time; `None` where nothing is.
+    /// What is left of a study in real time; `None` where nothing is, or its time is unknown.
     pub fn left(study: &StudyFile, agenda: &Agenda, out: &Out) -> Option<Self> {
         let all = agenda.stays().flat_map(|(_, runs)| runs);
         let missing = all.filter(|(place, _)| !out.done.contains_key(place));
-        Self::of(missing.map(|(_, task)| study.workload(task)))
+        Self::of(missing.map(|(_, task)| study.work(task)))
     }
 
-    fn of(workloads: impl Iterator<Item = Workload>) -> Option<Self> {
-        let one = |workload: Workload| {
-            let time = workload.runtime + workload.ramp_time;
-            let is_at_most = workload.number_ios.is_some() || workload.steady.is_some();
-            Self { runs: 1, whole: time, shortest: time, longest: time, is_at_most }
+    /// What runs take whose time is known: none of them may be a command.
+    fn of(mut runs: impl Iterator<Item = Work>) -> Option<Self> {
+        let one = |work: &Work| {
+            let (time, is_at_most) = match work {
+                Work::Load(load) => {
+                    let is_at_most = load.number_ios.is_some() || load.steady.is_some();
+                    (load.runtime + load.ramp_time, is_at_most)
+                }
+                Work::Suite(suite) => (suite.time?, true),
+                Work::Command(_) => return None,
+            };
+            Some(Self { runs: 1, whole: time, shortest: time, longest: time, is_at_most })
         };
-        workloads.map(one).reduce(|sum, next| Self {
-            runs: sum.runs + 1,
-            whole: sum.whole + next.whole,
-            shortest: sum.shortest.min(next.shortest),
-            longest: sum.longest.max(next.longest),
-            is_at_most: sum.is_at_most || next.is_at_most,
+        let first = one(&runs.next()?)?;
+        runs.try_fold(first, |sum, next| {
+            let next = one(&next)?;
+            Some(Self {
+                runs: sum.runs + 1,
+                whole: sum.whole + next.whole,
+                shortest: sum.shortest.min(next.shortest),
+                longest: sum.longest.max(next.longest),
+                is_at_most: sum.is_at_most || next.is_at_most,
+            })
         })
     }
 }
@@ -72,7 +82,7 @@ pub fn in_words(time: Span) -> String {
 
 #[cfg(test)]
 mod tests {
-    use drivelab_core::workload::WorkloadOptions;
+    use drivelab_core::workload::{Workload, WorkloadOptions};
 
     use super::*;
 
@@ -84,7 +94,8 @@ mod tests {
     #[test]
     fn the_time_is_said_as_people_say_it() {
         let check = |workloads: &[Workload], expected: &str| {
-            assert_eq!(Effort::of(workloads.iter().cloned()).unwrap().to_string(), expected);
+            let runs = workloads.iter().map(|workload| Work::Load(Box::new(workload.clone())));
+            assert_eq!(Effort::of(runs).unwrap().to_string(), expected);
         };
         let five = workload(5, None);
         check(&vec![five.clone(); 20], "about 100 s: 20 runs of 5 s");

@@ -7,6 +7,7 @@
 
 mod agenda;
 mod carry_out;
+pub mod command;
 mod effort;
 pub mod embedded;
 pub mod file;
@@ -21,7 +22,7 @@ mod watch;
 pub use agenda::Agenda;
 pub use carry_out::{Progressed, carry_out};
 pub use effort::{Effort, in_words};
-pub use file::{Arm, Choices, StudyFile, Vocabulary};
+pub use file::{Arm, Choices, StudyFile, Vocabulary, Work};
 pub use folder::{Asked, Begun, Folder, Header, Out, PLAN_SCHEMA};
 pub use stage::{Entered, Request, Stage, StageName, StoredRun, Task};
 pub use watch::{Shield, Watch};

@@ -62,6 +62,11 @@ pub trait Stage {
         requests.iter().map(|request| self.run(*request)).collect()
     }
 
+    /// What the command of the last run printed, where one ran; whether or not that succeeded.
+    fn printed(&mut self) -> Option<String> {
+        None
+    }
+
     /// How many runs it is given at a time. All of them are made again where one is cut short.
     fn at_once(&self) -> usize {
         1
@@ -100,6 +105,9 @@ pub struct Request {
     pub task: Task,
     /// Seed of everything random in it.
     pub seed: u64,
+    /// Which of the study's specimens, the same for all arms of a block; `None` for the median
+    /// drive.
+    pub specimen: Option<u32>,
 }
 
 /// What one run does.

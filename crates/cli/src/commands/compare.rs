@@ -1,5 +1,6 @@
 //! `compare`: what may be concluded from results that exist already.
 
+use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -197,7 +198,7 @@ fn show_noise_floor(result: &CompareResult, margin: Ratio, seed: u64, ui: Ui) ->
     })?;
     let effective = drivelab_stats::effective_margin(margin.to_f64(), &floor);
     if ui.json {
-        return ui.result(&super::json_text(&serde_json::json!({
+        return ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.compare/1",
             "metric": series.name,
             "n": equal.len(),

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use drivelab_core::config::Choice;
+use drivelab_core::recipe::embedded::RECIPES;
 use drivelab_model::profile;
 use drivelab_study::embedded::STUDIES;
 
@@ -42,6 +43,11 @@ pub(crate) fn choices<T: Choice>() -> Vec<String> {
 /// The studies included in drivelab.
 pub(crate) fn studies() -> Vec<String> {
     STUDIES.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// The recipes that come along.
+pub(crate) fn suites() -> Vec<String> {
+    RECIPES.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// The modelled drives.

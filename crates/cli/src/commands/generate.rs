@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use drivelab_study::keep;
 
-use crate::arguments::Arguments;
 use crate::commands::completion;
 use crate::failure::{AtPath as _, Exit, Outcome};
 use crate::ui::Ui;
@@ -27,12 +26,12 @@ pub(crate) struct ManArgs {
     out: Option<PathBuf>,
 }
 
-/// Prints completions.
-pub(crate) fn completions(arguments: &CompletionsArgs) -> Outcome {
+/// Prints completions of the `whole` command line.
+pub(crate) fn completions(arguments: &CompletionsArgs, mut whole: Command, ui: Ui) -> Outcome {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "drivelab", &mut text);
+    clap_complete::generate(arguments.shell, &mut whole, "drivelab", &mut text);
     let script = String::from_utf8_lossy(&text);
-    Ui::new(false).result(&match arguments.shell {
+    ui.result(&match arguments.shell {
         Shell::Bash => completion::for_bash(&script),
         Shell::Zsh => completion::for_zsh(&script),
         Shell::Fish => completion::for_fish(&script),
@@ -40,14 +39,14 @@ pub(crate) fn completions(arguments: &CompletionsArgs) -> Outcome {
     })
 }
 
-/// Prints or writes man pages.
-pub(crate) fn man(arguments: &ManArgs, ui: Ui) -> Outcome {
+/// Prints or writes man pages of the `whole` command line.
+pub(crate) fn man(arguments: &ManArgs, whole: Command, ui: Ui) -> Outcome {
     let Some(folder) = &arguments.out else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+        clap_mangen::Man::new(whole).render(&mut page)?;
         return ui.result(&String::from_utf8_lossy(&page));
     };
     keep::make_folder(folder)?;
-    clap_mangen::generate_to(Arguments::command(), folder).at_path("write man pages to", folder)?;
+    clap_mangen::generate_to(whole, folder).at_path("write man pages to", folder)?;
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use drivelab_core::units::Span;
 use drivelab_host::capture::Capture;
 use drivelab_host::watch::{self, Sample};
 use drivelab_host::{InspectError, Inspection, Options, Reader, Wanted};
-use drivelab_report::text::outline;
+use drivelab_report::text::{json_text, outline};
 
 use crate::attached;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &InspectArgs, ui: Ui) -> Outcome {
     }
     if ui.json {
         let json = serde_json::to_value(&found).map_err(Failure::bad_request)?;
-        ui.result(&super::json_text(&json))?;
+        ui.result(&json_text(&json))?;
     } else {
         ui.result(&outline(&drivelab_host::outline(&found), ui.look()))?;
     }
@@ -132,7 +132,7 @@ fn capture(arguments: &InspectArgs, options: Options, file: &Path, ui: Ui) -> Ou
     let out = output::create(file, &output::CAPTURE)?;
     let entries = capture.write(std::io::BufWriter::new(out)).at_path("write the capture", file)?;
     if ui.json {
-        return ui.result(&super::json_text(&serde_json::json!({
+        return ui.result(&json_text(&serde_json::json!({
             "schema": "drivelab.inspect/1",
             "file": file,
             "entries": entries,

@@ -46,7 +46,8 @@ impl RealCells {
     /// One run for each target of a cell.
     fn plans(&self, place: usize, seed: u64) -> Vec<RunPlan> {
         let cell = &self.study.cells[place];
-        let workload: Workload = self.study.workload(Task::Cell(place));
+        let work = self.study.work(Task::Cell(place));
+        let workload: Workload = work.load().expect("a cell is a load").clone();
         let of = |target: &String| RunPlan {
             numjobs: cell.group.threads,
             seed,

@@ -12,9 +12,12 @@ use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
 use drivelab_report::attachment;
-use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, risk};
+use drivelab_study::file::NamedWorkload;
+use drivelab_study::{Arm, Entered, Request, Stage, StoredRun, StudyFile, Work, risk};
 
+use super::program::Commands;
 use super::shell::{self, Patience};
+use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt::{self, Shield};
 use crate::measure;
@@ -30,6 +33,7 @@ pub(crate) struct Hardware {
     /// How much of the target is used; known from the first arm on.
     size: Option<Bytes>,
     study: StudyFile,
+    commands: Commands,
     overwrite: bool,
     /// The arm that the user says is in place.
     in_place: Option<usize>,
@@ -48,7 +52,7 @@ impl Hardware {
         size: Option<Bytes>,
         ui: Ui,
     ) -> Result<Self, Failure> {
-        let writing = study.workloads.iter().find(|named| named.workload.rw.writes());
+        let writing = study.workloads.iter().find(|named| named.work.writes());
         let is_device = |target: &&PathBuf| output::refuse_device(target).is_err();
         if let (Some(writing), Some(target)) = (writing, targets.iter().find(is_device)) {
             let (name, target) = (&writing.name, target.display());
@@ -57,11 +61,15 @@ impl Hardware {
                 "a study writes to files only: give a file on a file system of that device",
             ));
         }
-        let absolute = |target: &PathBuf| std::path::absolute(target).at_path("find", target);
+        let absolute = |target: &PathBuf| match target.as_os_str().is_empty() {
+            true => Ok(target.clone()),
+            false => std::path::absolute(target).at_path("find", target),
+        };
         let mut hardware = Self {
             paths: targets.iter().map(absolute).collect::<Result<_, _>>()?,
             size,
             study: study.clone(),
+            commands: Commands::default(),
             overwrite: false,
             in_place: None,
             boot: study.arms.iter().any(Arm::takes_reboot).then(boot_id).flatten(),
@@ -71,7 +79,11 @@ impl Hardware {
         if !hardware.arms_bring_files() {
             hardware.settle(&hardware.paths.clone())?;
             for path in &mut hardware.paths {
-                *path = path.canonicalize().at_path("find", path)?;
+                // A command may make its target itself.
+                match path.canonicalize() {
+                    Err(_) if study.is_of_commands() => {}
+                    found => *path = found.at_path("find", path)?,
+                }
             }
         }
         Ok(hardware)
@@ -86,6 +98,10 @@ impl Hardware {
     /// Lays out what does not exist, and finds out how much is used: the same region in every arm,
     /// so as much as the smallest target has.
     fn settle(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        let is_load = |named: &NamedWorkload| named.work.load().is_some();
+        if self.study.curve.is_none() && !self.study.workloads.iter().any(is_load) {
+            return Ok(());
+        }
         if self.size.is_none() {
             let existing = paths.iter().filter(|path| path.exists());
             let sizes = existing.map(|path| self.pages_of(path)).collect::<Result<Vec<_>, _>>()?;
@@ -127,10 +143,16 @@ impl Hardware {
     /// A target, in words that are equal exactly when it is.
     fn named(&self, path: &Path) -> String {
         let name = path.display();
+        if path.as_os_str().is_empty() {
+            return "this machine".into();
+        }
         if self.arms_bring_files() {
             return name.to_string();
         }
         match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => format!("{name} (inode {})", meta.ino()),
+            // What a command makes is another file each time.
+            _ if self.study.is_of_commands() => name.to_string(),
             Ok(meta) => format!("{name} (inode {}, {} bytes)", meta.ino(), meta.len()),
             Err(error) => format!("{name} ({error})"),
         }
@@ -258,10 +280,22 @@ impl Stage for Hardware {
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
         let arm = &self.study.arms[request.arm];
-        let workload = self.study.workload(request.task);
         // Links and mounts lead where this arm has them lead; the record names the file itself.
         let path = &self.paths[request.arm];
-        let path = path.canonicalize().at_path("find", path)?;
+        let found = path.canonicalize();
+        let workload = match self.study.work(request.task) {
+            Work::Load(workload) => *workload,
+            Work::Command(command) => {
+                let path = found.unwrap_or_else(|_| path.clone());
+                return self.commands.run(&self.study, &command, request, &path);
+            }
+            Work::Suite(suite) => {
+                let path = found.unwrap_or_else(|_| path.clone());
+                let terms = Terms::of_study(self.overwrite);
+                return suite::on_path(&suite, &path, request.seed, terms);
+            }
+        };
+        let path = found.at_path("find", path)?;
         let workload = Workload { size: workload.size.or(self.size), ..workload };
         measure::file(
             &RunPlan {
@@ -275,13 +309,20 @@ impl Stage for Hardware {
         )
     }
 
+    fn printed(&mut self) -> Option<String> {
+        self.commands.printed()
+    }
+
     fn settings(&self) -> Vec<Vec<(String, String)>> {
         let row = |name: &str, value: Option<String>| Some((name.to_owned(), value?));
         let of_arm = |(arm, path): (&Arm, &PathBuf)| {
             let direct = if arm.direct.unwrap_or(true) { "O_DIRECT" } else { "buffered" };
+            let commands = self.study.is_of_commands();
+            let path = (!path.as_os_str().is_empty()).then(|| path.display().to_string());
             [
-                row("file", Some(path.display().to_string())),
-                row("page cache", Some(direct.into())),
+                row("file", path),
+                row("page cache", (!commands).then(|| direct.into())),
+                row("command", arm.command.as_ref().map(ToString::to_string)),
                 row("ioengine", arm.ioengine.map(|engine| engine.to_string())),
                 row("applied with", arm.apply.clone()),
                 row("by hand", arm.manual.clone()),
@@ -295,6 +336,9 @@ impl Stage for Hardware {
     }
 
     fn risks(&self, runs: &[StoredRun]) -> Vec<Risk> {
+        if self.paths.iter().all(|path| path.as_os_str().is_empty()) {
+            return Vec::new();
+        }
         let state = |run: &StoredRun| attachment::facts(&run.record).remove("write_cache");
         vec![risk::seen(&runs.iter().filter_map(state).collect())]
     }

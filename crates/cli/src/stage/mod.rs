@@ -3,8 +3,10 @@
 mod cells;
 mod emulate;
 mod hardware;
+mod program;
 mod shell;
 mod simulate;
+pub(crate) mod suite;
 
 pub(crate) use cells::RealCells;
 pub(crate) use emulate::Emulator;
@@ -13,8 +15,9 @@ pub(crate) use simulate::Simulator;
 
 use std::path::PathBuf;
 
+use drivelab_core::config::{ConfigError, Section};
 use drivelab_model::options::Options;
-use drivelab_study::file::Settings;
+use drivelab_study::file::{Settings, Suite};
 use drivelab_study::{Asked, Stage, StageName, StudyFile, Vocabulary};
 
 use crate::failure::Failure;
@@ -26,8 +29,9 @@ pub(crate) struct DriveKeys;
 
 impl Vocabulary for DriveKeys {
     fn keys(&self) -> Vec<&'static str> {
-        // A study seeds its runs itself.
-        Options::KEYS.into_iter().filter(|key| *key != "seed").collect()
+        // A study seeds its runs and draws its drives itself.
+        let own = ["seed", "specimen"];
+        Options::KEYS.into_iter().filter(|key| !own.contains(key)).collect()
     }
 
     fn read(&self, key: &'static str, value: &str) -> Result<String, String> {
@@ -35,6 +39,14 @@ impl Vocabulary for DriveKeys {
         options.set(key, value).map_err(|wrong| wrong.to_string())?;
         let (_, value) = options.entries().pop().expect("one key was set");
         Ok(value)
+    }
+
+    fn suite(&self, name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
+        suite::declared(name, section)
+    }
+
+    fn formats(&self) -> Vec<&'static str> {
+        drivelab_formats::results::tools().collect()
     }
 }
 
@@ -49,7 +61,7 @@ fn options(settings: &Settings) -> Options {
 
 /// The stage of a study, ready to enter its first arm.
 pub(crate) fn of(
-    study: &StudyFile,
+    study: &mut StudyFile,
     asked: &Asked,
     in_place: Option<&str>,
     ui: Ui,
@@ -84,6 +96,10 @@ fn targets(study: &StudyFile, asked: &Asked) -> Result<Vec<PathBuf>, Failure> {
         let default = || asked.path.as_ref().or(asked.target.as_ref());
         let of_arm = || arm.target.as_ref().map(|target| asked.paths.get(place).unwrap_or(target));
         let Some(target) = of_arm().or_else(default) else {
+            if !study.needs_target() {
+                targets.push(PathBuf::new());
+                continue;
+            }
             let message = if study.arms.iter().any(|arm| arm.target.is_some()) {
                 format!("arm `{}` has no target to measure", arm.name)
             } else {

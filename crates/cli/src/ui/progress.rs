@@ -1,7 +1,7 @@
 //! Progress with an estimate, on stderr, and only where somebody watches.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drivelab_engine::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -23,6 +23,7 @@ pub(crate) enum Show {
 pub(crate) struct Progress {
     bar: ProgressBar,
     lines: bool,
+    since: Instant,
 }
 
 impl Progress {
@@ -43,7 +44,7 @@ impl Progress {
         let style = ProgressStyle::with_template(template).expect("the template is well formed");
         bar.set_style(style.progress_chars("=> "));
         bar.set_prefix(what.to_owned());
-        Self { bar, lines: false }
+        Self { bar, lines: false, since: Instant::now() }
     }
 
     /// The same, shown otherwise.
@@ -74,15 +75,24 @@ impl Progress {
 }
 
 impl Progress {
+    /// Moves to where one of several runs is, all of which began with this.
+    pub(crate) fn within(&self, name: &str, step: &drivelab_engine::Progress) {
+        let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.at(passed, &format!("{name}: {}", Self::message(step)));
+    }
+
     /// Moves to where a run is.
     pub(crate) fn step(&self, step: &drivelab_engine::Progress) {
-        let message = match step.phase {
+        self.at(step.elapsed.ns() / 1_000_000, &Self::message(step));
+    }
+
+    fn message(step: &drivelab_engine::Progress) -> String {
+        match step.phase {
             Phase::LayOut => format!("laying out, {} MiB written", step.bytes >> 20),
             Phase::Ramp => "warming up".into(),
             Phase::Measure => format!("{} requests", step.ios),
             Phase::Drain => "waiting for outstanding requests".into(),
-        };
-        self.at(step.elapsed.ns() / 1_000_000, &message);
+        }
     }
 }
 

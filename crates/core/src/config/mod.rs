@@ -9,7 +9,7 @@ mod section;
 mod value;
 
 pub use choice::Choice;
-pub use section::{Row, Section};
+pub use section::{Row, Section, Stated};
 pub use value::Value;
 
 /// What is wrong with a file, where, and what to write instead.

@@ -158,6 +158,24 @@ impl Section {
         }
     }
 
+    /// How the value of `key` stands in the file; `None` where the key is absent.
+    pub fn stated(&self, key: &str) -> Option<Stated> {
+        let (_, _, item) = self.left.iter().find(|(name, ..)| name == key)?;
+        let line = self.source.text.get(item.at()..)?.lines().next()?;
+        let mut quoted = false;
+        let end = line.find(|c: char| {
+            quoted ^= c == '"';
+            c == '#' && !quoted
+        });
+        let (value, remark) = line.split_at(end.unwrap_or(line.len()));
+        let remark = remark.trim_start_matches('#').trim().to_owned();
+        let value = match item {
+            Item::Scalar { .. } => value.trim().trim_matches('"').to_owned(),
+            Item::Array { .. } | Item::Table { .. } => item.kind().to_owned(),
+        };
+        Some(Stated { value, remark })
+    }
+
     /// Whether `key` holds a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.left.iter().any(|(name, _, item)| name == key && matches!(item, Item::Table { .. }))
@@ -176,6 +194,24 @@ impl Section {
             Ok((name, value))
         };
         entries.into_iter().map(word).collect()
+    }
+
+    /// Takes the table `[key]` of tables whose names the user chooses, in alphabetical order; none
+    /// where it is absent.
+    pub fn tables(&mut self, key: &'static str) -> Result<Vec<(String, Self)>, ConfigError> {
+        let entries = match self.remove(key) {
+            None => return Ok(Vec::new()),
+            Some(Item::Table { entries, .. }) => entries,
+            Some(item) => return Err(self.wrong_kind(key, &item, "a table")),
+        };
+        let table = |(name, _, item): (String, usize, Item)| match item {
+            Item::Table { entries, at } => {
+                let section = self.child(&format!("{key}.{name}"), "", at, entries);
+                Ok((name, section))
+            }
+            item => Err(self.wrong_kind(&name, &item, "a table")),
+        };
+        entries.into_iter().map(table).collect()
     }
 
     /// Refuses a list, of values or of tables, that is longer than `most`: before anything is made
@@ -272,6 +308,15 @@ impl Section {
     fn error_at(&self, at: usize, message: String, hint: Option<String>) -> ConfigError {
         self.source.error(at, message, hint)
     }
+}
+
+/// How a value stands in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// The value without quotes; of a list or a table, that it is one.
+    pub value: String,
+    /// The comment at the end of its line; empty without one.
+    pub remark: String,
 }
 
 /// One inner list of a table written as a list of lists.
@@ -375,6 +420,20 @@ mod tests {
             "sample.toml:2:12: `capacity` is a list, not a single value",
             None,
         );
+    }
+
+    #[test]
+    fn a_value_is_stated_with_the_comment_of_its_line() {
+        let text = "a = \"8 # 9\"  # [M] from memory\nb = 5\nc = [\n 1,\n]\n";
+        let section = Section::parse("sample.toml", text).unwrap();
+        let check = |key: &str, value: &str, remark: &str| {
+            let (value, remark) = (value.to_owned(), remark.to_owned());
+            assert_eq!(section.stated(key), Some(Stated { value, remark }), "{key}");
+        };
+        check("a", "8 # 9", "[M] from memory");
+        check("b", "5", "");
+        check("c", "a list", "");
+        assert_eq!(section.stated("d"), None);
     }
 
     #[test]

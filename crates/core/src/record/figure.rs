@@ -143,9 +143,21 @@ pub struct Phase {
     /// How long its steps took, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lat_ns: Option<Latency>,
+    /// Its main number by place on the target, where it was measured at several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Point>,
     /// What casts doubt on all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
+}
+
+/// A number that holds at one place of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Where it was measured.
+    pub offset_bytes: u64,
+    /// The number, in the unit of its phase's first figure.
+    pub value: f64,
 }
 
 impl Phase {
@@ -162,11 +174,16 @@ impl Phase {
 
     /// The name of one of its numbers among all of a run.
     pub fn metric(&self, figure: &str) -> String {
-        if figure.starts_with(&self.name) {
-            return figure.to_owned();
-        }
-        format!("{}.{figure}", self.name)
+        metric_name(&self.name, figure)
     }
+}
+
+/// The name of a phase's number among all numbers of a run.
+pub fn metric_name(phase: &str, figure: &str) -> String {
+    if figure.starts_with(phase) {
+        return figure.to_owned();
+    }
+    format!("{phase}.{figure}")
 }
 
 #[cfg(test)]
@@ -182,6 +199,7 @@ mod tests {
             nature,
             figures: vec![figure],
             lat_ns: None,
+            points: Vec::new(),
             remarks: Vec::new(),
         };
         let json = serde_json::to_value(&phase).unwrap();
@@ -197,9 +215,9 @@ mod tests {
     #[test]
     fn figures_are_called_after_their_phase() {
         let check = |phase: &str, figure: &str, expected: &str| {
-            let (figures, remarks) = (Vec::new(), Vec::new());
-            let phase =
-                Phase { name: phase.into(), nature: Nature::Disk, figures, lat_ns: None, remarks };
+            let (figures, points, remarks) = (Vec::new(), Vec::new(), Vec::new());
+            let (name, nature) = (phase.into(), Nature::Disk);
+            let phase = Phase { name, nature, figures, lat_ns: None, points, remarks };
             assert_eq!(phase.metric(figure), expected);
         };
         check("seeks", "seeks", "seeks");

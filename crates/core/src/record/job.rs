@@ -29,6 +29,10 @@ pub struct JobRecord {
     pub service_ns: Latency,
     /// How much later than meant requests were sent.
     pub late_ns: Latency,
+    /// Requests outstanding in the mean, from when they were issued to when their completion was
+    /// seen; absent in records that did not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth_mean: Option<f64>,
     /// Requests that failed.
     pub errors: u64,
     /// Requests that the target had not answered when the run was given up; their latencies are

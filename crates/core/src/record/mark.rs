@@ -31,12 +31,18 @@ pub enum MarkId {
     DriveCache,
     /// The processor, not the device, was the limit.
     CpuBound,
+    /// The load generator left places of the queue empty: it, not the device, was the limit.
+    GeneratorBound,
     /// Whatever this is, it is no measurement of a disk.
     NotDisk,
+    /// One request at a time: nothing that queues or reorders requests can show.
+    OneAtATime,
     /// Too few requests for the tail that is printed.
     FewRequests,
     /// Requests failed.
     Errors,
+    /// The command failed, was killed, or did not print what was to be read: there is no figure.
+    Failed,
     /// Requests were never answered.
     Unanswered,
     /// The run was stopped before its end.
@@ -80,9 +86,12 @@ impl MarkId {
             }
             Self::DriveCache => "the drive's own cache answered",
             Self::CpuBound => "the CPU was the bottleneck, not the device",
+            Self::GeneratorBound => "the load generator, not the device, limited the rate",
             Self::NotDisk => "cannot be a disk measurement",
+            Self::OneAtATime => "one request at a time: command queuing cannot show",
             Self::FewRequests => "too few requests for the tail",
             Self::Errors => "requests failed",
+            Self::Failed => "the command failed: it has no figures",
             Self::Unanswered => "requests were never answered",
             Self::Interrupted => "stopped before the end",
             Self::Unsteady => "never reached steady state",

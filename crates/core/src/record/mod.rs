@@ -6,22 +6,27 @@
 mod attached;
 mod figure;
 mod job;
+mod kept;
 mod latency;
 mod mark;
 mod served;
 mod specimen;
 mod tally;
+pub mod unknown;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
-pub use figure::{Better, Figure, Label, Nature, Phase, Remark, label_names};
+pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
+pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
 pub use served::{LatenessNs, Served};
 pub use specimen::{Drawn, Specimen};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +79,7 @@ pub struct RunRecord {
 }
 
 /// How a run was made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// The version that made it.
     pub drivelab: String,
@@ -95,6 +100,22 @@ pub struct RunConfig {
     /// What each job of a load did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
+    /// The suite whose phases these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteConfig>,
+    /// The command that was run, as the shell got it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// A suite and what was set for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteConfig {
+    /// Its name, or the file of a recipe.
+    pub name: String,
+    /// Options that are not as the suite has them, in alphabetical order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
 }
 
 fn is_usual(conduct: &JobSchedule) -> bool {
@@ -142,7 +163,14 @@ mod tests {
         let record = RunRecord {
             jobs: Vec::new(),
             total: None,
-            phases: vec![Phase { name, nature, figures, lat_ns: None, remarks }],
+            phases: vec![Phase {
+                name,
+                nature,
+                figures,
+                lat_ns: None,
+                points: Vec::new(),
+                remarks,
+            }],
             config: RunConfig { workload: None, ..today.config },
             ..today
         };

@@ -63,6 +63,10 @@ pub struct Tally {
     pub elapsed: Span,
     /// From the intended moment to issue, of requests for data.
     pub late: Histogram,
+    /// Requests outstanding, summed over the measured time.
+    pub queued_ns: u128,
+    /// The target gave requests back because its own queue was full.
+    pub target_full: bool,
     /// Processor time, where there is any.
     pub cpu: Option<Span>,
     /// How stamps were taken.
@@ -154,7 +158,16 @@ impl Tally {
         self.unanswered += other.unanswered;
         self.unsent += other.unsent;
         self.late.merge(&other.late);
+        self.queued_ns += other.queued_ns;
+        self.target_full |= other.target_full;
         self.stamp = if other.stamp == Stamp::Batch { Stamp::Batch } else { self.stamp };
+    }
+
+    /// Requests outstanding in the mean: those of all jobs together.
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people and statistics")]
+    pub fn queue_depth_mean(&self) -> Option<f64> {
+        let elapsed = self.elapsed.ns();
+        (elapsed > 0).then(|| self.queued_ns as f64 / elapsed as f64)
     }
 
     /// The figures.
@@ -170,6 +183,7 @@ impl Tally {
             lat_ns: Latency::of(&lat),
             service_ns: Latency::of(&self.service()),
             late_ns: Latency::of(&self.late),
+            queue_depth_mean: self.queue_depth_mean(),
             errors: self.errors,
             unanswered: self.unanswered,
             unsent: self.unsent,

@@ -6,6 +6,7 @@
 
 mod address;
 mod arrival;
+mod batches;
 mod block;
 mod ioengine;
 mod job_schedule;
@@ -16,6 +17,7 @@ mod steady;
 
 pub use address::{Distribution, Zones};
 pub use arrival::{Arrivals, Pace};
+pub use batches::Batches;
 pub use block::BlockSizes;
 pub use ioengine::{IoEngine, Polling};
 pub use job_schedule::{JOBS_MAX, JobSchedule};
@@ -68,6 +70,9 @@ pub struct Workload {
     pub streams: u32,
     /// When requests are sent.
     pub pace: Pace,
+    /// How many requests leave, and how many completions are taken, together.
+    #[serde(default, skip_serializing_if = "Batches::is_default")]
+    pub batches: Batches,
     /// A flush after this many writes; 0 for none.
     pub fsync: u32,
     /// That flush leaves alone what the file system notes of the file, such as when it was written

@@ -36,6 +36,8 @@ pub struct TargetSetup {
     pub polling: Polling,
     /// Requests outstanding at most.
     pub iodepth: u32,
+    /// Completions that a wait is for, on a ring.
+    pub complete_min: u32,
     /// The largest request.
     pub largest: Bytes,
     /// Alignment of buffers in memory; a power of two.

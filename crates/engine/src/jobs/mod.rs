@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use drivelab_core::record::Mark;
-use drivelab_core::units::Span;
+use drivelab_core::units::{Bytes, Span};
 use drivelab_core::usage::Census;
 use drivelab_core::workload::{Requests, Workload};
 use drivelab_core::{IoEngine, Target};
@@ -29,6 +29,7 @@ use crate::conditions::CountersAround;
 use crate::error::RunError;
 use crate::file::{Null, Psync, TargetSetup};
 use crate::load::{self, Control, End, Job, JobOutcome, LoadError};
+use crate::marks::TargetFacts;
 use crate::open::OpenTarget;
 use crate::plan::RunPlan;
 use crate::sys::ring::Ring;
@@ -46,6 +47,21 @@ pub(crate) struct Group<'a> {
 }
 
 impl Group<'_> {
+    /// What its target is, on a machine with so much `memory`.
+    pub(crate) fn facts(&self, memory: Bytes) -> TargetFacts<'_> {
+        let target = &self.target;
+        TargetFacts {
+            direct: self.plan.direct,
+            file_system: target.file_system,
+            capacity: target.capacity,
+            memory,
+            holes: target.holes,
+            laid_out: target.laid_out,
+            write_back: target.disk.as_ref().is_some_and(|disk| disk.write_back),
+            stand_in: target.stand_in.as_deref(),
+        }
+    }
+
     fn workload_of(&self, index: u32) -> Workload {
         let sharing = Sharing {
             capacity: self.target.capacity,
@@ -188,6 +204,7 @@ fn one(
         stamp: plan.stamp,
         polling: plan.polling,
         iodepth: workload.pace.iodepth(),
+        complete_min: workload.batches.complete_min,
         largest: workload.blocks.largest(),
         memory_align: target.memory_align,
         reads: workload.rw.reads(),

@@ -7,6 +7,7 @@ use drivelab_core::units::{Span, Time};
 use drivelab_core::workload::Requests;
 use drivelab_core::{Request, Target};
 
+use super::batching::Batching;
 use super::measure::{Meter, UndoneRequest};
 use super::pace::Pacer;
 use super::slots::{InFlight, Slots};
@@ -26,10 +27,6 @@ const DRAIN_MIN: Span = Span::from_secs(1);
 /// Requests that were due and never sent are entered one by one up to so many; of more, each entry
 /// stands for several that were due one after the other.
 const ENTRIES: u64 = 1 << 18;
-
-/// Requests sent before completions are looked for. What the kernel answers at once is then taken
-/// while its buffers are still in the processor's cache, and the next requests use the same ones.
-const BATCH: u32 = 32;
 
 /// A job that whoever holds it takes from one wait to the next.
 pub(crate) trait Stepped {
@@ -60,6 +57,7 @@ pub(super) struct Cycle<'a, T, P, W> {
     /// A request that the target gave back because its queue was full.
     held: Option<Request>,
     slots: Slots,
+    batching: Batching,
     meter: Meter,
     watch: &'a mut W,
     completed: Vec<Completion>,
@@ -97,16 +95,28 @@ impl<T: Target, P: Pacer, W: Watch> Stepped for Cycle<'_, T, P, W> {
 
     #[inline]
     fn wait(&mut self, until: Time) -> Result<(), TargetError> {
-        self.target.wait(until, &mut self.completed)?;
-        match self.completed.last() {
-            Some(last) => self.clock = self.clock.max(last.at),
-            None => self.clock = self.clock.max(self.target.now()),
+        let wanted = self.batching.wanted(self.slots.in_use());
+        let before = self.completed.len();
+        if before < wanted {
+            self.target.wait(until, &mut self.completed)?;
+            self.batching.waited(self.slots.in_use() - self.completed.len());
+            match self.completed[before..].last() {
+                Some(last) => self.clock = self.clock.max(last.at),
+                None => self.clock = self.clock.max(self.target.now()),
+            }
+            if self.completed.len() < wanted && until > Time::ZERO {
+                return Ok(());
+            }
+        } else if self.target.holds_back() && self.batching.holds_back() {
+            let outstanding = self.slots.in_use() - before;
+            self.batching.answered(self.target.hand_over()?, outstanding);
         }
-        for done in &self.completed {
+        let taken = self.batching.taken(self.completed.len());
+        for done in &self.completed[..taken] {
             self.meter.count(self.slots.release(done.id), done);
             self.pacer.freed(done.at);
         }
-        self.completed.clear();
+        self.completed.drain(..taken);
         Ok(())
     }
 
@@ -132,6 +142,7 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             requests,
             held: None,
             slots: Slots::new(depth),
+            batching: Batching::new(job.workload.batches),
             meter: Meter::new(job.workload, start),
             watch,
             completed: Vec::with_capacity(depth as usize),
@@ -283,11 +294,10 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
             let (Some(id), Some(due)) = (self.slots.next_free(), self.pacer.due(flush)) else {
                 return Ok(Time::MAX);
             };
-            if sent == BATCH {
+            if sent == self.batching.fill() {
                 // No wait: only a look.
                 return Ok(Time::ZERO);
             }
-            sent += 1;
             // A number of requests is met exactly: what is outstanding will be counted too.
             let all = self.meter.done() + self.slots.in_use() as u64 >= self.number_ios;
             if all && !flush {
@@ -305,6 +315,15 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                 self.clock = now;
                 return Ok(now);
             }
+            let outstanding = self.slots.in_use() - self.completed.len();
+            if self.target.holds_back() && self.batching.is_full(outstanding) {
+                let ready = self.target.hand_over()?;
+                self.batching.answered(ready, outstanding);
+                // That took a while: the next request has a stamp of its own.
+                stamped = None;
+                continue;
+            }
+            sent += 1;
             let request = match self.held.take() {
                 Some(held) => Request { id, ..held },
                 None => self.requests.next(id),
@@ -317,9 +336,11 @@ impl<'a, T: Target, P: Pacer, W: Watch> Cycle<'a, T, P, W> {
                     let waiting = self.slots.in_use();
                     assert!(waiting > 0, "a target with nothing in flight takes a request");
                     self.held = Some(request);
+                    self.meter.target_full();
                     return Ok(Time::MAX);
                 }
             }
+            self.batching.add();
             let op = request.op;
             self.slots.take(InFlight { intended: due, issued: now, op, bytes, waiting: true });
             self.pacer.sent(flush);

@@ -150,6 +150,7 @@ impl Meter {
             self.last = self.last.max(done.at);
         }
         if done.result.is_err() {
+            self.queued(sent.issued, done.at, 1);
             // A failure is counted wherever it shows: the drain must not hide it.
             self.tally.errors += u64::from(within || self.meant(sent.intended));
             return;
@@ -169,9 +170,25 @@ impl Meter {
         self.times += 1;
     }
 
+    /// Adds to the depth of the queue what `times` requests were of it in the measured time.
+    #[inline]
+    fn queued(&mut self, issued: Time, at: Time, times: u64) {
+        let span = at.min(self.end).ns().saturating_sub(issued.max(self.from).ns());
+        self.tally.queued_ns += u128::from(span) * u128::from(times);
+    }
+
+    /// The target had no place for a request.
+    #[cold]
+    pub(super) fn target_full(&mut self) {
+        self.tally.target_full = true;
+    }
+
     /// Enters `times` requests that were not done at `now`, with what they had waited by then.
     pub(super) fn enter_undone(&mut self, undone: UndoneRequest, now: Time, times: u64) {
         let UndoneRequest { op, intended, issued } = undone;
+        if let Some(issued) = issued {
+            self.queued(issued, now, times);
+        }
         if !self.meant(intended) {
             return;
         }
@@ -202,6 +219,13 @@ impl Meter {
                 tally.late.record_times(it.issued.since(it.intended), times);
             }
         }
+        if within && meant {
+            // No part of it lies outside.
+            tally.queued_ns += u128::from(it.at.since(it.issued).ns()) * u128::from(times);
+        } else {
+            self.queued(it.issued, it.at, times);
+        }
+        let tally = &mut self.tally;
         if !within {
             return;
         }

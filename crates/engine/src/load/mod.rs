@@ -9,6 +9,7 @@
 //! loop means to send a request as soon as a slot falls free, think time added; an open loop when
 //! the arrival process says so, however late the target keeps it.
 
+mod batching;
 mod cycle;
 mod measure;
 mod pace;

@@ -1,12 +1,13 @@
 //! The loop to the nanosecond, in virtual time.
 
+mod batches;
 mod due;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 
 use drivelab_core::record::{Stamp, Tally};
-use drivelab_core::request::{Completion, IoError, Op, Request, ServedBy};
+use drivelab_core::request::{Completion, IoError, Op, Request, RequestId, ServedBy};
 use drivelab_core::target::{Rejected, Target, TargetError};
 use drivelab_core::units::{Bytes, Lba, Ratio, Sectors, Span, Time};
 use drivelab_core::workload::{Rw, Workload, WorkloadOptions};

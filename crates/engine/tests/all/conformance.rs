@@ -118,6 +118,15 @@ fn check_contract<T: Target>(mut target: T, seed: u64) {
         assert!(at <= done.at && done.at <= end, "{done:?} handed over at {at}");
     }
 
+    // Handed over and not waited for, requests complete all the same, and only once.
+    completed.clear();
+    for id in 0..3 {
+        submit(&mut target, Request::read(id, Lba::ZERO, BLOCK), &mut completed);
+        let ready = target.hand_over().unwrap();
+        assert!(ready <= usize::try_from(id).unwrap() + 1);
+    }
+    drain(&mut target, 3, &mut completed);
+
     // What lies beyond the end is taken and fails by itself.
     completed.clear();
     let beyond = Request::read(7, Lba::at_byte(SIZE), BLOCK);
@@ -152,6 +161,7 @@ fn job(file: File, iodepth: u32) -> TargetSetup {
         stamp: Stamp::Io,
         iodepth,
         largest: BLOCK.bytes(),
+        complete_min: 1,
         memory_align: 4096,
         reads: true,
         writes: true,

@@ -82,7 +82,8 @@ fn read_line(line: Line, layout: &Layout, imported: &mut Imported) -> Result<(),
         }
         if !figures.is_empty() {
             let meaning::Meaning { nature, remarks } = run.meaning(phase, place);
-            phases.push(Phase { name: phase.name.into(), nature, figures, lat_ns: None, remarks });
+            let (name, points) = (phase.name.into(), Vec::new());
+            phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
         }
     }
     if !phases.is_empty() {

@@ -1,6 +1,7 @@
 //! The PCI function of a disk controller: class, programming interface and what they mean.
 
 use super::{Controller, Hop, HopKind};
+use crate::log::ControllerLog;
 use crate::root::Node;
 
 pub(crate) fn controller(node: &Node<'_>) -> Controller {
@@ -16,6 +17,29 @@ pub(crate) fn controller(node: &Node<'_>) -> Controller {
     if let Some(class) = node.hex("class") {
         controller.set_class(class);
         let (mode, meaning) = meaning(class, vendor.and_then(|vendor| u16::try_from(vendor).ok()));
+        controller.mode = Some(mode.to_owned());
+        controller.meaning = Some(meaning);
+    }
+    controller
+}
+
+/// A controller that only the kernel's log names.
+pub(crate) fn from_log(address: &str, log: &ControllerLog) -> Controller {
+    let mut controller = Controller {
+        address: Some(address.to_owned()),
+        vendor_device: log.id.map(|(vendor, device)| format!("{vendor:04x}:{device:04x}")),
+        driver: log.driver.clone(),
+        ..Controller::default()
+    };
+    let class = log.class.or_else(|| log.driver.as_deref().and_then(class_by_driver));
+    // A class that is only inferred from the driver is not claimed as read.
+    if let Some(class) = log.class {
+        controller.set_class(class);
+    }
+    let mode = class.map(|class| meaning(class, log.id.map(|(vendor, _)| vendor)));
+    let raid = log.mode.as_deref() == Some("RAID");
+    let raid_mode = ("raid", "RAID mode: the disks pass through RAID firmware".to_owned());
+    if let Some((mode, meaning)) = if raid { Some(raid_mode) } else { mode } {
         controller.mode = Some(mode.to_owned());
         controller.meaning = Some(meaning);
     }

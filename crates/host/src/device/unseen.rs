@@ -27,7 +27,7 @@ pub(crate) fn unseen(
         let known = controllers.iter().any(|device| device.name == *address) || used(address);
         let shown = is_in_tree(root, address) && log.remapped_nvme.is_empty();
         if !known && !shown && is_of_disks(log) {
-            controllers.push(device_of(Controller::from_log(address, log), true));
+            controllers.push(device_of(pci::from_log(address, log), true));
         }
     }
     found.extend(controllers);
@@ -54,7 +54,7 @@ fn logged_drives(seen: &BTreeMap<String, Device>, machine: &Machine) -> Vec<Devi
             let address = port.controller.as_deref();
             let log = address.and_then(|address| machine.log.controllers.get(address));
             if let (Some(address), Some(log)) = (address, log) {
-                device.controller = Controller::from_log(address, log);
+                device.controller = pci::from_log(address, log);
                 device.hops.push(pci::hop(&device.controller));
             }
             apply_ata(&mut device, ata::from_log(number, unit, &machine.log), machine);

@@ -13,8 +13,6 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, Mode, OFlags, RawDir};
 
-use super::Root;
-
 /// Most entries of one folder; a machine with more disks than that is another's problem.
 pub(super) const ENTRIES_MAX: usize = 16_384;
 /// Folders that are kept open: the ten or so of a disk, and the classes that all disks share.
@@ -41,7 +39,8 @@ pub(super) enum Told {
 }
 
 impl Folder {
-    fn open(path: &Path) -> rustix::io::Result<Self> {
+    /// Opens and lists the folder at `path` of this machine.
+    pub(super) fn open(path: &Path) -> rustix::io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())?;
         let (mut names, mut odd, mut is_cut) = (HashMap::new(), Vec::new(), false);
@@ -78,6 +77,9 @@ impl Folder {
     }
 }
 
+/// A folder that was asked for.
+pub(super) type Opened = rustix::io::Result<Folder>;
+
 /// The folders that are open, the one used last at the end.
 #[derive(Debug, Default)]
 pub(super) struct Folders {
@@ -86,9 +88,9 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// The folder at `path` below the root, where it is open or worth opening; `None` where it
-    /// is to be asked by paths.
-    pub(super) fn at(&self, root: &Root, path: &str) -> Option<Rc<Folder>> {
+    /// The folder at `path` below the root, where it is open or worth opening with `open`; `None`
+    /// where its entries are looked up by their paths.
+    pub(super) fn at(&self, path: &str, open: impl FnOnce() -> Opened) -> Option<Rc<Folder>> {
         let mut lookups = self.lookups.borrow_mut();
         let Some(count) = lookups.get_mut(path) else {
             lookups.insert(path.to_owned(), 1);
@@ -100,23 +102,24 @@ impl Folders {
         }
         drop(lookups);
         // A folder that cannot be listed may let us look things up all the same.
-        self.listed(root, path).ok()
+        self.listed(path, open).ok()
     }
 
-    pub(super) fn listed(&self, root: &Root, path: &str) -> rustix::io::Result<Rc<Folder>> {
+    pub(super) fn listed(
+        &self,
+        path: &str,
+        open: impl FnOnce() -> Opened,
+    ) -> rustix::io::Result<Rc<Folder>> {
         if let Some(folder) = self.kept(path) {
             return Ok(folder);
         }
-        if root.is_silent(path) {
-            return Err(rustix::io::Errno::NOENT);
-        }
-        let folder = Rc::new(root.ask(path, || Folder::open(&root.base().join(path)))?);
+        let folder = Rc::new(open()?);
         self.lookups.borrow_mut().insert(path.to_owned(), LOOKUPS_FIRST);
-        let mut open = self.open.borrow_mut();
-        if open.len() >= OPEN_MAX {
-            open.pop_front();
+        let mut kept = self.open.borrow_mut();
+        if kept.len() >= OPEN_MAX {
+            kept.pop_front();
         }
-        open.push_back((path.to_owned(), Rc::clone(&folder)));
+        kept.push_back((path.to_owned(), Rc::clone(&folder)));
         Ok(folder)
     }
 

@@ -6,8 +6,10 @@
 
 mod folder;
 mod node;
+mod path;
 mod record;
 mod resolve;
+mod waiting;
 mod watchdog;
 
 pub use node::{Entry, Node};
@@ -19,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,9 +29,9 @@ use drivelab_core::usage::{DeviceNumber, Identity};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
-use folder::{Folder, Folders, Told};
-use resolve::{Ending, join};
-use watchdog::Waiting;
+use folder::{Folder, Folders, Opened, Told};
+use path::{Ending, join, split};
+use waiting::{SILENCE, Waiting, silence};
 
 /// Most bytes of one attribute: sysfs gives at most a page (4096, or 64 KiB on some machines).
 pub const ATTRIBUTE_BYTES_MAX: usize = 64 << 10;
@@ -54,7 +57,7 @@ pub struct Problem {
 impl Problem {
     /// Whether the file did not answer in time.
     pub fn is_silence(&self) -> bool {
-        self.message.starts_with(watchdog::SILENCE)
+        self.message.starts_with(SILENCE)
     }
 
     /// Whether a part of the file or folder was left out because there was too much of it.
@@ -102,7 +105,7 @@ impl Root {
     ) -> Self {
         let root = if records { Self::recording(base) } else { Self::new(base) };
         for path in silent {
-            root.report(path, &watchdog::silence(deadline));
+            root.report(path, &silence(deadline));
         }
         Self { waiting, silent: silent.clone(), ..root }
     }
@@ -162,14 +165,14 @@ impl Root {
         if ending != Ending::File {
             return self.refuse(path);
         }
-        let (folder, name) = resolve::split(&resolved);
-        let open = self.folders.at(self, folder);
+        let (folder, name) = split(&resolved);
+        let open = self.folder(folder);
         self.content(Place { open: open.as_deref(), folder, name }, path, limit)
     }
 
     /// The text of the attribute `name` in `folder`, which is resolved, and no link itself.
     fn attribute(&self, folder: &str, name: &str) -> Option<String> {
-        let open = self.folders.at(self, folder);
+        let open = self.folder(folder);
         let place = Place { open: open.as_deref(), folder, name };
         match self.kind(place) {
             Ok(FileType::RegularFile) => {
@@ -204,6 +207,23 @@ impl Root {
             }
             _ => None,
         }
+    }
+
+    /// The folder at `path`, where it is open or worth opening.
+    fn folder(&self, path: &str) -> Option<Rc<Folder>> {
+        self.folders.at(path, || self.open_folder(path))
+    }
+
+    /// The same where all of its entries are wanted.
+    fn listed(&self, path: &str) -> rustix::io::Result<Rc<Folder>> {
+        self.folders.listed(path, || self.open_folder(path))
+    }
+
+    fn open_folder(&self, path: &str) -> Opened {
+        if self.is_silent(path) {
+            return Err(rustix::io::Errno::NOENT);
+        }
+        self.ask(path, || Folder::open(&self.base.join(path)))
     }
 
     /// Opening a pipe would wait for its other end; opening a device may do anything.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use rustix::fs::FileType;
 
 use super::folder::ENTRIES_MAX;
-use super::resolve::{join, parent};
+use super::path::{join, parent};
 use super::{ATTRIBUTE_BYTES_MAX, Item, Place, Root, TOO_MANY, plain};
 
 /// A folder of the tree; its path holds no links.
@@ -120,7 +120,7 @@ impl<'r> Node<'r> {
     /// What is in it, by name.
     pub fn entries(&self) -> Vec<Entry> {
         let root = self.root;
-        let listed = match root.folders.listed(root, &self.path) {
+        let listed = match root.listed(&self.path) {
             Ok(listed) => listed,
             Err(error) => {
                 let error = std::io::Error::from(error);

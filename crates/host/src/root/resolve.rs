@@ -4,20 +4,13 @@ use std::io::ErrorKind;
 
 use rustix::fs::FileType;
 
+use super::path::{Ending, join, parent, push, split};
 use super::{Item, Place, Root, plain};
 
 /// Links followed for one path; Linux allows 40 as well (`MAXSYMLINKS`, `include/linux/namei.h`).
 const LINKS_MAX: usize = 40;
 /// Longest path, links put in; Linux allows 4096 bytes (`PATH_MAX`).
 const PATH_BYTES_MAX: usize = 16 << 10;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    Folder,
-    File,
-    /// A pipe, a device, a socket: nothing to be opened.
-    Other,
-}
 
 /// What stands at one place.
 enum Found {
@@ -86,7 +79,7 @@ impl Root {
     /// What stands at `place`, whose folder is resolved already; `None` where there is nothing.
     fn look(&self, asked: &str, place: &str) -> Option<Found> {
         let (folder, name) = split(place);
-        let open = self.folders.at(self, folder);
+        let open = self.folder(folder);
         let kind = match self.kind(Place { open: open.as_deref(), folder, name }) {
             Ok(kind) => kind,
             Err(error) => {
@@ -119,7 +112,7 @@ impl Root {
             return None;
         }
         let (folder, name) = split(place);
-        let target = match self.folders.at(self, folder) {
+        let target = match self.folder(folder) {
             Some(open) => self.ask(place, || rustix::fs::readlinkat(&open.fd, name, Vec::new())),
             None => self.ask(place, || rustix::fs::readlink(self.base.join(place), Vec::new())),
         };
@@ -133,30 +126,4 @@ impl Root {
         }
         Some(target.to_owned())
     }
-}
-
-/// A path as folder and name.
-pub(super) fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
-}
-
-/// The folder that holds `path`; `None` at the root.
-pub(super) fn parent(path: &str) -> Option<&str> {
-    if path.is_empty() {
-        return None;
-    }
-    Some(path.rsplit_once('/').map_or("", |(parent, _)| parent))
-}
-
-/// Goes on from `folder` to `name`.
-fn push(folder: &mut String, name: &str) {
-    if !folder.is_empty() {
-        folder.push('/');
-    }
-    folder.push_str(name);
-}
-
-/// `name` in `folder`.
-pub(super) fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -8,11 +8,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Root;
+use super::waiting::Waiting;
 
 /// How long a file may take: ten times what a sleeping disk needs to answer from its electronics,
 /// and less than anybody waits for a list of disks.
@@ -21,41 +22,6 @@ pub const DEADLINE: Duration = Duration::from_secs(2);
 const LOOKS: u32 = 8;
 /// Most files that are left behind; each of them keeps a thread.
 pub const SILENT_MAX: usize = 8;
-
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
-    now: Mutex<Moment>,
-}
-
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Moment {
-    /// Counts what was asked, so that two waits for one file are told apart.
-    count: u64,
-    path: String,
-    waits: bool,
-}
-
-impl Waiting {
-    /// Does what may never return, and says meanwhile for which path.
-    pub(super) fn for_path<T>(&self, path: &str, ask: impl FnOnce() -> T) -> T {
-        self.set(path, true);
-        let answer = ask();
-        self.set("", false);
-        answer
-    }
-
-    fn set(&self, path: &str, waits: bool) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        now.count += 1;
-        now.waits = waits;
-        now.path.clear();
-        now.path.push_str(path);
-    }
-
-    fn moment(&self) -> Moment {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 /// Reads a tree, and remembers what did not answer.
 #[derive(Debug)]
@@ -154,13 +120,6 @@ impl Reader {
             before = now;
         }
     }
-}
-
-/// How a problem begins that is a file's silence.
-pub(super) const SILENCE: &str = "did not answer within";
-
-pub(super) fn silence(deadline: Duration) -> String {
-    format!("{SILENCE} {} s", deadline.as_secs_f32())
 }
 
 #[cfg(test)]

@@ -145,8 +145,6 @@ pub(super) fn port(front: &Front, attached: &Attachment) -> Port {
         // line through both, in bit times, gives the slowest.
         Some(Link::Sata1) => Span::from_ns(9_600),
         Some(Link::Sata2) => Span::from_ns(5_400),
-        // Twice as much behind a SAS host adapter: measured, 13.5 us a command of 4 KiB.
-        Some(Link::Sata3) if attached.controller == Controller::Scsi => Span::from_ns(6_700),
         Some(Link::Sata3) => Span::from_ns(3_300),
         // An entry of 64 bytes fetched and one of 16 written, on their way with the data.
         Some(Link::Pcie { .. }) => Span::from_ns(80_000_000_000 / attached.wire_bytes_per_s),

@@ -89,14 +89,12 @@ impl WriteCache {
     /// Whether the runs lie apart, in order of their oldest data, and make up what is dirty, which
     /// is no more than the cache holds. The run on its way may lie under a newer one.
     fn is_sound(&self) -> bool {
-        let apart = |(index, run): (usize, &Candidate)| {
-            let end = run.lba + run.sectors;
-            let overlaps =
-                |other: &Candidate| other.lba < end && run.lba < other.lba + other.sectors;
-            run.sectors > Sectors::ZERO && !self.runs[index + 1..].iter().any(overlaps)
-        };
+        let mut places: Vec<(Lba, Lba)> =
+            self.runs.iter().map(|run| (run.lba, run.lba + run.sectors)).collect();
+        places.sort_unstable();
         let held: u64 = self.runs.iter().chain(&self.writing).map(|run| run.sectors.get()).sum();
-        self.runs.iter().enumerate().all(apart)
+        places.iter().all(|(start, end)| start < end)
+            && places.is_sorted_by(|(_, end), (next, _)| end <= next)
             && self.runs.is_sorted_by_key(|run| run.sequence)
             && held == self.dirty.get()
             && self.dirty <= self.limits.size

@@ -1,54 +1,171 @@
-//! Random reads on the drive of a profile.
+//! What a drive of given numbers does under the loads that were measured.
 
-use drivelab_core::{Device, Lba, Request, Rng, Sectors, Time};
+use drivelab_core::{Device, Lba, Op, Request, RequestId, Rng, Sectors, Span, Time};
 
+use crate::drive::Drive;
 use crate::options::Options;
 use crate::profile::Profile;
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
-    pub(super) depth: u64,
-    pub(super) requests: u64,
-    pub(super) sectors: u64,
-    pub(super) seed: u64,
+/// One load of a measurement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Task {
+    /// Random requests within the first `span` sectors.
+    Random { write: bool, span: Option<u64>, depth: u64, sectors: u64 },
+    /// Flushes behind random writes.
+    Flush { writes: u64 },
 }
 
-pub(super) struct Times {
-    /// Milliseconds, sorted.
+/// What was seen of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    /// Milliseconds of each request, or of each flush, sorted.
     pub(super) sorted: Vec<f64>,
     pub(super) mean: f64,
+    /// Requests a second.
     pub(super) per_s: f64,
 }
 
-/// Keeps `load.depth` random reads outstanding on the drive of `profile`.
-#[expect(clippy::cast_precision_loss, reason = "times far below 2^52 ns")]
-pub(super) fn random_reads(profile: &str, load: Load) -> Result<Times, String> {
+impl Seen {
+    fn of(mut times: Vec<f64>, per_s: f64) -> Self {
+        times.sort_unstable_by(f64::total_cmp);
+        let mean = times.iter().sum::<f64>() / float(times.len() as u64);
+        Self { sorted: times, mean, per_s }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an index into a small sample"
+    )]
+    pub(super) fn quantile(&self, share: f64) -> f64 {
+        let last = self.sorted.len() - 1;
+        let place = (share * float(last as u64)).max(0.0);
+        let below = (place as usize).min(last);
+        let above = (below + 1).min(last);
+        let part = place - float(below as u64);
+        self.sorted[below] * (1.0 - part) + self.sorted[above] * part
+    }
+}
+
+/// Carries out `tasks` one after the other on the drive of `profile`, each with about `requests`.
+pub(super) fn observe(
+    profile: &str,
+    tasks: &[Task],
+    requests: u64,
+    seed: u64,
+) -> Result<Vec<Seen>, String> {
     let profile = Profile::parse("fit.toml", profile, &|_| None).map_err(|e| e.to_string())?;
-    let mut drive =
-        crate::build(&profile, &Options::default(), load.seed).map_err(|e| e.to_string())?;
-    let mut rng = Rng::for_part(load.seed, 2);
-    let slots = (drive.capacity().get() / load.sectors).max(1);
-    let (mut now, mut done) = (Time::ZERO, Vec::with_capacity(64));
-    let mut begun: Vec<Time> = Vec::new();
-    let mut times = Vec::new();
-    while (times.len() as u64) < load.requests {
-        while (begun.len() as u64) < load.requests
-            && ((begun.len() - times.len()) as u64) < load.depth
-        {
-            let lba = Lba::new(rng.below(slots) * load.sectors);
-            let request = Request::read(begun.len() as u64, lba, Sectors::new(load.sectors));
-            drive.submit(now, request).map_err(|_| "the queue of the drive is full")?;
-            begun.push(now);
-        }
-        now = drive.next_event().ok_or("a drive answers what it took")?;
-        drive.advance(now, &mut done);
-        for answer in done.drain(..) {
-            let since = begun[usize::try_from(answer.id.0).expect("it is an index")];
-            times.push(answer.at.since(since).ns() as f64 / 1e6);
+    let drive = crate::build(&profile, &Options::default(), seed).map_err(|e| e.to_string())?;
+    let mut asked = Asked { drive, now: Time::ZERO, rng: Rng::for_part(seed, 2), done: Vec::new() };
+    tasks.iter().map(|task| asked.carry_out(*task, requests)).collect()
+}
+
+struct Asked {
+    drive: Drive,
+    now: Time,
+    rng: Rng,
+    done: Vec<(u64, Time)>,
+}
+
+impl Asked {
+    fn carry_out(&mut self, task: Task, requests: u64) -> Result<Seen, String> {
+        match task {
+            Task::Random { write, span, depth, sectors } => {
+                // What fills a queue at first, or a cache, is not counted.
+                let ramp = if write { 400 } else { 6 * (depth - 1) };
+                let slots = span.unwrap_or(u64::MAX).min(self.drive.capacity().get()) / sectors;
+                let load = Load { write, slots: slots.max(1), depth, sectors };
+                let seen = self.load(load, ramp, requests)?;
+                if write {
+                    self.one(Request::flush(0))?;
+                }
+                Ok(seen)
+            }
+            Task::Flush { writes } => self.flushes(writes, (requests / 2 / writes).max(4)),
         }
     }
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
-    let per_s = times.len() as f64 / (now.since(Time::ZERO).ns() as f64 / 1e9);
-    times.sort_unstable_by(f64::total_cmp);
-    Ok(Times { sorted: times, mean, per_s })
+
+    fn load(&mut self, load: Load, ramp: u64, requests: u64) -> Result<Seen, String> {
+        let all = ramp + requests;
+        let (mut begun, mut ended) = (Vec::new(), 0);
+        let (mut times, mut since) = (Vec::new(), self.now);
+        while ended < all {
+            while (begun.len() as u64) < all && begun.len() as u64 - ended < load.depth {
+                let lba = Lba::new(self.rng.below(load.slots) * load.sectors);
+                let op = if load.write { Op::Write } else { Op::Read };
+                let (id, sectors) = (RequestId(begun.len() as u64), Sectors::new(load.sectors));
+                self.submit(Request { id, op, lba, sectors, fua: false })?;
+                begun.push(self.now);
+            }
+            self.advance()?;
+            for (id, at) in std::mem::take(&mut self.done) {
+                ended += 1;
+                if ended == ramp {
+                    since = at;
+                } else if ended > ramp {
+                    let place = usize::try_from(id).expect("it is an index");
+                    times.push(milliseconds(at.since(begun[place])));
+                }
+            }
+        }
+        let elapsed = milliseconds(self.now.since(since)) / 1000.0;
+        let per_s = float(requests) / elapsed;
+        Ok(Seen::of(times, per_s))
+    }
+
+    fn flushes(&mut self, writes: u64, count: u64) -> Result<Seen, String> {
+        let begin = self.now;
+        let mut times = Vec::new();
+        let slots = self.drive.capacity().get() / 8;
+        for _ in 0..count {
+            for _ in 0..writes {
+                let lba = Lba::new(self.rng.below(slots) * 8);
+                self.one(Request::write(0, lba, Sectors::new(8)))?;
+            }
+            times.push(milliseconds(self.one(Request::flush(0))?));
+        }
+        let per_s = float(count) / (milliseconds(self.now.since(begin)) / 1000.0);
+        Ok(Seen::of(times, per_s))
+    }
+
+    fn one(&mut self, request: Request) -> Result<Span, String> {
+        let sent = self.now;
+        self.submit(request)?;
+        while self.done.is_empty() {
+            self.advance()?;
+        }
+        self.done.clear();
+        Ok(self.now.since(sent))
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), String> {
+        let full = |_| "the queue of the drive is full".to_owned();
+        self.drive.submit(self.now, request).map_err(full)
+    }
+
+    fn advance(&mut self) -> Result<(), String> {
+        let mut answers = Vec::new();
+        let event = self.drive.next_event().ok_or("a drive answers what it took")?;
+        self.now = self.now.max(event);
+        self.drive.advance(self.now, &mut answers);
+        self.done.extend(answers.into_iter().map(|answer| (answer.id.0, answer.at)));
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    write: bool,
+    slots: u64,
+    depth: u64,
+    sectors: u64,
+}
+
+fn milliseconds(span: Span) -> f64 {
+    float(span.ns()) / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times and counts are far below 2^52")]
+pub(super) fn float(number: u64) -> f64 {
+    number as f64
 }

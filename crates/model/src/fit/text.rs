@@ -2,182 +2,247 @@
 
 use std::fmt::Write as _;
 
-use super::Measurements;
-use super::search::{Solution, TRIALS};
-use crate::profile::Prior;
+use drivelab_core::measurements::{Measurements, Place};
 
-/// What depth 1 cannot show of the geometry: two platters, twice as many sectors outside as inside.
+use super::extremes::{Extremes, RETRY_REVOLUTIONS};
+use super::unknown::Unknown;
+
+/// What random reads cannot show of the geometry: two platters.
 pub(super) const HEADS: u32 = 4;
-pub(super) const ZONES: u32 = 24;
+const ZONES: u32 = 24;
 /// Firmware before a seek. Random reads show only the sum of it and the shortest seek.
 pub(super) const OVERHEAD_MS: f64 = 0.15;
 
 /// From one track to the next in sequence, as data sheets say; no random read shows it.
 const TRACK_MS: f64 = 0.8;
 
-/// What a drive's own figures differ by from day to day: no fit to them is nearer to the truth.
-const ONE_DRIVE: f64 = 0.01;
+/// MB/s of a drive of which nobody knows.
+const RATE: f64 = 150.0;
 
+/// Everything about the drive that is not searched for.
 #[derive(Debug, Clone)]
 pub(super) struct Text<'a> {
-    model: &'a str,
-    command: &'a str,
     measurements: &'a Measurements,
-    seed: u64,
-    pub(super) outer: u32,
-    pub(super) found: Option<Solution>,
-    /// The remaining error, and the gain at depth 32.
-    pub(super) outcome: Option<(f64, f64)>,
+    rpm: f64,
+    outer: u32,
+    inner: u32,
+    pub(super) extremes: Extremes,
+}
+
+/// What stands in the heading of a finished profile.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heading<'a> {
+    pub(super) model: &'a str,
+    pub(super) command: &'a str,
+    pub(super) seed: u64,
+    pub(super) simulations: usize,
+    /// The remaining error, and the gain at depth 32 of the median drive.
+    pub(super) error: f64,
+    pub(super) gain: f64,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(
-        model: &'a str,
-        command: &'a str,
-        measurements: &'a Measurements,
-        seed: u64,
-    ) -> Self {
-        // With tracks twice as long outside as inside the mean rate is three quarters of the
-        // outer; a fifteenth of the time goes to switching tracks.
-        let rate = measurements.sequential_read.or(measurements.sequential_write).unwrap_or(150.0);
-        let outer = rate * 1e6 / 512.0 * 60.0 / measurements.rpm / 0.75 / 0.94;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "casts of floats saturate"
-        )]
-        let outer = (outer as u32).clamp(32, 60_000);
-        let (found, outcome) = (None, None);
-        Self { model, command, measurements, seed, outer, found, outcome }
+    pub(super) fn new(measurements: &'a Measurements, rpm: f64) -> Self {
+        let rate = |place| {
+            let rate = |write| measurements.stream_at(write, place);
+            rate(false).or_else(|| rate(true))
+        };
+        // A part of the time goes to switching tracks.
+        let revolution = 60_000.0 / rpm;
+        let sectors = |mb_per_s: f64| {
+            let per_track = mb_per_s * 1e6 / 512.0 * (revolution + TRACK_MS) / 1000.0;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "casts of floats saturate"
+            )]
+            let per_track = (per_track + 0.5) as u32;
+            per_track.clamp(32, 60_000)
+        };
+        let unplaced = || measurements.stream(false).or_else(|| measurements.stream(true));
+        let (outer, inner) = match (rate(Place::Outer), rate(Place::Inner)) {
+            (Some(outer), Some(inner)) if inner < outer => (sectors(outer), sectors(inner)),
+            // With tracks twice as long outside as inside the mean rate is three quarters of the
+            // outer.
+            _ => {
+                let outer = sectors(unplaced().unwrap_or(RATE) / 0.75);
+                (outer, outer / 2)
+            }
+        };
+        Self { measurements, rpm, outer, inner, extremes: Extremes::default() }
     }
 
-    pub(super) fn inner(&self) -> u32 {
-        self.outer / 2
+    /// The profile of one drive, for a simulation: a number for each of the unknowns.
+    pub(super) fn trial(&self, unknowns: &[Unknown], values: &[f64]) -> String {
+        let mut text = String::new();
+        self.drive(&mut text, "fit");
+        self.rest(&mut text);
+        text += &track(unknowns, values);
+        for (unknown, value) in unknowns.iter().zip(values) {
+            let _ = writeln!(text, "{}", line(unknown, *value));
+        }
+        text
     }
 
-    /// Milliseconds to pass `sectors` sectors in the middle of the drive and send them.
-    pub(super) fn transfer_ms(&self, sectors: u64) -> f64 {
-        let sectors = f64::from(u32::try_from(sectors).unwrap_or(u32::MAX));
-        let track = f64::from(self.outer) * 0.75;
-        60_000.0 / self.measurements.rpm * sectors / track + sectors * 512.0 / 600e3
-    }
-
-    pub(super) fn profile(&self) -> String {
-        let Some(Solution { extremes, seeks }) = self.found else { return String::new() };
-        let Measurements { capacity_bytes, rpm, .. } = self.measurements;
-        let prior = Prior::of(*rpm);
-        let (error, gain) = self.outcome.unwrap_or((0.0, prior.median));
-        let cache = if self.without_write_cache() { "off" } else { "on" };
-        let (outer, inner) = (self.outer, self.inner());
-        let rate = if self.has_rate() { "[S]" } else { "[P]" };
-        let head = if extremes.hits > 0.0 { "[F]" } else { "[P]" };
-        let tail = if self.has_tail() { "[F]" } else { "[P]" };
+    /// The finished profile: the number of each unknown in the median drive, and draws of all.
+    pub(super) fn fitted(
+        &self,
+        heading: Heading<'_>,
+        unknowns: &[Unknown],
+        middle: &[f64],
+        draws: &[Vec<f64>],
+    ) -> String {
+        let Heading { model, command, seed, simulations, error, gain } = heading;
         let mut text = format!(
-            "# Made by {TRIALS} trials with seed {} of\n#   {}\n# Root mean square error at depth \
-             1: {:.1} %. Gain at depth 32: {gain:.2}.\n# Marks: [G] given, [F] fitted, [S] from \
-             the sequential rate, [P] a prior: the\n# measurements cannot show it.\n[drive]\nkind \
-             = \"hdd\"\nmodel = {:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n",
-            self.seed,
-            self.command,
+            "# Made by {simulations} trials with seed {seed} of\n#   {command}\n# Root mean square \
+             error of the median drive: {:.1} %. Its gain at depth 32: {gain:.2}.\n# Marks: [G] \
+             given, [F] fitted, with what is left open in `[posterior]`, [S] from the sequential\n\
+             # rates, [P] a prior: the measurements cannot show it.\n",
             100.0 * error,
-            self.model,
         );
-        if let Some(bytes) = self.measurements.sector_bytes {
-            let _ = writeln!(text, "sector_bytes = {bytes}  # [G]");
+        self.drive(&mut text, model);
+        self.rest(&mut text);
+        let of_seeks = |unknown: &&(&Unknown, &f64)| unknown.0.key != "guard_growth";
+        let all: Vec<(&Unknown, &f64)> = unknowns.iter().zip(middle).collect();
+        let _ = write!(text, "\n[seek]\n{}", track(unknowns, middle));
+        for (unknown, value) in all.iter().filter(of_seeks) {
+            let _ = writeln!(text, "{}  # [F]", line(unknown, **value));
         }
-        if !self.measurements.sources.is_empty() {
-            let _ = writeln!(text, "source = {:?}", self.measurements.sources.join("; "));
+        if unknowns.iter().all(|unknown| unknown.key != "write_settle") {
+            for unknown in Unknown::of_writes() {
+                let _ = writeln!(text, "{} = {}  # [P]", unknown.key, unknown.table());
+            }
         }
+        let _ = writeln!(
+            text,
+            "\n[queue]\nqueue_depth = 32  # [P]\nuncached_writes = {{ choice = [\"fifo\", \
+             \"sptf\"], odds = [1, 1], source = \"docs/internals/drive-facts.md\" }}  # [P]"
+        );
+        for (unknown, value) in all.iter().filter(|unknown| !of_seeks(unknown)) {
+            let _ = writeln!(text, "{}  # [F]", line(unknown, **value));
+        }
+        posterior(&mut text, unknowns, draws, command);
+        text
+    }
+
+    fn drive(&self, text: &mut String, model: &str) {
+        let Measurements { capacity_bytes, sector_bytes, sources, .. } = self.measurements;
         let _ = write!(
             text,
-            "leaves_out = \"behaviour above depth 1 is a prior, not a fit\"\n\
-             fit_sigma = {:.3}       # error at depth 1, as a logarithm\n\n\
-             [geometry]\nrpm = {rpm}               # [G]\nheads = {HEADS}                # [P]\n\
-             sectors_per_track_outer = {outer}  # {rate} 2 to 1 from the outside in [P]\n\
-             sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}          # [P]\n\
-             head_switch = \"0.8ms\"    # [P]\n\n\
-             [seek]\nseek_track = \"{:.3}ms\"  # [P] in sequence\n\
-             seek_short = \"{:.3}ms\"  # [F] settled\nseek_full = \"{:.3}ms\"  # [F]\n\
-             seek_shape = {:.3}       # [F]\nwrite_settle = \"1ms\"     # [P]\n\n\
-             [buffer]\nread_segments = 32       # [P]\nsegment_bytes = \"1M\"     # [P]\n\
-             read_ahead_bytes = \"512k\"  # [P]\n\
-             write_cache = \"{cache}\"       # [P] unless random writes were measured\n\
-             write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128   # [P]\n\n\
-             [queue]\nqueue_depth = 32         # [P]\n\
-             # [P] {}: gain at depth 32 log-normal about {}, sigma {}\n\
-             guard_growth = {}\ngain_sigma = {}\n\n\
-             [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
-             overhead_read_hit = \"0.04ms\"   # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
-             [tail]\nhit_share = \"{:.3}%\"     # {head}\nretry_share = \"{:.3}%\"   # {tail}\nretry_revolutions = {}    # {tail}\n\n\
-             [attachment]\ninterface = \"sata\"       # [P]\nlink = \"6\"               # [P]\n",
-            error.max(ONE_DRIVE),
-            seeks.short.min(TRACK_MS),
-            seeks.short,
-            seeks.full,
-            seeks.shape,
-            prior.kind,
-            prior.median,
-            prior.sigma,
-            prior.growth,
-            prior.sigma,
-            100.0 * extremes.hits,
-            100.0 * extremes.retries,
-            extremes.revolutions,
+            "[drive]\nkind = \"hdd\"\nmodel = {model:?}\ncapacity_bytes = {capacity_bytes}  # [G]\n"
         );
-        text
+        if let Some(bytes) = sector_bytes {
+            let _ = writeln!(text, "sector_bytes = {bytes}  # [G]");
+        }
+        if !sources.is_empty() {
+            let _ = writeln!(text, "source = {:?}", sources.join("; "));
+        }
+    }
+
+    fn rest(&self, text: &mut String) {
+        let Self { rpm, outer, inner, extremes, .. } = self;
+        let cache = if self.without_write_cache() { "off" } else { "on" };
+        let rate = if self.has_rate() { "[S]" } else { "[P]" };
+        let mark = |share: f64| if share > 0.0 { "[F]" } else { "[P]" };
+        let _ = write!(
+            text,
+            "\n[geometry]\nrpm = {rpm}  # [G]\nheads = {HEADS}  # [P]\n\
+             sectors_per_track_outer = {outer}  # {rate}\n\
+             sectors_per_track_inner = {inner}  # {rate}\nzone_count = {ZONES}  # [P]\n\
+             head_switch = \"{TRACK_MS}ms\"  # [P]\n\n\
+             [buffer]\nread_segments = 32  # [P]\nsegment_bytes = \"1M\"  # [P]\n\
+             read_ahead_bytes = \"512k\"  # [P]\n\
+             write_cache = \"{cache}\"  # [P] unless random writes were measured\n\
+             write_cache_bytes = \"32M\"  # [P]\nwrite_cache_runs = 128  # [P]\n\n\
+             [overhead]\noverhead_read_miss = \"{OVERHEAD_MS}ms\"  # [P] the rest is in the seeks\n\
+             overhead_read_hit = \"0.04ms\"  # [P]\noverhead_write_hit = \"0.05ms\"  # [P]\n\n\
+             [tail]\nhit_share = \"{:.3}%\"  # {}\nretry_share = \"{:.3}%\"  # {}\n\
+             retry_revolutions = {RETRY_REVOLUTIONS}  # [P]\n\n\
+             [attachment]\ninterface = \"sata\"  # [P]\nlink = \"6\"  # [P]\n",
+            100.0 * extremes.hits,
+            mark(extremes.hits),
+            100.0 * extremes.retries,
+            mark(extremes.retries),
+        );
     }
 
     /// Random writes hardly faster than reads: nothing puts them off.
     fn without_write_cache(&self) -> bool {
-        let reads = 1000.0 / self.measurements.typical_ms();
-        self.measurements.write_iops.is_some_and(|writes| writes < 1.15 * reads)
+        let rate = |write| self.measurements.whole(write, 1).and_then(|load| load.iops());
+        rate(true).zip(rate(false)).is_some_and(|(writes, reads)| writes < 1.15 * reads)
     }
 
     fn has_rate(&self) -> bool {
-        self.measurements.sequential_read.or(self.measurements.sequential_write).is_some()
-    }
-
-    fn has_tail(&self) -> bool {
-        self.found.is_some_and(|found| found.extremes.retries > 0.0)
+        !self.measurements.streams.is_empty()
     }
 
     pub(super) fn not_identified(&self) -> Vec<String> {
-        let prior = Prior::of(self.measurements.rpm);
         let mut missing = vec![
-            format!(
-                "the order in the drive's queue: a guard band that grows by {} of the seek time, \
-                 which gives a gain of {:.2} at depth 32; prior for {}: log-normal around {}, \
-                 sigma {}",
-                prior.growth,
-                self.outcome.map_or(0.0, |(_, gain)| gain),
-                prior.kind,
-                prior.median,
-                prior.sigma
-            ),
             format!(
                 "firmware time as distinct from the shortest seek (only their sum is visible): \
                  {OVERHEAD_MS} ms"
             ),
-            "heads and the ratio of outer to inner track length: 4 heads, 2 to 1; another ratio \
-             would assign the same seek times to other distances"
-                .to_owned(),
-            "write settle time: 1 ms".to_owned(),
+            "heads: 4".to_owned(),
         ];
-        if self.has_tail() {
+        if self.measurements.loads.iter().all(|load| load.write || load.iodepth == 1) {
             missing.push(
-                "revolutions per retry as distinct from the share of reads that need one: p99.5 \
-                 fixes only the product"
+                "the order in the drive's queue: the growth of the margin with the seek keeps its \
+                 prior; random reads at `iodepth = 32` show it"
                     .to_owned(),
             );
-        } else {
+        }
+        if self.measurements.stream_at(false, Place::Inner).is_none() {
+            missing.push(
+                "the ratio of outer to inner track length: 2 to 1; another ratio would assign the \
+                 same seek times to other distances"
+                    .to_owned(),
+            );
+        }
+        if self.extremes.retries <= 0.0 {
             missing.push("retries, visible above p99 only: none".to_owned());
         }
         if !self.has_rate() {
             missing.push("sectors per track, without a sequential rate: 150 MB/s".to_owned());
         }
-        if self.measurements.write_iops.is_none() {
+        if self.measurements.loads.iter().all(|load| !load.write) {
             missing.push("the write cache, without random writes: on, 32 MiB, 128 runs".to_owned());
+            missing.push("the order of uncached writes: either, with equal odds".to_owned());
         }
         missing
     }
+}
+
+/// The number of an unknown as a profile has it.
+fn word(unknown: &Unknown, value: f64) -> String {
+    match unknown.unit {
+        "" => format!("{value:.4}"),
+        unit => format!("\"{value:.4}{unit}\""),
+    }
+}
+
+/// The step to the next track in sequence, which is no longer than a settled seek.
+fn track(unknowns: &[Unknown], values: &[f64]) -> String {
+    let short = unknowns.iter().position(|unknown| unknown.key == "seek_short");
+    let most = short.map_or(TRACK_MS, |place| values[place]);
+    format!("seek_track = \"{:.4}ms\"  # [P] in sequence\n", most.min(TRACK_MS))
+}
+
+fn line(unknown: &Unknown, value: f64) -> String {
+    format!("{} = {}", unknown.key, word(unknown, value))
+}
+
+fn posterior(text: &mut String, unknowns: &[Unknown], draws: &[Vec<f64>], command: &str) {
+    let names: Vec<String> = unknowns.iter().map(|one| format!("\"{}\"", one.key)).collect();
+    let source =
+        format!("the measurements and priors of docs/internals/drive-facts.md, by {command}");
+    let _ = write!(
+        text,
+        "\n[posterior]\nsource = {source:?}\nunknowns = [{}]\ndraws = [\n",
+        names.join(", ")
+    );
+    for draw in draws {
+        let values = unknowns.iter().zip(draw).map(|(one, value)| word(one, *value));
+        let _ = writeln!(text, "  [{}],", values.collect::<Vec<_>>().join(", "));
+    }
+    *text += "]\n";
 }

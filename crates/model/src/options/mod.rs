@@ -79,6 +79,8 @@ options! {
     "precondition" => precondition: Precondition, Value::read;
     /// Seed of what is random in the drive, such as retries.
     "seed" => seed: u64, Value::read;
+    /// Which drive of those that fit the profile; the median one where absent.
+    "specimen" => specimen: u32, Value::read;
     /// Drives of this model: at most as many as a word has bits.
     "drives" => drives: u32, whole::<1, 32>;
     /// How an array keeps its data; one drive after another where absent.
@@ -193,7 +195,7 @@ mod tests {
     fn each_key_can_be_set_and_is_listed() {
         let values = [
             "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady", "9",
-            "5", "5", "64k", "2", "pcie1x8", "32", "128",
+            "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
         ];
         let mut options = Options::default();
         for (key, value) in Options::KEYS.into_iter().zip(values) {

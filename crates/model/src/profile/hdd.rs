@@ -101,10 +101,6 @@ impl HddProfile {
     pub(super) fn milli_rpm(&self) -> u64 {
         self.milli_rpm
     }
-
-    pub(crate) fn rpm(&self) -> f64 {
-        f64::from(u32::try_from(self.milli_rpm).expect("at most 10^8")) / 1000.0
-    }
 }
 
 /// How long the switch to the next track takes, for which the layout leaves room.
@@ -177,7 +173,7 @@ fn zones(raw: &Raw, capacity: Sectors, heads: u32) -> Result<Vec<(u32, u32)>, St
 }
 
 /// Zones of equally many cylinders whose density falls evenly from the outside in.
-pub(crate) fn falling_zones(
+fn falling_zones(
     capacity: Sectors,
     heads: u32,
     count: u32,

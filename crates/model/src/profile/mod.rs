@@ -4,8 +4,8 @@ mod base_text;
 mod blueprint;
 mod embedded;
 mod hdd;
-mod prior;
 mod raw;
+mod specimen;
 mod ssd;
 mod values;
 
@@ -14,16 +14,20 @@ use std::sync::Arc;
 pub use base_text::BaseText;
 pub use blueprint::Blueprint;
 pub use embedded::{names, text};
-pub use prior::Prior;
+pub use specimen::{Known, Unknown};
 pub use values::Interface;
 
-pub(crate) use hdd::{HddProfile, ScsiBus, falling_zones};
+pub(crate) use hdd::{HddProfile, ScsiBus};
 pub(crate) use ssd::SsdProfile;
 
 use drivelab_core::config::ConfigError;
-use drivelab_core::{Ratio, Sectors, Span};
+use drivelab_core::record::{Drawn, Specimen};
+use drivelab_core::{Ratio, Rng, Sectors, Span};
 
+use crate::about::About;
+use crate::elevator::Scheduler;
 use raw::{Raw, required};
+use specimen::Which;
 use values::Kind;
 
 /// A drive as its profile describes it, checked and ready to be built.
@@ -37,19 +41,18 @@ pub struct Profile {
     pub leaves_out: Option<String>,
     /// What the drive writes as one, and is not torn by a power cut: 1 sector of 512 bytes, or 8.
     pub physical_sector: Sectors,
-    /// How far the drive may be off what it describes.
-    pub uncertainty: Uncertainty,
     pub(crate) body: Body,
+    /// The keys that it was assembled from.
+    raw: Arc<Raw>,
+    /// Which drive it is, where it was drawn from a profile that leaves something open.
+    which: Option<Which>,
 }
 
-/// How far a modelled drive may be off, as deviations of logarithms.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Uncertainty {
-    /// Of everything at depth 1; 0 where nobody has worked it out.
-    pub fit_sigma: f64,
-    /// Of the gain at depth 32 over depth 1; 0 where there is no queue.
-    pub gain_sigma: f64,
-}
+/// How far real drives are from the model where the profile does not say: of anything, and of
+/// anything behind an elevator of the host, as standard deviations of logarithms
+/// (docs/internals/drive-facts.md).
+const LACKS_ANY: f64 = 0.05;
+const LACKS_ELEVATOR: f64 = 0.10;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
@@ -137,8 +140,84 @@ impl Profile {
             sources.extend(base_sources);
             current = found.file;
         }
-        Self::assemble(&raw, sources)
-            .map_err(|message| ProfileError::Inconsistent { file: file.to_owned(), message })
+        let inconsistent = |message| ProfileError::Inconsistent { file: file.to_owned(), message };
+        let profile = Self::assemble(&raw, sources).map_err(inconsistent)?;
+        let build = |raw: &Raw| Self::assemble(raw, Vec::new()).map(drop);
+        raw.check_outermost(file, build).map_err(inconsistent)?;
+        Ok(profile)
+    }
+
+    /// What it leaves open, in the order of the reference.
+    pub fn unknowns(&self) -> Vec<Unknown> {
+        self.raw.unknowns()
+    }
+
+    /// What it knows, with the comment beside each number.
+    pub fn known(&self) -> Vec<Known> {
+        self.raw.known()
+    }
+
+    /// One drive of all that fit it: `quantiles` has a number between 0 and 1 for each of
+    /// [`Self::unknowns`], in their order. All unknowns of one posterior follow the first of them.
+    ///
+    /// Numbers that no drive can have together are moved towards the median drive.
+    pub fn specimen(&self, quantiles: &[f64]) -> (Self, Vec<Drawn>) {
+        let build = |raw: &Raw| Self::assemble(raw, self.sources.clone());
+        let (specimen, drawn) = self.raw.specimen(quantiles, build);
+        let which = Which { number: None, drawn: drawn.clone() };
+        (Self { which: Some(which), ..specimen.unwrap_or_else(|| self.clone()) }, drawn)
+    }
+
+    /// The median drive: every unknown in its middle.
+    pub fn median(&self) -> Self {
+        let mut raw = Raw::clone(&self.raw);
+        let which = Which { number: None, drawn: raw.of_median() };
+        (raw.priors, raw.posteriors) = Default::default();
+        Self { which: Some(which), raw: Arc::new(raw), ..self.clone() }
+    }
+
+    /// The drive called `number` of those that `seed` draws, each unknown independently.
+    pub fn drawn(&self, number: u32, seed: u64) -> Self {
+        let mut rng = Rng::for_part(seed, u64::from(number));
+        let quantiles: Vec<f64> = self.unknowns().iter().map(|_| rng.unit()).collect();
+        self.specimen(&quantiles).0.numbered(number)
+    }
+
+    /// The same drive under a number.
+    pub(crate) fn numbered(mut self, number: u32) -> Self {
+        if let Some(which) = &mut self.which {
+            which.number = Some(number);
+        }
+        self
+    }
+
+    /// Which drive a run was made on, for its record; nothing where the profile is of one alone.
+    pub fn record(&self, about: &About) -> Option<Specimen> {
+        let Which { number, drawn } = match &self.which {
+            Some(which) => which.clone(),
+            None => Which { number: None, drawn: self.raw.of_median() },
+        };
+        if drawn.is_empty() {
+            return None;
+        }
+        let [any, elevator] = self.lacks();
+        let scheduler = about.attached.as_ref().map(|attached| attached.scheduler);
+        let sorted = scheduler.is_some_and(|scheduler| scheduler != Scheduler::None);
+        let model_sigma = if sorted { elevator } else { any };
+        Some(Specimen { number, drawn, model_sigma })
+    }
+
+    /// How far a real drive may be from the model, as standard deviations of logarithms: of
+    /// anything, and of anything behind an elevator of the host.
+    pub fn lacks(&self) -> [f64; 2] {
+        let lacks = &self.raw.lacks;
+        let any = lacks.any.map_or(LACKS_ANY, |sigma| sigma.0);
+        [any, lacks.elevator.map_or(LACKS_ELEVATOR.max(any), |sigma| sigma.0)]
+    }
+
+    /// Where those two come from; nothing where the profile does not say.
+    pub fn lacks_source(&self) -> Option<&str> {
+        self.raw.lacks.source.as_deref()
     }
 
     /// The profile called `name` that comes with drivelab.
@@ -186,8 +265,9 @@ impl Profile {
             sources: vec![source],
             leaves_out: Some(leaves_out),
             physical_sector: Sectors::new(1),
-            uncertainty: Uncertainty::default(),
             body: Body::Other(blueprint),
+            raw: Arc::default(),
+            which: None,
         }
     }
 
@@ -195,13 +275,9 @@ impl Profile {
         let model = required(raw.model.clone(), "model")?;
         let leaves_out = raw.leaves_out.clone();
         let physical_sector = raw.sector_bytes.map_or(Sectors::new(1), |bytes| bytes.0);
-        let fit_sigma = raw.fit_sigma.map_or(0.0, |sigma| sigma.0);
-        let mut uncertainty = Uncertainty { fit_sigma, gain_sigma: 0.0 };
         let body = match required(raw.kind, "kind")? {
             Kind::Hdd => {
                 let hdd = HddProfile::assemble(raw)?;
-                let prior = Prior::of(hdd.rpm()).sigma;
-                uncertainty.gain_sigma = raw.gain_sigma.map_or(prior, |sigma| sigma.0);
                 Body::Hdd(Box::new(hdd))
             }
             Kind::Ssd => Body::Ssd(Box::new(SsdProfile::assemble(raw)?)),
@@ -211,7 +287,8 @@ impl Profile {
                 servers: raw.servers.map_or(1, |servers| servers.0 as usize),
             },
         };
-        Ok(Self { model, sources, leaves_out, physical_sector, uncertainty, body })
+        let (raw, which) = (Arc::new(raw.clone()), None);
+        Ok(Self { model, sources, leaves_out, physical_sector, body, raw, which })
     }
 }
 

@@ -1,7 +1,9 @@
 //! A profile as it stands in its file, before it is known to make sense.
 
+use std::collections::BTreeMap;
+
 use drivelab_core::Span;
-use drivelab_core::config::{ConfigError, Row, Section};
+use drivelab_core::config::{ConfigError, Row, Section, Stated, Value};
 
 use super::values::{
     Capacity, Count, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape,
@@ -9,6 +11,7 @@ use super::values::{
 };
 use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch};
+use crate::unknown::{Nature, Open, Posterior, Prior};
 
 /// Lists the keys of a profile once: reading, overriding and the list of known keys follow.
 macro_rules! profile_keys {
@@ -24,32 +27,89 @@ macro_rules! profile_keys {
             pub(super) page_read: Option<Vec<Span>>,
             /// Program time of each kind of page.
             pub(super) page_program: Option<Vec<Span>>,
+            /// The keys that are open; their values above are those of the median drive.
+            pub(super) priors: BTreeMap<&'static str, Prior>,
+            /// Draws of several open keys together, in place of their priors.
+            pub(super) posteriors: Vec<Posterior>,
+            pub(super) lacks: Lacks,
+            /// How each key stands in the file that sets it.
+            pub(super) stated: BTreeMap<&'static str, Stated>,
         }
 
-        #[cfg(test)]
-        pub(super) const KEYS: &[&str] = &[$(stringify!($key),)+ "zones", "seek_table", "page_read",
-            "page_program", "source"];
+        /// Every key, in the order of the reference.
+        pub(super) const KEYS: &[&str] = &[$(stringify!($key),)+ "zones", "seek_table",
+            "page_read", "page_program"];
 
         impl Raw {
-            fn read_keys(section: &mut Section) -> Result<Self, ConfigError> {
+            fn read_keys(section: &mut Section, file: &str) -> Result<Self, ConfigError> {
+                let stated = |key: &&'static str| Some((*key, section.stated(key)?));
+                let stated = KEYS.iter().filter_map(stated).collect();
+                let mut priors = BTreeMap::new();
                 Ok(Self {
-                    $($key: section.take(stringify!($key))?,)+
+                    $($key: take(section, stringify!($key), file, &mut priors)?,)+
                     zones: zones(section)?,
                     seek_table: seek_table(section)?,
                     page_read: times(section, "page_read")?,
                     page_program: times(section, "page_program")?,
+                    priors,
+                    posteriors: Vec::new(),
+                    lacks: Lacks::default(),
+                    stated,
                 })
             }
 
             /// These keys, and those of `base` where one is missing.
-            pub(super) fn over(self, mut base: Self) -> Self {
+            pub(super) fn over(mut self, mut base: Self) -> Self {
                 self.displace_alternatives(&mut base);
+                let is_inherited = |key: &str| base.has(key) && !self.has(key);
+                let inherited: Vec<&str> =
+                    KEYS.iter().copied().filter(|key| is_inherited(key)).collect();
+                let keeps = |key: &str| inherited.contains(&key);
+                base.priors.retain(|key, _| keeps(key));
+                base.stated.retain(|key, _| keeps(key));
+                base.priors.append(&mut self.priors);
+                base.stated.append(&mut self.stated);
+                let posteriors = base.posteriors.into_iter();
+                let posteriors = posteriors.filter_map(|known| known.restricted(keeps));
                 Self {
                     $($key: self.$key.or(base.$key),)+
                     zones: self.zones.or(base.zones),
                     seek_table: self.seek_table.or(base.seek_table),
                     page_read: self.page_read.or(base.page_read),
                     page_program: self.page_program.or(base.page_program),
+                    priors: base.priors,
+                    posteriors: posteriors.chain(self.posteriors).collect(),
+                    lacks: self.lacks.over(base.lacks),
+                    stated: base.stated,
+                }
+            }
+
+            /// Whether `key` has a value.
+            pub(super) fn has(&self, key: &str) -> bool {
+                match key {
+                    $(stringify!($key) => self.$key.is_some(),)+
+                    "zones" => self.zones.is_some(),
+                    "seek_table" => self.seek_table.is_some(),
+                    "page_read" => self.page_read.is_some(),
+                    "page_program" => self.page_program.is_some(),
+                    _ => false,
+                }
+            }
+
+            /// Gives `key` the value that `text` stands for.
+            pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+                match key {
+                    $(stringify!($key) => self.$key = Some(<$type>::read(text)?),)+
+                    _ => return Err(format!("`{key}` is not a single value")),
+                }
+                Ok(())
+            }
+
+            /// The key of this name and what its values are, where it may be open.
+            pub(super) fn may_be_open(name: &str) -> Option<(&'static str, Nature)> {
+                match name {
+                    $(stringify!($key) => Some((stringify!($key), <$type as Open>::NATURE?)),)+
+                    _ => None,
                 }
             }
         }
@@ -65,7 +125,7 @@ profile_keys! {
     sector_bytes: SectorSize,
     /// What the profile knowingly does not say.
     leaves_out: String,
-    /// By how much depth 1 is uncertain.
+    /// Of profiles of before posteriors; it says nothing any more, like `gain_sigma`.
     fit_sigma: Sigma,
     // Geometry.
     rpm: Rpm,
@@ -94,7 +154,6 @@ profile_keys! {
     write_cache_runs: Count<1, 1024>,
     // Queue.
     queue_depth: Count<1, 1023>,
-    /// By how much the gain at depth 32 is uncertain.
     gain_sigma: Sigma,
     order: OrderName,
     guard: Short,
@@ -152,6 +211,34 @@ profile_keys! {
     servers: Count<1, 4096>,
 }
 
+/// How far a real drive may be from the model: standard deviations of the logarithm of a rate.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Lacks {
+    /// Of anything.
+    pub(super) any: Option<Sigma>,
+    /// Of anything behind an elevator of the host.
+    pub(super) elevator: Option<Sigma>,
+    pub(super) source: Option<String>,
+}
+
+impl Lacks {
+    fn read(table: Option<Section>) -> Result<Self, ConfigError> {
+        let Some(mut table) = table else { return Ok(Self::default()) };
+        let (any, elevator) = (table.take("any")?, table.take("elevator")?);
+        let read = Self { any, elevator, source: table.take("source")? };
+        table.finish()?;
+        Ok(read)
+    }
+
+    fn over(self, base: Self) -> Self {
+        Self {
+            any: self.any.or(base.any),
+            elevator: self.elevator.or(base.elevator),
+            source: self.source.or(base.source),
+        }
+    }
+}
+
 /// The tables of a profile. Leaf keys are unique over all of them, so that an override may leave
 /// the heading out.
 pub(super) const TABLES: [&str; 13] = [
@@ -177,7 +264,13 @@ impl Raw {
         for table in TABLES {
             section.lift(table)?;
         }
-        let raw = Self::read_keys(&mut section)?;
+        let mut raw = Self::read_keys(&mut section, file)?;
+        raw.lacks = Lacks::read(section.section("lacks")?)?;
+        if let Some(table) = section.section("posterior")? {
+            raw.learn(Posterior::read(table, file, Self::may_be_open, |key, text| {
+                Self::default().set(key, text)
+            })?);
+        }
         let mut sources = Vec::new();
         while let Some(source) = section.take::<String>("source")? {
             sources.push(source);
@@ -188,6 +281,20 @@ impl Raw {
 }
 
 impl Raw {
+    /// Puts a posterior in place of the priors of its keys. A number that stands beside it is that
+    /// of the median drive.
+    fn learn(&mut self, posterior: Posterior) {
+        for key in posterior.keys() {
+            let was_open = self.priors.remove(key).is_some();
+            if was_open || !self.has(key) {
+                let middle = posterior.alone(key, 0.5).expect("it is one of its keys");
+                self.set(key, &middle.text).expect("every draw was checked");
+                self.stated.remove(key);
+            }
+        }
+        self.posteriors.push(posterior);
+    }
+
     /// Takes out of `base` what these keys say in another way.
     fn displace_alternatives(&self, base: &mut Self) {
         if self.zones.is_some() {
@@ -211,6 +318,22 @@ impl Raw {
             base.seek_full = None;
         }
     }
+}
+
+/// Takes the value of `key`; of an open one, that of the median drive.
+fn take<T: Value + Open>(
+    section: &mut Section,
+    key: &'static str,
+    file: &str,
+    priors: &mut BTreeMap<&'static str, Prior>,
+) -> Result<Option<T>, ConfigError> {
+    let Some(nature) = T::NATURE.filter(|_| section.is_table(key)) else {
+        return section.take(key);
+    };
+    let prior = Prior::read(section, key, nature, |text| T::read(text).map(drop), file)?;
+    let middle = prior.distribution.at(0.5, nature);
+    priors.insert(key, prior);
+    Ok(Some(T::read(&middle.text).expect("it lies between values that were checked")))
 }
 
 /// No drive has more: a bound on what is allocated.

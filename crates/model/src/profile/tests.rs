@@ -138,3 +138,201 @@ proptest::proptest! {
         let _ = parse(&text);
     }
 }
+
+/// A desktop drive with every kind of unknown.
+const OPEN: &str = r#"
+base = "generic-5400"
+seek_short = { median = "2.3ms", sigma = 0.45, min = "0.7ms", max = "5ms", source = "measured" }
+seek_average = { mean = "12ms", sd = "0.3ms" }  # nine drives
+seek_shape = { low = 0.8, high = 1.3, source = "measured" }
+guard_growth = { mixture = [{ median = 0.4, sigma = 0.3 }, { median = 1.2, sigma = 0.6, max = 5 }], odds = [1, 2], source = "two makers" }
+uncached_writes = { choice = ["fifo", "sptf"], odds = [1, 1], source = "half of the drives" }
+[lacks]
+any = 0.03
+elevator = 0.07
+"#;
+
+fn order_of(profile: &Profile) -> crate::disk::queue::Order {
+    let Body::Hdd(hdd) = &profile.body else { panic!("a hard disk") };
+    hdd.parts.order
+}
+
+#[test]
+fn open_numbers_are_listed_with_their_spread_and_the_others_are_known() {
+    let profile = parse(OPEN).unwrap();
+    let unknowns = profile.unknowns();
+    let names: Vec<&str> = unknowns.iter().map(|unknown| unknown.name).collect();
+    let of_order = ["seek_short", "seek_average", "seek_shape", "guard_growth", "uncached_writes"];
+    assert_eq!(names, of_order);
+    let short = &unknowns[0];
+    assert_eq!(short.kind, "log-normal, median 2.3ms, sigma 0.45, at least 700us, at most 5ms");
+    assert_eq!((short.median.as_str(), short.source.as_str()), ("2.3ms", "measured"));
+    assert_eq!(short.range95, ["952us", "5ms"]);
+    assert_eq!(unknowns[1].source, "nine drives");
+    assert_eq!(unknowns[4].kind, "fifo 50 %, sptf 50 %");
+    assert_eq!(unknowns[4].median, "sptf");
+    let known = profile.known();
+    let heads = known.iter().find(|known| known.name == "heads").unwrap();
+    assert_eq!((heads.value.as_str(), heads.source.as_str()), ("4", "[M]"));
+    assert!(known.iter().all(|known| !names.contains(&known.name)), "{known:?}");
+}
+
+#[test]
+fn the_drive_of_an_open_profile_is_the_median_one() {
+    let profile = parse(OPEN).unwrap();
+    let (specimen, drawn) = profile.specimen(&[0.5; 5]);
+    assert_eq!(order_of(&profile), order_of(&specimen));
+    assert_eq!(order_of(&profile), order_of(&profile.median()));
+    assert!(drawn.iter().all(|drawn| drawn.score.abs() < 1e-9), "{drawn:?}");
+    assert_eq!(Some(drawn[0].value), Some(2_300_000.0));
+    let about = |profile: &Profile| {
+        let options = crate::options::Options::default();
+        crate::build(profile, &options, 1).unwrap().about().clone()
+    };
+    let record = profile.record(&about(&profile)).unwrap();
+    assert_eq!((record.number, record.model_sigma), (None, 0.03));
+    assert_eq!(record, profile.median().record(&about(&profile)).unwrap());
+    let mut behind = about(&profile);
+    behind.attached.as_mut().unwrap().scheduler = crate::Scheduler::Deadline;
+    assert_eq!(profile.record(&behind).map(|record| record.model_sigma), Some(0.07));
+    // A fully known drive is no specimen of anything.
+    let known = parse("base = \"fixed\"\n").unwrap();
+    assert_eq!(known.record(&about(&known)), None);
+    assert!(known.unknowns().is_empty());
+}
+
+#[test]
+fn a_specimen_has_the_numbers_of_its_quantiles() {
+    let profile = parse(OPEN).unwrap();
+    let (specimen, drawn) = profile.specimen(&[0.975, 0.025, 0.9, 0.84, 0.1]);
+    let value = |name: &str| drawn.iter().find(|drawn| drawn.name == name).unwrap().value;
+    assert_eq!(Some(value("seek_short")), Some(5_000_000.0));
+    assert!((value("seek_average") - 11.412e6).abs() < 1e3, "{drawn:?}");
+    assert!((value("seek_shape") - 1.25).abs() < 1e-9, "{drawn:?}");
+    assert_eq!(Some(value("uncached_writes")), Some(0.0));
+    assert!((drawn[3].score - 0.994_458).abs() < 1e-5, "{drawn:?}");
+    let Body::Hdd(hdd) = &specimen.body else { panic!("a hard disk") };
+    assert_eq!(hdd.guard_growth, Some(value("guard_growth")));
+    assert_eq!(hdd.parts.mechanics.seeks.time(1), Span::from_ms(5));
+    assert_eq!(hdd.parts.uncached_writes, crate::disk::parts::UncachedWrites::InOrder);
+    assert!(specimen.unknowns().is_empty(), "a specimen is known");
+    let short = specimen.known().into_iter().find(|known| known.name == "seek_short").unwrap();
+    assert_eq!((short.value.as_str(), short.source.as_str()), ("5ms", "drawn"));
+}
+
+#[test]
+fn a_number_takes_the_place_of_a_prior_and_a_prior_that_of_a_number() {
+    let resolve = |name: &str| {
+        let text = (name == "open.toml").then(|| OPEN.to_owned())?;
+        Some(BaseText { file: name.into(), text })
+    };
+    let names = |text: &str| -> Vec<&'static str> {
+        let profile = Profile::parse("mine.toml", text, &resolve).unwrap();
+        profile.unknowns().iter().map(|unknown| unknown.name).collect()
+    };
+    let of_base = ["seek_short", "seek_average", "seek_shape", "guard_growth", "uncached_writes"];
+    assert_eq!(names("base = \"open.toml\"\n"), of_base);
+    let known = "base = \"open.toml\"\nguard_growth = 0.7\nuncached_writes = \"sptf\"\n";
+    assert_eq!(names(known), of_base[..3]);
+    let open = "base = \"open.toml\"\noverhead_read_miss = { low = \"0.1ms\", high = \"0.2ms\" }\n";
+    assert_eq!(names(open)[5..], ["overhead_read_miss"]);
+    // The full stroke takes the place of the shape, open or not; a table that of the whole curve.
+    assert!(!names("base = \"open.toml\"\nseek_full = \"20ms\"\n").contains(&"seek_shape"));
+    let table = "base = \"open.toml\"\nseek_table = [[1, \"2ms\"], [90000, \"20ms\"]]\n";
+    assert_eq!(names(table), of_base[3..]);
+}
+
+#[test]
+fn a_posterior_takes_the_place_of_priors_and_keeps_what_goes_together() {
+    let text = format!(
+        "{OPEN}[posterior]\nunknowns = [\"seek_short\", \"guard_growth\"]\nsource = \"a fit\"\n\
+         draws = [[\"3ms\", 0.3], [\"2ms\", 0.7], [\"1ms\", 1.1]]\n"
+    );
+    let profile = parse(&text).unwrap();
+    let unknowns = profile.unknowns();
+    assert_eq!(unknowns.len(), 5);
+    assert_eq!(unknowns[0].kind, "3 draws of a fit, of 2 unknowns together");
+    assert_eq!((unknowns[0].median.as_str(), unknowns[3].median.as_str()), ("2ms", "0.7"));
+    assert_eq!(unknowns[3].range95, ["0.3", "1.1"]);
+    for (share, short, growth) in [(0.1, 1e6, 1.1), (0.5, 2e6, 0.7), (0.9, 3e6, 0.3)] {
+        // The second unknown's own quantile is not used.
+        let (_, drawn) = profile.specimen(&[share, 0.5, 0.5, 0.01, 0.5]);
+        assert_eq!((drawn[0].value, drawn[3].value), (short, growth));
+        assert!((drawn[0].score + drawn[3].score).abs() < 1e-9, "{drawn:?}");
+    }
+    // What is overridden later leaves the other draws as they are.
+    let resolve = |_: &str| Some(BaseText { file: "fit.toml".into(), text: text.clone() });
+    let over = "base = \"fit.toml\"\nseek_short = \"2.5ms\"\n";
+    let over = Profile::parse("over.toml", over, &resolve).unwrap();
+    assert_eq!(over.unknowns()[2].kind, "3 draws of a fit");
+    let (_, drawn) = over.specimen(&[0.5, 0.5, 0.9, 0.5]);
+    assert_eq!(Some(drawn[2].value), Some(1.1));
+}
+
+#[test]
+fn open_numbers_that_no_drive_can_have_are_refused_with_their_line() {
+    let check = |line: &str, expected: &str| {
+        check_error(&format!("base = \"generic-5400\"\n{line}\n"), expected);
+    };
+    check("seek_short = { median = \"2ms\" }", "mine.toml:2:14: this table is none");
+    check("seek_short = { median = \"2ms\", sigma = 0.4, mox = 1 }", "unknown key `mox`");
+    check("seek_short = { medain = \"2ms\", sigma = 0.4 }", "write `{ median = ..., sigma = ...");
+    check("seek_average = { mean = \"12ms\", sd = \"9ms\" }", "drawn as `-24ms`: `-24ms` is not a");
+    check("seek_average = { mean = \"12ms\", sd = \"9ms\" }", "bounds with `min` and `max`");
+    check("guard_growth = { low = 1, high = 30 }", "not a share of the seek from 0 to 10");
+    check("uncached_writes = { choice = [\"fifo\", \"stpf\"] }", "did you mean `sptf`?");
+    check("uncached_writes = { low = 1, high = 2 }", "`1` is a name");
+    check("heads = { low = 0, high = 4 }", "whole number from 1 to 64");
+    check("capacity_bytes = { low = 1, high = 2 }", "`capacity_bytes` is a table");
+    check("seek_short = { low = \"9ms\", high = \"15ms\" }", "`seek_short` drawn as `15ms`");
+    check("[lacks]\nany = 2", "not a deviation from 0");
+    check("[lacks]\nall = 0.1", "unknown key `all`");
+    let posterior = |rest: &str, expected: &str| check(&format!("[posterior]\n{rest}"), expected);
+    posterior("unknowns = [\"seek_short\"]", "two `draws` of them or more");
+    posterior("unknowns = [\"seek_shrt\"]\ndraws = [[1], [2]]", "`seek_shrt` is not a key");
+    posterior("unknowns = [\"model\"]\ndraws = [[1], [2]]", "`model` is not a key that can be");
+    posterior("unknowns = [\"heads\", \"heads\"]\ndraws = [[1, 1]]", "listed twice");
+    posterior("unknowns = [\"heads\"]\ndraws = [[1], [2, 3]]", "has 2 values, not 1");
+    posterior("unknowns = [\"heads\"]\ndraws = [[1], [0]]", "mine.toml:4:15");
+}
+
+#[test]
+fn numbers_that_cannot_stand_together_are_moved_towards_the_median_drive() {
+    let text = "base = \"generic-5400\"\nseek_short = { low = \"2ms\", high = \"11ms\" }\n\
+                seek_average = { low = \"9ms\", high = \"15ms\" }\n";
+    let profile = parse(text).unwrap();
+    let (_, drawn) = profile.specimen(&[0.99, 0.01]);
+    let (short, average) = (drawn[0].value, drawn[1].value);
+    assert!(short < average && drawn[0].score > 0.5 && drawn[1].score < -0.5, "{drawn:?}");
+    // A step in sequence is never longer than a settled seek.
+    let quick = parse(&OPEN.replace("0.7ms", "0.2ms")).unwrap();
+    assert!(quick.specimen(&[0.000_001]).1[0].value < 500_000.0);
+}
+
+#[test]
+fn specimens_are_the_same_in_all_profiles_that_inherit_their_unknowns() {
+    let resolve = |_: &str| Some(BaseText { file: "open.toml".into(), text: OPEN.to_owned() });
+    let parse = |text: &str| Profile::parse("other.toml", text, &resolve).unwrap();
+    let [one, faster, own] = [
+        "base = \"open.toml\"\n",
+        "base = \"open.toml\"\nrpm = 5500\n",
+        "base = \"open.toml\"\nseek_short = { low = \"2ms\", high = \"3ms\" }\n",
+    ]
+    .map(parse);
+    let specimens = crate::Specimens::new(3, 20, [&one, &faster, &own].into_iter());
+    let about = crate::build(&one, &crate::options::Options::default(), 1).unwrap().about().clone();
+    let of = |place, profile: &Profile, number| {
+        specimens.of(place, profile, number).record(&about).unwrap()
+    };
+    for number in 0..20 {
+        assert_eq!(of(0, &one, number), of(1, &faster, number));
+        assert_eq!(of(0, &one, number).number, Some(number));
+        let (shared, other) = (of(0, &one, number).drawn, of(2, &own, number).drawn);
+        assert_eq!(shared[1..], other[1..]);
+        assert_ne!(shared[0], other[0]);
+    }
+    let same = crate::Specimens::new(3, 20, [&one].into_iter()).of(0, &one, 7);
+    assert_eq!(same.record(&about).unwrap(), of(0, &one, 7));
+    assert_ne!(one.drawn(7, 3).record(&about), Some(of(0, &one, 7)));
+    assert_eq!(one.drawn(7, 3).record(&about), one.drawn(7, 3).record(&about));
+}

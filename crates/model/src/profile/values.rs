@@ -4,7 +4,31 @@ use drivelab_core::choice_as_text;
 use drivelab_core::config::{Choice, Value};
 use drivelab_core::{Bytes, Ratio, Sectors, Span};
 
-use crate::options::whole;
+use crate::controller::Link;
+use crate::options::{Precondition, Scale, Switch, whole};
+use crate::unknown::{Nature, Open};
+
+/// Which values may be drawn, and as what; the others say what a drive is.
+macro_rules! open {
+    ($($($type:ty),+ => $nature:expr;)+) => {
+        $($(impl Open for $type {
+            const NATURE: Option<Nature> = $nature;
+        })+)+
+    };
+}
+
+open! {
+    String, Kind, Capacity, SectorSize, Sigma, Interface, Link, Scale, Precondition => None;
+    Short, Patience => Some(Nature::Time);
+    Memory => Some(Nature::Memory);
+    Share => Some(Nature::Share);
+    Rpm, Growth, Shape => Some(Nature::Number);
+    OrderName, VictimsName, Switch => Some(Nature::Name);
+}
+
+impl<const MIN: u32, const MAX: u32> Open for Count<MIN, MAX> {
+    const NATURE: Option<Nature> = Some(Nature::Whole);
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

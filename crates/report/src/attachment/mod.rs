@@ -7,12 +7,16 @@
 mod difference;
 mod facts;
 mod line;
+mod question;
+mod seen;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
 mod warning;
 
-pub use difference::{ArmSettings, Difference, Question, Row, Sample, Unchanged, difference};
+pub use difference::{Difference, Row, difference};
 pub use facts::{Facts, facts};
 pub(crate) use line::line;
+pub use question::{ArmSettings, Question, Sample};
 pub(crate) use text::text;
+pub use warning::Unchanged;

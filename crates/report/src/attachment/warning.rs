@@ -2,13 +2,23 @@
 
 use drivelab_core::factor::{self, Factor};
 
-use super::difference::{Declared, Question, Seen, Unchanged};
+use super::question::{Declared, Question};
+use super::seen::Seen;
 use crate::figures::capital;
 
 /// Sentences that are told; what goes on beyond is only counted.
 const WARNINGS_MAX: usize = 3;
 /// Settings named in a sentence.
 const NAMES_MAX: usize = 5;
+
+/// Two arms that did not differ in what they were declared to differ in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unchanged {
+    /// The arms, by place.
+    pub(crate) arms: (usize, usize),
+    /// What was the same in both.
+    pub(crate) values: String,
+}
 
 pub(super) fn warnings(question: &Question, seen: &Seen) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();

@@ -52,6 +52,8 @@ pub fn samples(cells: &Cells) -> Vec<RunSample> {
                 metrics,
                 latency,
                 marks: Vec::new(),
+                target: String::new(),
+                specimen: None,
             });
         }
     }

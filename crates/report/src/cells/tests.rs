@@ -37,6 +37,7 @@ fn records(matrix: &Matrix) -> Vec<RunRecord> {
                 conduct: JobSchedule::default(),
                 seed: 1,
                 workload: Some(cell.workload(matrix).unwrap()),
+                ..RunConfig::default()
             },
             jobs,
             total: Some(total.clone()),

@@ -10,6 +10,7 @@ use super::{ArmRuns, Input, Source};
 use crate::attachment;
 use crate::metric;
 use crate::outcome::{Question, Rules, Series, Together, geometric_mean, judge, withhold};
+use crate::specimens::{Sampled, Simulated};
 use crate::suggest;
 use drivelab_core::record::{Figure, Label, Remark};
 
@@ -53,7 +54,10 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         facts.push(column.facts());
     }
     notes.extend(incomplete(&columns[gate], &blocks));
-    let rules = Rules { seed: options.seed, provenance: input.provenance, first: None };
+    let sampled = sampled(input, &blocks);
+    notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
+    let (seed, provenance) = (options.seed, input.provenance);
+    let rules = Rules { seed, provenance, first: None, sampled: &sampled };
     let mut outcomes = judge(&series, &questions, rules)?;
     let decides = |outcome: &crate::outcome::Outcome| {
         series[outcome.series].name == columns[gate].metric && outcome.to + 1 == input.arms.len()
@@ -77,6 +81,25 @@ pub fn analyse(input: &Input, options: &CompareOptions) -> Result<CompareResult,
         outcomes,
         notes,
     })
+}
+
+/// What an interval is not about where all runs simulate one drive.
+const MEDIAN: &str = "These runs simulate the median of the drives that the profile fits: the \
+                      intervals are about its addresses, not about other drives of the kind. A \
+                      study at stage simulate draws drives, one a block.";
+
+/// The drives that the blocks simulated.
+fn sampled<'a>(input: &'a Input, blocks: &[String]) -> Sampled<'a> {
+    let mut sampled = Sampled::default();
+    for (arm, ArmRuns { runs, .. }) in input.arms.iter().enumerate() {
+        let drive = |block: &String| {
+            let (target, specimen) =
+                runs.iter().find(|run| run.block == *block)?.simulated.as_ref()?;
+            Some(Simulated { target, specimen })
+        };
+        sampled.note(0, arm, blocks.iter().map(drive));
+    }
+    sampled
 }
 
 /// One metric over arms and blocks.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::record::{Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Tally};
+use drivelab_core::record::{
+    Figure, Host, Nature, Phase, RUN_SCHEMA, RunConfig, RunRecord, Specimen, Tally,
+};
 use drivelab_core::request::Op;
 use drivelab_core::rng::Rng;
 use drivelab_core::units::Span;
@@ -11,6 +13,7 @@ use drivelab_stats::{Better, Verdict};
 
 use super::*;
 use crate::pairs;
+use crate::specimens::specimens;
 use crate::text::Look;
 
 const PLAIN: Look = Look { width: 100, colour: false };
@@ -220,6 +223,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
             conduct: drivelab_core::JobSchedule::default(),
             seed: 1,
             workload: Some(WorkloadOptions::default().check().unwrap()),
+            ..RunConfig::default()
         },
         jobs: vec![tally.record()],
         total: Some(tally.record()),
@@ -281,11 +285,12 @@ fn the_primary_metric_can_be_chosen() {
 #[test]
 fn text_of_a_run() {
     let mut it = record(100, "x");
-    it.total.as_mut().unwrap().errors = 2;
+    let total = it.total.as_mut().unwrap();
+    (total.errors, total.queue_depth_mean) = (2, Some(0.984));
     insta::assert_snapshot!(crate::run::text(&it, PLAIN), @r"
 disk.img
 
-10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s; 2 requests FAILED
+10.0k IOPS, 41.0 MB/s; 10000 reads in 1.00 s, mean queue depth 0.98; 2 requests FAILED
 
 latency  response time  service time  lateness
 mean            100 us             -         -
@@ -335,6 +340,7 @@ pub(crate) fn benchmark(speed: f64) -> RunRecord {
         nature,
         figures,
         lat_ns: None,
+        points: Vec::new(),
         remarks: Vec::new(),
     };
     let seeks = vec![
@@ -386,4 +392,36 @@ fn text_of_a_run_of_phases() {
     How it was made: psync, bypassing the page cache, 1 job(s), seed 1, drivelab 0.1.0, Linux 6.1 on a
       processor
     ");
+}
+
+#[test]
+fn runs_of_different_simulated_drives_say_what_one_more_does() {
+    let runs = |latency_us: u64, effect: u64| -> Vec<RunRecord> {
+        let run = |(at, specimen): (u64, Specimen)| {
+            let mut run = record(latency_us + effect * (at * 7 % 20), "");
+            run.host = None;
+            run.config.seed = at;
+            run.target = format!("drive:any,tags={latency_us}");
+            run.specimen = Some(specimen);
+            run
+        };
+        (0..20).zip(specimens(20)).map(run).collect()
+    };
+    let options = CompareOptions { primary: Some("lat_mean_ns".into()), ..options() };
+    let compared = |[a, b]: [Vec<RunRecord>; 2]| {
+        let arms = [("a".to_owned(), a), ("b".to_owned(), b)];
+        analyse(&from_runs(&arms).unwrap(), &options).unwrap()
+    };
+    let result = compared([runs(1000, 0), runs(800, 25)]);
+    assert!(result.primary().depends(), "{:?}", result.primary());
+    let told = text(&result, Look { width: 10_000, colour: false });
+    assert!(told.starts_with("b against a\n\nIt depends on the drive, in mean latency:"), "{told}");
+    assert!(told.contains("one such drive") && told.contains("What decides:"), "{told}");
+    let mut median = [runs(1000, 0), runs(800, 1)];
+    for specimen in median.iter_mut().flatten().filter_map(|run| run.specimen.as_mut()) {
+        specimen.number = None;
+    }
+    let result = compared(median);
+    assert!(result.primary().foreseen.is_none());
+    assert!(result.notes.iter().any(|note| note.contains("median of the drives")));
 }

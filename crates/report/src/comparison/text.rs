@@ -57,6 +57,9 @@ fn table(result: &CompareResult) -> Table {
     if has_intervals(result) {
         columns.push(("95 % interval", Align::Left, 0));
     }
+    if is_sampled(result) {
+        columns.push(("one such drive", Align::Left, 0));
+    }
     columns.push(("verdict", Align::Left, 0));
     if one_direction(result).is_none() {
         columns.push(("which way", Align::Left, 0));
@@ -97,8 +100,17 @@ fn conclusion(result: &CompareResult, outcome: &Outcome) -> Vec<Cell> {
     if has_intervals(result) {
         cells.push(comparison.ci95.map(figures::range).unwrap_or_default().into());
     }
-    cells.push((format!("{}{primary}", outcome.verdict()), style(outcome.verdict())).into());
+    if is_sampled(result) {
+        let drives = outcome.foreseen.as_ref().map(|it| it.forecast.prediction95);
+        cells.push(drives.map(figures::range).unwrap_or_default().into());
+    }
+    cells.push((format!("{}{primary}", outcome.word()), style(outcome.verdict())).into());
     cells
+}
+
+/// Whether the runs simulated different drives, so that there is a prediction for one more.
+fn is_sampled(result: &CompareResult) -> bool {
+    result.outcomes.iter().any(|outcome| outcome.foreseen.is_some())
 }
 
 /// A single run of each has none.

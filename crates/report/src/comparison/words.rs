@@ -5,11 +5,13 @@ use drivelab_stats::Verdict;
 use super::result::CompareResult;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
+use crate::specimens;
 use drivelab_core::record::{Label, Nature};
 
 /// The answer first, then the other metrics, then what was no measurement of a disk.
 pub(super) fn words(result: &CompareResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
+    sentences.extend(decides(result));
     sentences.extend(other_arms(result));
     sentences.extend(other_metrics(result));
     sentences.extend(natures(result));
@@ -22,7 +24,7 @@ fn answer(result: &CompareResult) -> Sentence {
     let verdict = outcome.verdict();
     let lead = match outcome.adjusted.comparison.n {
         1 => "Nothing can be concluded from one run each",
-        _ => lead(verdict, false),
+        _ => lead(outcome, false),
     };
     let body = format!(
         "in {}: {}.",
@@ -32,13 +34,20 @@ fn answer(result: &CompareResult) -> Sentence {
     Sentence::new(lead, body, Some(verdict))
 }
 
+/// What the spread between drives goes back to, where the verdict depends on it.
+fn decides(result: &CompareResult) -> Option<Sentence> {
+    let foreseen = result.primary().foreseen.as_ref().filter(|_| result.primary().depends())?;
+    let parts = specimens::decides(foreseen)?;
+    Some(Sentence::new("What decides:", format!("{parts}."), None))
+}
+
 fn other_arms(result: &CompareResult) -> Option<Sentence> {
     let primary = result.primary();
     let others =
         result.outcomes.iter().filter(|o| o.series == primary.series && o.to != primary.to);
     let parts = others.map(|o| {
         let size = sized(o, &result.series[o.series]);
-        format!("`{}` {} ({size})", result.arms[o.to], o.verdict())
+        format!("`{}` {} ({size})", result.arms[o.to], o.word())
     });
     Sentence::listing("The other arms:", parts, None)
 }

@@ -4,6 +4,7 @@ use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_stats::{Better, Verdict};
 
 use super::{Outcome, Series};
+use crate::specimens::{forecast, on_drives};
 use crate::{figures, metric};
 
 /// Nobody makes as many runs: with this number the scatter of a run is what is wrong.
@@ -22,8 +23,13 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
         Better::More => "",
         Better::Less => ", above 1 is better",
     };
+    let on = if outcome.foreseen.is_some() { " on the mean of such drives" } else { "" };
+    let interval = match &outcome.foreseen {
+        Some(it) => format!("{interval}; {}", forecast(it)),
+        None => interval,
+    };
     let ratio = format!(
-        "{}{above}, {interval}; {}",
+        "{}{on}{above}, {interval}; {}",
         figures::times(comparison.ratio),
         direction(series.better),
     );
@@ -31,6 +37,10 @@ pub(crate) fn claim(outcome: &Outcome, series: &Series, names: &[&str]) -> Strin
     let (mine, theirs) = (show(outcome.to), show(outcome.from));
     let size = format!("{mine} against {theirs}; {ratio}");
     let more = comparison.runs_needed.map_or_else(String::new, |runs| more(runs, comparison.n));
+    if let Some(foreseen) = outcome.foreseen.as_ref().filter(|_| outcome.depends()) {
+        let drives = on_drives(&foreseen.forecast);
+        return format!("`{to}` against `{from}` is {drives} ({size})");
+    }
     match outcome.verdict() {
         Verdict::Faster | Verdict::Slower => {
             format!("{} ({size})", against(outcome, series, from, to))
@@ -96,9 +106,18 @@ fn change(outcome: &Outcome, series: &Series) -> String {
 
 /// The change in words beside ratio and interval; the ratio alone where it is no difference.
 pub(crate) fn sized(outcome: &Outcome, series: &Series) -> String {
-    match outcome.verdict() {
-        Verdict::NoPracticalDifference => ratio_and_range(outcome),
-        _ => format!("{}; {}", change(outcome, series), ratio_and_range(outcome)),
+    let size = match &outcome.foreseen {
+        Some(foreseen) => {
+            format!("{}; {}", ratio_and_range(outcome), forecast(foreseen))
+        }
+        None => ratio_and_range(outcome),
+    };
+    match (outcome.verdict(), &outcome.foreseen) {
+        (Verdict::NoPracticalDifference, _) => size,
+        (_, Some(foreseen)) if outcome.depends() => {
+            format!("{}; {size}", on_drives(&foreseen.forecast))
+        }
+        _ => format!("{}; {size}", change(outcome, series)),
     }
 }
 
@@ -136,8 +155,11 @@ pub(crate) fn ratio_and_range(outcome: &Outcome) -> String {
 }
 
 /// The words that open an answer; `asked` where the question is one for a gain.
-pub(crate) fn lead(verdict: Verdict, asked: bool) -> &'static str {
-    match (verdict, asked) {
+pub(crate) fn lead(outcome: &Outcome, asked: bool) -> &'static str {
+    if outcome.depends() {
+        return "It depends on the drive,";
+    }
+    match (outcome.verdict(), asked) {
         (Verdict::Faster, true) => "Yes,",
         (Verdict::Slower, true) => "No, it is slower",
         (Verdict::Faster, false) => "Faster",

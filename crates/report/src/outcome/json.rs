@@ -1,9 +1,10 @@
 //! JSON shapes that several results share; the names are a contract with scripts.
 
-use drivelab_stats::{Adjustment, Comparison, OrderTest, Role, Verdict, Warning};
+use drivelab_stats::{Adjustment, Cause, Comparison, OrderTest, Role, Shares, Verdict, Warning};
 use serde::Serialize;
 
 use super::{Outcome, Series};
+use crate::specimens::Foreseen;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct MetricJson<'a> {
@@ -17,6 +18,15 @@ pub(crate) struct MetricJson<'a> {
     ci95: Option<[f64; 2]>,
     /// Holds together with those of the same role.
     ci95_family: Option<[f64; 2]>,
+    /// Where one more drive of the kind lies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prediction95: Option<[f64; 2]>,
+    /// Of all such drives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<Shares>,
+    /// What the spread between drives goes back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variance: Option<Vec<PartJson<'a>>>,
     hl_ratio: f64,
     /// Null below six blocks.
     hl_ci95: Option<[f64; 2]>,
@@ -45,7 +55,7 @@ pub(crate) struct MetricJson<'a> {
 
 impl<'a> MetricJson<'a> {
     pub(crate) fn new(outcome: &'a Outcome, series: &'a Series, names: &[&'a str]) -> Self {
-        let adjusted = &outcome.adjusted;
+        let (adjusted, foreseen) = (&outcome.adjusted, outcome.foreseen.as_ref());
         let comparison: &Comparison = &adjusted.comparison;
         Self {
             name: &series.name,
@@ -54,6 +64,9 @@ impl<'a> MetricJson<'a> {
             ratio: comparison.ratio,
             ci95: comparison.ci95,
             ci95_family: adjusted.ci95_family,
+            prediction95: foreseen.map(|it| it.forecast.prediction95),
+            shares: foreseen.map(|it| it.forecast.shares),
+            variance: foreseen.map(parts),
             hl_ratio: comparison.hl_ratio,
             hl_ci95: comparison.hl_ci95,
             p: comparison.p,
@@ -77,6 +90,28 @@ impl<'a> MetricJson<'a> {
     pub(crate) fn with_labels(self, labels: Vec<&'static str>) -> Self {
         Self { labels, ..self }
     }
+}
+
+/// A cause of the spread between drives.
+#[derive(Debug, Serialize)]
+struct PartJson<'a> {
+    /// The key of the profile, `addresses` or `model`.
+    cause: &'a str,
+    share: f64,
+    ci95: [f64; 2],
+}
+
+fn parts(foreseen: &Foreseen) -> Vec<PartJson<'_>> {
+    let parts = foreseen.forecast.parts.iter().map(|part| PartJson {
+        cause: match part.cause {
+            Cause::Unknown(place) => &foreseen.unknowns[place],
+            Cause::Addresses => "addresses",
+            Cause::Model => "model",
+        },
+        share: part.share,
+        ci95: part.ci95,
+    });
+    parts.collect()
 }
 
 /// One JSON document, ending in a line break.

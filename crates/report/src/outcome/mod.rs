@@ -16,10 +16,11 @@ pub use together::Together;
 use drivelab_core::Refusal;
 use drivelab_stats::{
     Adjusted, Arm, Better, Criteria, CriteriaError, Family, Member, Pair, Provenance, Role,
-    Verdict, Warning, WarningId, compare_family,
+    Verdict, Warning, WarningId, compare_family, effect,
 };
 
 use crate::attachment::Unchanged;
+use crate::specimens::{Foreseen, Sampled};
 use crate::{figures, metric};
 
 /// One metric in every arm and block.
@@ -69,6 +70,8 @@ pub struct Outcome {
     pub to: usize,
     /// The comparison, with its p value adjusted for the others.
     pub adjusted: Adjusted,
+    /// What one more drive will do, where each block simulated another one.
+    pub foreseen: Option<Foreseen>,
 }
 
 impl Outcome {
@@ -77,11 +80,28 @@ impl Outcome {
         self.adjusted.comparison.verdict
     }
 
+    /// Whether drives differ too much for one verdict, which is all that is wrong with it.
+    pub fn depends(&self) -> bool {
+        let comparison = &self.adjusted.comparison;
+        let is_such = |warning: &Warning| warning.id == WarningId::Depends;
+        comparison.verdict == Verdict::Inconclusive && comparison.warnings.iter().any(is_such)
+    }
+
+    /// The verdict as people read it.
+    pub(crate) fn word(&self) -> String {
+        if self.depends() {
+            WarningId::Depends.as_str().to_owned()
+        } else {
+            self.verdict().to_string()
+        }
+    }
+
     /// Takes the verdict back, because of what the warning says; the figures stay.
     pub(crate) fn withhold(&mut self, warning: Warning) {
         let comparison = &mut self.adjusted.comparison;
         comparison.verdict = Verdict::Inconclusive;
         comparison.runs_needed = None;
+        comparison.warnings.retain(|known| known.id != WarningId::Depends);
         comparison.warnings.push(warning);
     }
 }
@@ -101,6 +121,8 @@ pub(crate) struct Rules<'a> {
     /// The arms in the order they ran, block by block; `None` where that is not known, or where
     /// it is no question of one before the other.
     pub(crate) first: Option<&'a [usize]>,
+    /// The drives that the blocks simulated.
+    pub(crate) sampled: &'a Sampled<'a>,
 }
 
 /// Answers all questions as one family, so that none is believed because many were asked.
@@ -109,23 +131,42 @@ pub(crate) fn judge(
     questions: &[Question],
     rules: Rules,
 ) -> Result<Vec<Outcome>, Refusal> {
-    let members = questions
+    let asked = questions
         .iter()
         .map(|question| member(&series[question.series], question, rules))
         .collect::<Result<Vec<Member>, CriteriaError>>()
         .map_err(Refusal::request)?;
-    let Family { members, .. } = compare_family(&members).map_err(|source| {
+    let Family { members, .. } = compare_family(&asked).map_err(|source| {
         let name = &series[questions[source.index].series].name;
         Refusal::request(format!("`{name}` cannot be compared")).because(source)
     })?;
-    let outcomes = questions.iter().zip(members).map(|(question, adjusted)| Outcome {
-        series: question.series,
-        from: question.from,
-        to: question.to,
-        adjusted,
-    });
-    Ok(outcomes.collect())
+    let outcome = |((question, asked), mut adjusted): ((&Question, &Member), Adjusted)| {
+        let Question { series: place, from, to, .. } = *question;
+        let arms = (series[place].workload, from, to);
+        let effects = if rules.sampled.is_any() { effects(series, question) } else { Vec::new() };
+        let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
+        if let Some(foreseen) = &foreseen {
+            foreseen.forecast.judge(&mut adjusted);
+        }
+        Outcome { series: place, from, to, adjusted, foreseen }
+    };
+    Ok(questions.iter().zip(&asked).zip(members).map(outcome).collect())
 }
+
+/// The effects that arms have on the work of a question: each arm against the first in its metric,
+/// and the two in question in the tail of latencies too, where another order of requests shows even
+/// if it gains nothing.
+fn effects(series: &[Series], question: &Question) -> Vec<f64> {
+    let own = &series[question.series];
+    let against_first = own.values.iter().map(|values| effect(&own.values[0], values));
+    let tails = series.iter().filter(|it| it.workload == own.workload && it.metric == TAIL);
+    let pairs = tails.chain([own]);
+    let pairs = pairs.map(|it| effect(&it.values[question.from], &it.values[question.to]));
+    against_first.chain(pairs).collect()
+}
+
+/// The metric in which the order of requests shows.
+const TAIL: &str = "lat_p99_ns";
 
 /// Withholds the verdicts on arms that did not differ in what they were declared to differ in.
 ///
@@ -202,7 +243,12 @@ mod tests {
         let b: Vec<f64> = (0..10).map(|i| 150.0 + f64::from(i % 4)).collect();
         let check = |better, from, to, expected| {
             let series = [series(better, vec![a.clone(), b.clone()])];
-            let rules = Rules { seed: 1, provenance: Provenance::Unknown, first: None };
+            let rules = Rules {
+                seed: 1,
+                provenance: Provenance::Unknown,
+                first: None,
+                sampled: &Sampled::default(),
+            };
             let outcomes = judge(&series, &[gate(from, to)], rules).unwrap();
             assert_eq!(outcomes[0].verdict(), expected, "{better:?} {from} {to}");
         };
@@ -220,7 +266,9 @@ mod tests {
         let slowed = |block: usize, arm| if first[block] == arm { 1.0 } else { 0.9 };
         let of = |arm| a.iter().enumerate().map(|(i, v)| v * slowed(i, arm)).collect();
         let series = [series(Better::More, vec![of(0), of(1)])];
-        let rules = Rules { seed: 1, provenance: Provenance::OwnRuns, first: Some(&first) };
+        let sampled = &Sampled::default();
+        let provenance = Provenance::OwnRuns;
+        let rules = Rules { seed: 1, provenance, first: Some(&first), sampled };
         let outcomes = judge(&series, &[gate(0, 1)], rules).unwrap();
         let comparison = &outcomes[0].adjusted.comparison;
         assert_eq!(comparison.verdict, Verdict::Inconclusive);

@@ -17,7 +17,9 @@ pub(crate) fn gather<'a>(outcomes: impl Iterator<Item = (&'a str, &'a Outcome)>)
         one.id == other.id && (one.id == WarningId::Multiplicity || one.advice == other.advice)
     };
     for (name, outcome) in outcomes {
-        for warning in &outcome.adjusted.comparison.warnings {
+        // That it depends on the drive is the verdict, and is told as such.
+        let warnings = outcome.adjusted.comparison.warnings.iter();
+        for warning in warnings.filter(|warning| warning.id != WarningId::Depends) {
             match gathered.iter_mut().find(|(known, _)| is_same(known, warning)) {
                 Some((_, names)) if names.contains(&name) => {}
                 Some((_, names)) => names.push(name),

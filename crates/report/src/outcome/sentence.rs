@@ -39,15 +39,19 @@ impl Sentence {
     }
 }
 
-/// A sentence for each of `leads` whose verdict some outcomes have.
+/// A sentence for each of `leads` whose verdict some outcomes have, and one for those that depend
+/// on the drive.
 pub(crate) fn by_verdict(
     outcomes: &[&Outcome],
     leads: [(Verdict, &str); 5],
     about: impl Fn(&Outcome) -> String,
 ) -> Vec<Sentence> {
-    let sentence = |(verdict, lead): (Verdict, &str)| {
-        let of_verdict = outcomes.iter().filter(|outcome| outcome.verdict() == verdict);
-        Sentence::listing(lead, of_verdict.map(|outcome| about(outcome)), Some(verdict))
+    let sentence = |(verdict, depends, lead): (Verdict, bool, &str)| {
+        let same = |it: &&&Outcome| (it.verdict(), it.depends()) == (verdict, depends);
+        let those = outcomes.iter().filter(same);
+        Sentence::listing(lead, those.map(|outcome| about(outcome)), Some(verdict))
     };
-    leads.into_iter().filter_map(sentence).collect()
+    let leads = leads.map(|(verdict, lead)| (verdict, false, lead));
+    let depends = (Verdict::Inconclusive, true, "Depends on the drive:");
+    leads.into_iter().chain([depends]).filter_map(sentence).collect()
 }

@@ -2,6 +2,8 @@
 
 use drivelab_stats::Verdict;
 
+use crate::outcome::Outcome;
+
 /// The class that colours a verdict.
 pub(super) fn class(verdict: Verdict) -> &'static str {
     signs(verdict)[0]
@@ -19,9 +21,8 @@ fn signs(verdict: Verdict) -> [&'static str; 2] {
 }
 
 /// The sign and the word.
-pub(super) fn badge(verdict: Verdict) -> String {
-    let [class, sign] = signs(verdict);
-    format!(
-        "<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {verdict}</span>"
-    )
+pub(super) fn badge(outcome: &Outcome) -> String {
+    let [class, sign] = signs(outcome.verdict());
+    let word = outcome.word();
+    format!("<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {word}</span>")
 }

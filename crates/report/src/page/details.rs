@@ -26,8 +26,8 @@ fn folded(title: &str, table: &str) -> String {
 
 /// The verdict stands first: what is wide is cut off at its end.
 fn comparisons(result: &StudyResult) -> String {
-    let heads = "metric|verdict|arm|ratio|95 % interval|better|n|Hodges-Lehmann|its interval|p|\
-                 p adjusted|interval of the family";
+    let heads = "metric|verdict|arm|ratio|95 % interval|one such drive|better|n|Hodges-Lehmann|its \
+                 interval|p|p adjusted|interval of the family";
     let names = result.names();
     let row = |outcome: &Outcome| comparison(outcome, result.series_of(outcome), names[outcome.to]);
     let heads: Vec<&str> = heads.split('|').collect();
@@ -39,10 +39,11 @@ fn comparison(outcome: &Outcome, series: &Series, arm: &str) -> Vec<String> {
     let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
     vec![
         escape(&series.name),
-        badge(outcome.verdict()),
+        badge(outcome),
         escape(arm),
         figures::ratio(comparison.ratio),
         range(comparison.ci95),
+        range(outcome.foreseen.as_ref().map(|it| it.forecast.prediction95)),
         escape(direction(series.better)),
         comparison.n.to_string(),
         figures::ratio(comparison.hl_ratio),

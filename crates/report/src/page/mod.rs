@@ -17,7 +17,9 @@ use drivelab_core::plan::Design;
 
 use self::badge::class;
 use crate::figures;
-use crate::outcome::{Sentence, Series, gather};
+use crate::metric;
+use crate::outcome::{Outcome, Sentence, Series, gather};
+use crate::specimens::{self, Settle};
 use crate::study::{StudyResult, words};
 use html::{each, escape, inline};
 use picture::dots;
@@ -44,6 +46,7 @@ pub fn html(result: &StudyResult) -> String {
     let body = [
         answer(result),
         claims::findings(result),
+        drives(result),
         blocks(result),
         ratios(result, &forest),
         forest.causes(&result.contrasts, &result.experiment.workloads),
@@ -107,10 +110,54 @@ fn answer(result: &StudyResult) -> String {
     let others: String = others.iter().map(|sentence| point(sentence, result)).collect();
     format!(
         "<section class=\"answer {}\" aria-label=\"The answer\">\n<p class=\"lead\">{}</p>\n\
-         <dl>\n{others}</dl>\n</section>\n",
+         <dl>\n{others}</dl>\n{}</section>\n",
         class(result.verdict()),
         sentence(first),
+        settle(result),
     )
+}
+
+/// The commands that settle what depends on the drive, ready to paste.
+fn settle(result: &StudyResult) -> String {
+    let Some((commands, writes)) = result.settle() else { return String::new() };
+    format!(
+        "<p class=\"settle\">{}</p>\n<pre><code>{}</code></pre>\n",
+        escape(Settle::lead(writes)),
+        escape(&commands.join("\n"))
+    )
+}
+
+/// A dot for each drive that was simulated: of the primary metric, and of the first question that
+/// depends on the drive, with what it depends on.
+fn drives(result: &StudyResult) -> String {
+    let (primary, open) = (result.primary(), result.open());
+    let figure = |outcome: &Outcome| {
+        let series = result.series_of(outcome);
+        let about = format!(
+            "{}: <code>{}</code> against <code>{}</code>, {} <b>{}</b>",
+            about(result, series),
+            escape(&result.experiment.arms[outcome.to].name),
+            escape(&result.experiment.arms[outcome.from].name),
+            escape(&metric::label(&series.metric)),
+            escape(&outcome.word()),
+        );
+        specimens::figure(outcome, series, &about)
+    };
+    let mut body = figure(primary);
+    if body.is_empty() {
+        return body;
+    }
+    if let Some(open) = open {
+        if open != primary {
+            body += &figure(open);
+        }
+        body += &open.foreseen.as_ref().map_or_else(String::new, specimens::parts);
+    }
+    let about = "A dot for each simulated drive: all fit the profile, and differ in what has not been \
+                 measured. The thick line is what is known of their mean, and shrinks with more of \
+                 them; the thin one is where one more drive lies, yours for example, and does not. It \
+                 also holds what the model leaves out, so that it is wider than the dots.";
+    html::section("Drive by drive", about, &body)
 }
 
 /// The blocks of the primary metric, and folded away those of the other headlines.

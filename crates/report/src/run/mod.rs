@@ -1,10 +1,11 @@
 //! Stored runs: read again, shown, and turned into metrics.
 
-mod over_time;
+pub(crate) mod over_time;
 mod parse;
 mod steady;
 mod text;
 
+pub use over_time::spark;
 pub use parse::parse;
 pub use steady::steadiness;
 pub use text::text;
@@ -61,7 +62,7 @@ fn latencies(prefix: &str, lat: &Latency) -> Vec<Figure> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days, and requests are fewer")]
-fn float(number: u64) -> f64 {
+pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }
 

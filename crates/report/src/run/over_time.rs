@@ -44,6 +44,14 @@ pub(super) fn text(job: &JobRecord, look: Look) -> Option<String> {
     Some(table.render(look))
 }
 
+/// Requests a second from left to right in at most `places` marks; empty where there is no course
+/// to be seen.
+pub fn spark(job: &JobRecord, places: usize) -> String {
+    let moments = moments(job, places).map(|(moments, _)| moments).unwrap_or_default();
+    let iops: Vec<Option<f64>> = moments.iter().map(|moment| Some(moment.iops)).collect();
+    marks(&iops, iops.iter().copied().flatten().fold(0.0, f64::max))
+}
+
 fn row(name: &str, values: &[Option<f64>], show: impl Fn(f64) -> String) -> Vec<(String, Style)> {
     let known = || values.iter().copied().flatten();
     let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
@@ -73,7 +81,7 @@ fn moments(job: &JobRecord, places: usize) -> Option<(Vec<Moment>, u64)> {
 }
 
 /// A mark for each value, its height the share of `most`.
-fn marks(values: &[Option<f64>], most: f64) -> String {
+pub(crate) fn marks(values: &[Option<f64>], most: f64) -> String {
     let mark = |value: &Option<f64>| match value {
         Some(value) if *value > 0.0 => {
             let passed = |step: u8| value * 8.0 > most * f64::from(step);

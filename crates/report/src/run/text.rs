@@ -8,7 +8,6 @@ use drivelab_stats::quantile_reportable;
 use super::float;
 use crate::attachment;
 use crate::figures;
-use crate::metric;
 use crate::text::{Align, BOLD, DIM, Look, Table};
 
 /// What counts as settled where no study says what matters: the usual smallest effect.
@@ -25,7 +24,7 @@ pub fn text(record: &RunRecord, look: Look) -> String {
         text += &load(total, record, look);
     }
     if !record.phases.is_empty() {
-        text += &phases(record).render(look);
+        text += &crate::suite::text(record, look);
     }
     text.push('\n');
     if let Some(found) = &record.verification {
@@ -42,6 +41,10 @@ pub fn text(record: &RunRecord, look: Look) -> String {
     }
     if let Some(views) = views(record) {
         text += &look.led("Service time:", BOLD, &views, 2);
+        text.push('\n');
+    }
+    if let Some(drive) = record.specimen.as_ref().and_then(crate::specimens::which) {
+        text += &look.led("Which drive:", BOLD, &drive, 2);
         text.push('\n');
     }
     if let Some(attached) = attachment::line(record) {
@@ -67,34 +70,6 @@ fn load(total: &JobRecord, record: &RunRecord, look: Look) -> String {
     parts.join("\n")
 }
 
-/// Every figure of every phase, and what it measures.
-fn phases(record: &RunRecord) -> Table {
-    let mut table = Table::new(&[
-        ("phase", Align::Left, 0),
-        ("figure", Align::Left, 0),
-        ("", Align::Right, 0),
-        ("measures", Align::Left, 1),
-    ]);
-    for phase in &record.phases {
-        let lat = phase.lat_ns.iter().flat_map(|lat| [("mean", lat.mean), ("p99", lat.p99)]);
-        let lat = lat.map(|(which, ns)| {
-            (format!("{which} latency"), figures::span_ns(float(ns)), phase.nature)
-        });
-        let own = phase.figures.iter().map(|figure| {
-            let value = match figure.unit.as_str() {
-                "" => metric::show(&figure.name, figure.value),
-                unit => format!("{} {unit}", figures::plain(figure.value)),
-            };
-            (metric::label(&figure.name), value, figure.nature.unwrap_or(phase.nature))
-        });
-        for (figure, value, nature) in own.chain(lat) {
-            let cells = [phase.name.clone(), figure, value, nature.to_string()];
-            table.row(cells.map(|cell| (cell, Style::new())).to_vec());
-        }
-    }
-    table
-}
-
 fn summary(total: &JobRecord) -> String {
     let mut summary = format!(
         "{} IOPS, {}; {} in {}",
@@ -103,6 +78,9 @@ fn summary(total: &JobRecord) -> String {
         requests(total),
         figures::span_ns(float(total.elapsed_ns)),
     );
+    if let Some(depth) = total.queue_depth_mean {
+        summary += &format!(", mean queue depth {depth:.2}");
+    }
     if let Some(cpu) = total.cpu_ns_per_io {
         summary += &format_args!(", {} CPU time per request", figures::span_ns(cpu)).to_string();
     }

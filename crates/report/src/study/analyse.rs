@@ -39,11 +39,14 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let gate = primary_series(&experiment, &series, &left_out)?;
     let questions = Questions::new(&experiment, &series, gate);
     // The cells of a matrix do not say which arm came first.
-    let is_ordered = experiment.arms.len() == 2 && experiment.cells.is_none();
+    let sampled = blocks.sampled();
+    // Nothing that ran before matters to a drive that is drawn for its block.
+    let is_ordered = experiment.arms.len() == 2 && experiment.cells.is_none() && !sampled.is_any();
     let first = is_ordered.then(|| blocks.first_arms());
     let simulated = experiment.stage == "simulate";
     let provenance = if simulated { Provenance::Simulated } else { Provenance::OwnRuns };
-    let rules = Rules { seed: experiment.seed, provenance, first: first.as_deref() };
+    let rules =
+        Rules { seed: experiment.seed, provenance, first: first.as_deref(), sampled: &sampled };
     let mut outcomes = judge(&series, &questions.all, rules)?;
     let attached = attachment::difference(&experiment.attached);
     withhold(&mut outcomes, &attached.unchanged);
@@ -54,6 +57,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let (interactions, unanalysed) = declared::interactions(&experiment, &series, gate);
     let mut notes = notes(&experiment, &blocks, &left_out);
     notes.extend(unanalysed);
+    notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
     Ok(StudyResult {
         candidate,
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
@@ -74,14 +78,17 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     })
 }
 
+/// What an interval is not about where all blocks simulate one drive.
+const MEDIAN: &str = "All runs simulate the median drive: the intervals are about its addresses and \
+                      not about other drives of the kind; `--specimens 20` is.";
+
 fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusal> {
     let is_primary = |workload: usize| {
         let rest = experiment.primary.strip_prefix(experiment.workloads[workload].name.as_str());
         rest.is_some_and(|rest| rest.starts_with('.'))
     };
     let is_lost = |w: usize| is_primary(w) && !blocks.workloads.contains(&w);
-    let mut lost = blocks.empty.iter().chain(&blocks.void);
-    if lost.any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
+    if blocks.lost().any(|cell| blocks.used.is_empty() || is_lost(cell.0)) {
         let why = lost::notes(experiment, blocks).join(" ");
         return Err(Refusal::request(format!("no block can be compared: {why}")));
     }

@@ -7,6 +7,7 @@ use drivelab_core::record::{Figure, MarkId};
 use super::{Experiment, RunSample};
 use crate::metric;
 use crate::outcome::{Series, geometric_mean};
+use crate::specimens::{Sampled, Simulated};
 
 pub(super) type Cell = (usize, usize, u32);
 
@@ -17,6 +18,8 @@ pub(super) struct Blocks<'a> {
     cells: BTreeMap<Cell, Vec<&'a RunSample>>,
     /// Where no request completed in some run; none of its repeats counts.
     pub(super) empty: BTreeSet<Cell>,
+    /// Where the command of some run failed; no repeat counts.
+    pub(super) failed: BTreeSet<Cell>,
     /// Where some run is void: it measured the host that served the drive; no repeat counts.
     pub(super) void: BTreeSet<Cell>,
     /// Workloads of which every arm completed something at least once.
@@ -47,6 +50,7 @@ impl<'a> Blocks<'a> {
             cells.entry((run.workload, run.arm, run.block)).or_default().push(run);
         }
         let void = take_out(&mut cells, |run| run.marks.contains(&MarkId::Void));
+        let failed = take_out(&mut cells, |run| run.marks.contains(&MarkId::Failed));
         let empty = take_out(&mut cells, |run| is_empty(experiment, run));
         let ran = |workload: usize, arm: usize| {
             cells.range((workload, arm, 0)..=(workload, arm, u32::MAX)).next().is_some()
@@ -60,16 +64,22 @@ impl<'a> Blocks<'a> {
             let all_arms = |w: &usize| (0..arms).all(|arm| has(&(*w, arm, block)));
             !workloads.is_empty() && workloads.iter().all(all_arms)
         };
+        let lost = [&empty, &failed, &void];
         let ran =
-            |cell: &Cell| cells.contains_key(cell) || empty.contains(cell) || void.contains(cell);
+            |cell: &Cell| cells.contains_key(cell) || lost.iter().any(|cells| cells.contains(cell));
         blocks.retain(|block| whole(*block, &ran));
         let finished = blocks.clone();
         blocks.retain(|block| whole(*block, &|cell| cells.contains_key(cell)));
-        Self { experiment, cells, empty, void, workloads, finished, used: blocks }
+        Self { experiment, cells, empty, failed, void, workloads, finished, used: blocks }
     }
 
     pub(super) fn has_lost(&self, workload: usize) -> bool {
-        self.empty.iter().chain(&self.void).any(|cell| cell.0 == workload)
+        self.lost().any(|cell| cell.0 == workload)
+    }
+
+    /// Every cell that does not count.
+    pub(super) fn lost(&self) -> impl Iterator<Item = &Cell> {
+        self.empty.iter().chain(&self.failed).chain(&self.void)
     }
 
     /// The arm that ran first in each block that counts.
@@ -82,6 +92,22 @@ impl<'a> Blocks<'a> {
         let arms = 0..self.experiment.arms.len();
         let first = |block: &u32| arms.clone().min_by_key(|arm| position(*arm, *block));
         self.used.iter().map(|block| first(block).expect("a study has arms")).collect()
+    }
+
+    /// The drives that the blocks simulated.
+    pub(super) fn sampled(&self) -> Sampled<'a> {
+        let mut sampled = Sampled::default();
+        for workload in &self.workloads {
+            for arm in 0..self.experiment.arms.len() {
+                let runs = self.used.iter().map(|block| self.cells[&(*workload, arm, *block)][0]);
+                let drive = |run: &'a RunSample| {
+                    let specimen = run.specimen.as_ref()?;
+                    Some(Simulated { target: &run.target, specimen })
+                };
+                sampled.note(*workload, arm, runs.map(drive));
+            }
+        }
+        sampled
     }
 
     /// Every metric of a workload that all its runs report, and those that cannot be compared.

@@ -6,11 +6,12 @@ use drivelab_core::histogram::Histogram;
 use drivelab_core::outline::Risk;
 use drivelab_core::plan::Design;
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
-use drivelab_core::record::{Figure, MarkId};
+use drivelab_core::record::{Figure, MarkId, Specimen};
 use serde::{Serialize, Serializer};
 
 use crate::attachment::Question;
 use crate::cells::Cells;
+use crate::specimens::Settle;
 
 /// A finished experiment, or the finished part of one.
 #[derive(Debug, Clone)]
@@ -57,6 +58,8 @@ pub struct Experiment {
     pub notes: Vec<String>,
     /// The command that gives this result again.
     pub reproduce: String,
+    /// How to ask the same of one's own drive, where the study can be asked it.
+    pub settle: Option<Settle>,
 }
 
 /// One configuration.
@@ -113,6 +116,10 @@ pub struct RunSample {
     pub latency: Histogram,
     /// What the run's record says of its figures.
     pub marks: Vec<MarkId>,
+    /// What was asked, as the run's record spells it.
+    pub target: String,
+    /// The drive that was simulated, where the profile leaves numbers open.
+    pub specimen: Option<Specimen>,
 }
 
 /// One point of a curve of IOPS against depth.

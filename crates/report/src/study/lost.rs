@@ -1,5 +1,5 @@
-//! Runs that do not count: no request completed, or the host that served the drive was too late.
-//! The blocks they are in are left out, and a note says so.
+//! Runs that do not count: no request completed, a command failed, or the host that served the
+//! drive was too late. The blocks they are in are left out, and a note says so.
 //!
 //! An arm that stalls for a whole run would otherwise be judged by the blocks in which it did not,
 //! so that a stall makes it look no worse.
@@ -15,6 +15,9 @@ use crate::outcome::{Outcome, Series};
 /// What to do about runs that are too short.
 const LONGER: &str = "start a new study with a longer `runtime`";
 
+/// What to do about commands that fail.
+const SEE_OUTPUT: &str = "the folder `output` of the results has what it printed";
+
 /// What to do about a host that is too late.
 const QUIETER: &str = "run nothing else on this host, or use a quieter one";
 
@@ -26,7 +29,10 @@ pub(super) fn notes(experiment: &Experiment, blocks: &Blocks) -> Vec<String> {
     let void = of_kind(experiment, blocks, &blocks.void, |arm, name, which| {
         (format!("the host served `{arm}` too late in `{name}` of {which}"), QUIETER)
     });
-    [empty, void].concat()
+    let failed = of_kind(experiment, blocks, &blocks.failed, |arm, name, which| {
+        (format!("the command of `{name}` failed in `{arm}` in {which}"), SEE_OUTPUT)
+    });
+    [empty, failed, void].concat()
 }
 
 fn of_kind(
@@ -88,8 +94,8 @@ fn withhold_void(blocks: &Blocks, outcomes: &mut [Outcome]) {
     }
 }
 
-/// The verdict on two arms of which one completed nothing in a block in which the other completed
-/// something.
+/// The verdict on two arms of which one completed nothing, or failed, in a block in which the other
+/// completed something.
 fn withhold_empty(
     experiment: &Experiment,
     blocks: &Blocks,
@@ -99,8 +105,9 @@ fn withhold_empty(
     for outcome in outcomes {
         let workload = series[outcome.series].workload;
         let of = |arm: usize| {
-            let cells = blocks.empty.range((workload, arm, 0)..=(workload, arm, u32::MAX));
-            cells.map(|(_, _, block)| *block).collect::<Vec<u32>>()
+            let cells = blocks.empty.union(&blocks.failed);
+            let own = cells.filter(|cell| (cell.0, cell.1) == (workload, arm));
+            own.map(|(_, _, block)| *block).collect::<Vec<u32>>()
         };
         let (from, to) = (of(outcome.from), of(outcome.to));
         for (arm, own, others) in [(outcome.from, &from, &to), (outcome.to, &to, &from)] {
@@ -108,8 +115,10 @@ fn withhold_empty(
             if alone.is_empty() {
                 continue;
             }
+            let failed = alone.iter().any(|b| blocks.failed.contains(&(workload, arm, *b)));
+            let what = if failed { "failed" } else { "completed no request" };
             let advice = format!(
-                "`{}` completed no request in {}, so these figures cover only the other blocks: \
+                "`{}` {what} in {}, so these figures cover only the other blocks: \
                  the verdict is withheld",
                 experiment.arms[arm].name,
                 numbers(&alone),

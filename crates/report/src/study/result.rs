@@ -69,6 +69,36 @@ impl StudyResult {
         self.primary().verdict()
     }
 
+    /// The first question whose answer depends on the drive: that of the primary metric, else one
+    /// of its workload, else any headline.
+    pub(crate) fn open(&self) -> Option<&Outcome> {
+        let workload = self.series_of(self.primary()).workload;
+        let contrasts = || self.contrasts.iter().flat_map(|contrast| &contrast.outcomes);
+        let of_primary = contrasts().filter(|it| self.series_of(it).workload == workload);
+        let headlines = self.outcomes.iter().filter(|it| self.is_headline(self.series_of(it)));
+        let candidates =
+            std::iter::once(self.primary()).chain(of_primary).chain(contrasts()).chain(headlines);
+        candidates.into_iter().find(|it| it.depends())
+    }
+
+    /// The commands that would settle it, and whether they write.
+    pub(crate) fn settle(&self) -> Option<([String; 3], bool)> {
+        let foreseen = self.open()?.foreseen.as_ref()?;
+        self.experiment.settle.as_ref()?.commands(foreseen)
+    }
+
+    /// A picture of that question, else of the primary metric: a dot for each simulated drive;
+    /// nothing where there are none.
+    pub fn drives_svg(&self) -> Option<String> {
+        let outcome = self.open().unwrap_or(self.primary());
+        crate::specimens::svg(outcome, self.series_of(outcome))
+    }
+
+    /// Whether blocks simulated different drives, so that there is a prediction for one more.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.foreseen.is_some())
+    }
+
     /// The depths at which curves were measured, ascending.
     pub(crate) fn depths(&self) -> Vec<u32> {
         let points = self.depth.iter().flat_map(|curve| &curve.points);

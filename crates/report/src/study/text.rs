@@ -8,6 +8,7 @@ use crate::attachment;
 use crate::figures;
 use crate::metric;
 use crate::outcome::{Outcome, direction, gather, ratio_and_range};
+use crate::specimens::Settle;
 use crate::text::{Align, BOLD, Cell, DOUBT, Look, Table, style};
 
 /// The result as text.
@@ -18,6 +19,7 @@ pub fn text(result: &StudyResult, look: Look) -> String {
     for sentence in words(result).into_iter().chain(findings(result)) {
         text += &sentence.text(look);
     }
+    text += &settle(result, look);
     text.push('\n');
     if let Some(cells) = &result.experiment.cells {
         text += &crate::cells::scaling(cells, &result.names(), look);
@@ -43,13 +45,15 @@ pub fn text(result: &StudyResult, look: Look) -> String {
 }
 
 fn headlines(result: &StudyResult) -> Table {
-    let mut table = Table::new(&[
+    let mut columns = vec![
         ("  arm", Align::Left, 0),
         ("measured", Align::Right, 1),
         ("ratio", Align::Right, 0),
         ("95 % interval", Align::Left, 0),
-        ("verdict", Align::Left, 0),
-    ]);
+    ];
+    columns.extend(result.is_sampled().then_some(("one such drive", Align::Left, 0)));
+    columns.push(("verdict", Align::Left, 0));
+    let mut table = Table::new(&columns);
     for (place, workload) in result.experiment.workloads.iter().enumerate() {
         let mut series = result.series.iter().filter(|s| s.workload == place);
         let Some(series) = series.find(|s| result.is_headline(s)) else { continue };
@@ -68,6 +72,14 @@ fn headlines(result: &StudyResult) -> Table {
         }
     }
     table
+}
+
+/// What to type to settle what depends on the drive; not wrapped, so that it can be pasted.
+fn settle(result: &StudyResult, look: Look) -> String {
+    let Some((commands, writes)) = result.settle() else { return String::new() };
+    let lead = look.paint(&look.wrap(Settle::lead(writes), 2), BOLD);
+    let lines = commands.iter().map(|command| format!("  {command}\n"));
+    format!("{lead}\n{}", lines.collect::<String>())
 }
 
 /// Each single cause on the headline metric of every workload: one column a cause.
@@ -128,19 +140,29 @@ fn effect(outcome: &Outcome) -> String {
     match outcome.verdict() {
         Verdict::Faster | Verdict::Slower => size,
         Verdict::NoPracticalDifference => "no practical difference".to_owned(),
+        Verdict::Inconclusive if outcome.depends() => {
+            let drives = outcome.foreseen.as_ref().map(|it| it.forecast.prediction95);
+            let drives = drives.map_or_else(String::new, figures::range);
+            format!("depends, {drives}")
+        }
         verdict @ (Verdict::Different | Verdict::Inconclusive) => format!("{size}, {verdict}"),
     }
 }
 
-fn conclusion(outcome: &Outcome, result: &StudyResult) -> [Cell; 3] {
+fn conclusion(outcome: &Outcome, result: &StudyResult) -> Vec<Cell> {
     let comparison = &outcome.adjusted.comparison;
     let is_primary = outcome == result.primary();
     let primary = if is_primary { " (primary)" } else { "" };
-    [
+    let mut cells = vec![
         figures::times(comparison.ratio).into(),
         comparison.ci95.map(figures::range).unwrap_or_default().into(),
-        (format!("{}{primary}", outcome.verdict()), style(outcome.verdict())).into(),
-    ]
+    ];
+    if result.is_sampled() {
+        let drives = outcome.foreseen.as_ref().map(|it| it.forecast.prediction95);
+        cells.push(drives.map(figures::range).unwrap_or_default().into());
+    }
+    cells.push((format!("{}{primary}", outcome.word()), style(outcome.verdict())).into());
+    cells
 }
 
 fn footnotes(result: &StudyResult, look: Look) -> String {
@@ -151,10 +173,11 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     let doubts = result.experiment.cells.iter().flat_map(|cells| &cells.doubts);
     text += &look.each("Note:", BOLD, doubts.chain(&result.notes));
     let facts = format!(
-        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks, \
+        "ratios above 1 are better than `{}`, each with its own 95 % interval; n = {} blocks{}, \
          stage {}, seed {}; margin {}{}; {}.",
         result.experiment.arms[0].name,
         result.used.len(),
+        drives(result),
         result.experiment.stage,
         result.experiment.seed,
         figures::percent(result.experiment.margin),
@@ -164,6 +187,16 @@ fn footnotes(result: &StudyResult, look: Look) -> String {
     text += &look.each("How to read this:", BOLD, &[facts]);
     text += &look.command("To repeat:", &result.experiment.reproduce);
     text
+}
+
+/// What the blocks are where each simulated another drive.
+fn drives(result: &StudyResult) -> &'static str {
+    if result.is_sampled() {
+        ", each with another drive that fits the profile: that interval is about the mean of all such \
+         drives, `one such drive` holds 95 of 100 of them, and the verdict follows it"
+    } else {
+        ""
+    }
 }
 
 /// The exception for tails, where the study has any.

@@ -6,10 +6,12 @@ use super::declared::{FindingResult, InteractionResult};
 use super::result::StudyResult;
 use crate::metric;
 use crate::outcome::{Outcome, Sentence, by_verdict, claim, lead, sized};
+use crate::specimens;
 
 /// The answer first, then what else follows from the study, most important first.
 pub fn words(result: &StudyResult) -> Vec<Sentence> {
     let mut sentences = vec![answer(result)];
+    sentences.extend(decides(result));
     sentences.extend(shares(result));
     sentences.extend(other_arms(result));
     sentences.extend(other_workloads(result));
@@ -23,7 +25,7 @@ pub fn words(result: &StudyResult) -> Vec<Sentence> {
 fn answer(result: &StudyResult) -> Sentence {
     let outcome = result.primary();
     let verdict = outcome.verdict();
-    let lead = lead(verdict, result.experiment.asks_gain);
+    let lead = lead(outcome, result.experiment.asks_gain);
     let workload = &result.experiment.workloads[result.series_of(outcome).workload].summary;
     let claim = claim(outcome, result.series_of(outcome), &result.names());
     Sentence::new(lead, format!("for {workload}: {claim}{}.", left_out(result)), Some(verdict))
@@ -39,6 +41,20 @@ fn left_out(result: &StudyResult) -> String {
     }
 }
 
+/// What the spread between drives goes back to, where a verdict depends on it.
+fn decides(result: &StudyResult) -> Option<Sentence> {
+    let outcome = result.open()?;
+    let parts = specimens::decides(outcome.foreseen.as_ref()?)?;
+    let about = if outcome == result.primary() {
+        String::new()
+    } else {
+        let (names, series) = (result.names(), result.series_of(outcome));
+        let workload = &result.experiment.workloads[series.workload].summary;
+        format!("for `{}` against `{}`, {workload}: ", names[outcome.to], names[outcome.from])
+    };
+    Some(Sentence::new("What decides:", format!("{about}{parts}."), None))
+}
+
 /// What single causes contribute to the primary metric's workload.
 fn shares(result: &StudyResult) -> Option<Sentence> {
     let workload = result.series_of(result.primary()).workload;
@@ -51,6 +67,7 @@ fn shares(result: &StudyResult) -> Option<Sentence> {
             Verdict::Slower => "makes it slower,",
             Verdict::NoPracticalDifference => "makes no practical difference,",
             Verdict::Different => "makes a difference, perhaps a small one,",
+            Verdict::Inconclusive if outcome.depends() => "depends on the drive:",
             Verdict::Inconclusive => "is not settled,",
         };
         let numbers = sized(outcome, result.series_of(outcome));
@@ -69,7 +86,7 @@ fn other_arms(result: &StudyResult) -> Option<Sentence> {
     let others = result.outcomes.iter().filter(|o| o.series == gate && !told(o.to));
     let parts = others.map(|o| {
         let size = sized(o, result.series_of(o));
-        format!("`{}` {} ({size})", result.experiment.arms[o.to].name, o.verdict())
+        format!("`{}` {} ({size})", result.experiment.arms[o.to].name, o.word())
     });
     Sentence::listing("The other arms:", parts, None)
 }

@@ -27,6 +27,11 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 /// Of what casts doubt on a result.
 pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default();
 
+/// A JSON document as it is printed.
+pub fn json_text(document: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(document).expect("plain data is always JSON")
+}
+
 impl Look {
     pub(crate) fn columns(self) -> usize {
         self.width.max(WIDTH_MIN)

@@ -4,7 +4,6 @@ use std::io;
 #[cfg(feature = "ublk")]
 use std::path::PathBuf;
 
-use drivelab_core::Time;
 use drivelab_core::disk::Answer;
 use drivelab_core::units::SECTOR_BYTES;
 #[cfg(feature = "ublk")]
@@ -16,8 +15,7 @@ use super::jobs::{Asker, Front, Job};
 use super::{Backend, Server};
 #[cfg(feature = "ublk")]
 use crate::drive::Attributes;
-use crate::fuse::Mounted;
-use crate::task::{KernelSide, Task};
+use crate::task::Task;
 #[cfg(feature = "ublk")]
 use crate::ublk::{self, Disk};
 
@@ -28,34 +26,6 @@ const TURN: usize = 64;
 /// has: then what is left fails.
 #[cfg(feature = "ublk")]
 const PATIENCE: Span = Span::from_secs(30);
-
-#[derive(Debug)]
-pub(super) struct Fronts {
-    pub(super) fuse: Option<Mounted>,
-    #[cfg(feature = "ublk")]
-    pub(super) block: Option<Disk>,
-    /// When the answers that were not sent yet were due.
-    due: Vec<Time>,
-}
-
-impl Fronts {
-    pub(super) fn new(fuse: Option<Mounted>) -> Self {
-        Self {
-            fuse,
-            #[cfg(feature = "ublk")]
-            block: None,
-            due: Vec::new(),
-        }
-    }
-
-    fn get(&mut self, front: Front) -> Option<&mut dyn KernelSide> {
-        match front {
-            Front::Fuse => self.fuse.as_mut().map(|mounted| mounted as _),
-            #[cfg(feature = "ublk")]
-            Front::Ublk => self.block.as_mut().map(|disk| disk as _),
-        }
-    }
-}
 
 impl<B: Backend> Server<B> {
     pub(super) fn serve_kernel(&mut self, front: Front) -> io::Result<()> {

@@ -1,26 +1,16 @@
-//! The memory that clients hold, all together.
-//!
-//! Each connection has a little of its own, enough for what most clients have under way. What goes
-//! beyond that is lent from one sum for all, request by request and before any of its data is read:
-//! so no client waits for another that waits for it.
-
-use drivelab_core::Time;
-
-use super::client::{Client, PATIENCE};
-use super::{Backend, Server};
-use crate::nbd::Session;
+//! What is known of the memory that clients hold, all together.
 
 /// What a connection may hold without a loan: 64 requests of 4 KiB.
 pub(super) const OWN_BYTES: usize = 256 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    sum: usize,
+    pub(super) sum: usize,
     /// Data of requests under way whose clients have gone.
-    orphans: usize,
-    unfunded: bool,
+    pub(super) orphans: usize,
+    pub(super) unfunded: bool,
     /// Something may have been given back since it was last shared out.
-    returned: bool,
+    pub(super) returned: bool,
 }
 
 impl Memory {
@@ -37,108 +27,5 @@ impl Memory {
         debug_assert!(bytes <= self.orphans, "what is forgotten was left behind");
         self.orphans -= bytes;
         self.returned = true;
-    }
-}
-
-impl<B: Backend> Server<B> {
-    /// Bytes that clients hold, those included that have gone.
-    pub(super) fn clients_bytes(&self) -> usize {
-        self.clients.iter().flatten().map(Client::held).sum::<usize>() + self.memory.orphans
-    }
-
-    /// What can be lent now, after everybody gave back what they do not need.
-    fn free_memory(&mut self) -> usize {
-        let lent = |session: &mut Session| {
-            session.surplus();
-            session.lent()
-        };
-        let sessions = self.clients.iter_mut().flatten().filter_map(Client::session);
-        let lent: usize = sessions.map(lent).sum();
-        self.memory.sum.saturating_sub(lent + self.memory.orphans)
-    }
-
-    /// Lends a client what its next request needs; says whether it can go on.
-    pub(super) fn fund(&mut self, slot: usize) -> bool {
-        let short = self.session(slot).map_or(0, |session| session.shortage());
-        if short == 0 {
-            return false;
-        }
-        if short > self.free_memory() {
-            self.memory.unfunded = true;
-            return false;
-        }
-        if let Some(session) = self.session(slot) {
-            session.lend(short);
-        }
-        true
-    }
-
-    /// Notes that a client which had a loan has taken or sent something.
-    pub(super) fn note_return(&mut self, slot: usize) {
-        let has_loan = self.session(slot).is_some_and(|session| session.lent() > 0);
-        self.memory.returned |= has_loan;
-    }
-
-    fn session(&mut self, slot: usize) -> Option<&mut Session> {
-        self.clients.get_mut(slot)?.as_mut()?.session()
-    }
-
-    /// Lends to those who wait what was given back meanwhile; gives one who can go on.
-    pub(super) fn fund_next(&mut self) -> Option<usize> {
-        if !self.memory.unfunded || !std::mem::take(&mut self.memory.returned) {
-            return None;
-        }
-        self.memory.unfunded = false;
-        let mut free = self.free_memory();
-        let sessions = self.clients.iter_mut().flatten().filter_map(|client| {
-            let slot = client.id.slot;
-            Some((slot, client.session()?))
-        });
-        let mut waiting: Vec<_> = sessions.filter(|(_, session)| session.shortage() > 0).collect();
-        // The smallest first: as many as there is memory for go on, and who asks for little does
-        // not queue behind those who ask for as much as they can.
-        waiting.sort_by_key(|(_, session)| session.shortage());
-        for (slot, session) in waiting {
-            let short = session.shortage();
-            if short > free {
-                self.memory.unfunded = true;
-                break;
-            }
-            free -= short;
-            session.lend(short);
-            self.touched.push(slot);
-        }
-        self.touched.pop()
-    }
-
-    /// Ends a connection; what it asked for is still done.
-    pub(super) fn hang_up(&mut self, slot: usize) {
-        if let Some(session) = self.session(slot) {
-            let bytes = session.in_flight_bytes();
-            self.memory.orphans += bytes;
-            self.memory.returned = true;
-        }
-        self.clients[slot] = None;
-    }
-
-    /// Hangs up on clients that hold a place and ask for nothing; and, while others wait for
-    /// memory, on those that hold it and neither send what they announced nor take what they asked
-    /// for.
-    pub(super) fn turn_out_idlers(&mut self, now: Time) {
-        let waiting = self.cut.as_ref().map(|cutting| cutting.client);
-        let unfunded = self.memory.unfunded;
-        for slot in 0..self.clients.len() {
-            let client = self.clients[slot].as_mut();
-            let Some(client) = client.filter(|client| Some(client.id) != waiting) else { continue };
-            if std::mem::take(&mut client.moved) {
-                client.progress = now;
-            }
-            let is_idle = now >= client.progress + PATIENCE;
-            let hoards = |session: &mut Session| session.lent() > 0 && session.in_flight() == 0;
-            let blocks = unfunded && is_idle && client.session().is_some_and(hoards);
-            if blocks || client.is_overdue(now) {
-                self.hang_up(slot);
-            }
-        }
     }
 }

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use drivelab_core::{Lba, Sectors};
 
-use super::{Choose, SECTOR, Store};
+use super::versions::SECTOR;
+use super::{Choose, Store};
 
 /// What a power cut did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]

@@ -8,6 +8,7 @@ mod choose;
 mod cut;
 mod overlay;
 mod trim;
+mod under_way;
 mod versions;
 
 use std::collections::HashMap;
@@ -20,17 +21,15 @@ use drivelab_core::{Bytes, Destaged, Lba, Sectors, Time};
 
 pub use choose::{Choose, Dice, KeepAll};
 pub use cut::Survival;
-pub use trim::TrimId;
+pub use under_way::TrimId;
 pub use versions::Write;
 
 use overlay::overlay;
-use trim::Trim;
-use versions::{SectorHasher, Versions};
+use under_way::Trim;
+use versions::{SECTOR, SectorHasher, Versions};
 
 /// Hashes sector and page numbers; whatever is iterated is sorted first.
 pub(crate) type Mixer = BuildHasherDefault<SectorHasher>;
-
-const SECTOR: usize = 512;
 
 /// Later values that one sector keeps apart; beyond it the oldest becomes durable, which the rules
 /// allow, so that a host that rewrites one sector for ever stays bounded.

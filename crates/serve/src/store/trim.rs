@@ -4,23 +4,11 @@ use std::io;
 
 use drivelab_core::{Lba, Sectors};
 
+use super::under_way::{Trim, TrimId};
 use super::{Choose, Store};
 
 /// The piece of a trim on its way that is done or not done as one; whole physical sectors.
 const TRIM_PIECE: Sectors = Sectors::new(2048);
-
-/// Names a trim on its way: its place in the order of submissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrimId(u64);
-
-#[derive(Debug, Clone)]
-pub(super) struct Trim {
-    lba: Lba,
-    sectors: Sectors,
-    pub(super) sequence: u64,
-    /// Sectors, first and beyond the last, that later writes have since put on the medium.
-    pub(super) spared: Vec<(u64, u64)>,
-}
 
 impl Store {
     /// A trim is submitted.

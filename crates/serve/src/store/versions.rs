@@ -8,6 +8,9 @@ use std::rc::Rc;
 use drivelab_core::disk::Data;
 use drivelab_core::{Lba, Time};
 
+/// Bytes of a sector.
+pub(super) const SECTOR: usize = 512;
+
 /// One write, from its submission until all of its sectors are durable or overwritten.
 #[derive(Debug)]
 pub struct Write {
@@ -26,7 +29,7 @@ impl Write {
 
     pub(super) fn sectors(&self) -> Range<u64> {
         let count = match &self.data {
-            Data::Bytes(bytes) => (bytes.len() / super::SECTOR) as u64,
+            Data::Bytes(bytes) => (bytes.len() / SECTOR) as u64,
             Data::Zeros(sectors) => sectors.get(),
         };
         self.lba.get()..self.lba.get() + count
@@ -44,7 +47,7 @@ impl Write {
     pub(super) fn bytes(&self, start: u64, end: u64) -> Option<&[u8]> {
         let Data::Bytes(bytes) = &self.data else { return None };
         let place = |sector: u64| {
-            usize::try_from(sector - self.lba.get()).expect("within the write") * super::SECTOR
+            usize::try_from(sector - self.lba.get()).expect("within the write") * SECTOR
         };
         Some(&bytes[place(start)..place(end)])
     }

@@ -3,5 +3,5 @@
 mod prediction;
 mod score;
 
-pub use prediction::{Prediction, Spread, predict};
+pub use prediction::{Prediction, predict};
 pub use score::Score;

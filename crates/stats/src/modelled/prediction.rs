@@ -1,42 +1,46 @@
-//! What one more drive of a kind will do at depths that nobody has measured on it.
+//! What one more drive of a kind will do, from simulated drives that fit the same description.
 
-/// How drives of one kind differ, as deviations of logarithms.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// Of the rate at depth 1.
-    pub fit_sigma: f64,
-    /// Of the gain at the greatest depth: what firmware makes of a queue.
-    pub gain_sigma: f64,
-}
+use crate::distribution::{normal, student};
+use crate::interval::{float, mean, standard_deviation};
 
-/// What is predicted at one depth.
+/// What is predicted of one figure of one more drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
-    /// The rate over that at the first depth.
-    pub gain: f64,
-    /// Deviation of the logarithm of the rate.
+    /// The middle of the prediction: the geometric mean over the drives.
+    pub median: f64,
+    /// One more drive lies between these with 95 %.
+    pub range95: [f64; 2],
+    /// The deviation of the logarithm among drives, without the error of the model.
     pub sigma: f64,
-    /// 95 of 100 drives lie within this factor of the rate, either way.
-    pub factor: f64,
 }
 
-/// 95 % of a normal distribution lie within so many deviations, as profiles are documented.
-const WITHIN_95: f64 = 1.96;
+/// The share of drives in a range.
+const WITHIN: f64 = 0.95;
 
-/// Predicts each depth from the rates of the median drive, the first of them at depth 1.
+/// Predicts a positive figure from `drives`, one value a drive.
 ///
-/// Both parts of the spread are independent. A drive whose firmware makes more of a queue than the
-/// median does so at every depth: its part goes with the logarithm of the gain.
-pub fn predict(rates: &[f64], spread: Spread) -> Vec<Prediction> {
-    let (Some(first), Some(last)) = (rates.first(), rates.last()) else { return Vec::new() };
-    let deepest = libm::log(last / first);
-    let of = |rate: &f64| {
-        let gain = rate / first;
-        let part = if deepest > 0.0 { (libm::log(gain) / deepest).clamp(0.0, 1.0) } else { 0.0 };
-        let sigma = libm::hypot(spread.fit_sigma, spread.gain_sigma * part);
-        Prediction { gain, sigma, factor: libm::exp(WITHIN_95 * sigma) }
+/// The logarithms are taken as normal: Student's prediction interval, `t (n - 1) s sqrt(1 + 1 / n)`
+/// widened by `model_sigma`, how far the logarithm of a real drive's figure may be from the model.
+/// `None` where there is no drive.
+pub fn predict(drives: &[f64], model_sigma: f64) -> Option<Prediction> {
+    let logs: Vec<f64> = drives.iter().map(|value| libm::log(*value)).collect();
+    if logs.is_empty() {
+        return None;
+    }
+    let (n, centre) = (float(logs.len()), mean(&logs));
+    let sigma = if logs.len() > 1 { standard_deviation(&logs) } else { 0.0 };
+    let own = sigma * sigma * (1.0 + 1.0 / n);
+    let both = own + model_sigma * model_sigma;
+    let tail = 0.5 + 0.5 * WITHIN;
+    // Welch and Satterthwaite: the model's part is known, so it adds no doubt about the scatter.
+    let half = if own > 0.0 {
+        let freedom = (n - 1.0) * (both / own) * (both / own);
+        student::quantile(tail, freedom) * libm::sqrt(both)
+    } else {
+        normal::quantile(tail) * model_sigma
     };
-    rates.iter().map(of).collect()
+    let range95 = [libm::exp(centre - half), libm::exp(centre + half)];
+    Some(Prediction { median: libm::exp(centre), range95, sigma })
 }
 
 #[cfg(test)]
@@ -44,23 +48,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spread_of_the_gain_grows_with_the_gain() {
-        let spread = Spread { fit_sigma: 0.03, gain_sigma: 0.04 };
-        let found = predict(&[100.0, 100.0 * 2_f64.sqrt(), 200.0], spread);
-        let sigma: Vec<f64> = found.iter().map(|one| one.sigma).collect();
-        for (sigma, expected) in sigma.iter().zip([0.03, libm::hypot(0.03, 0.02), 0.05]) {
-            assert!((sigma - expected).abs() < 1e-12, "{sigma} {expected}");
-        }
-        assert!((found[2].gain - 2.0).abs() < 1e-12);
-        assert!((libm::log(found[0].factor) - 1.96 * 0.03).abs() < 1e-12);
+    fn few_drives_are_predicted_by_students_interval() {
+        // Logarithms -1, 0 and 1: deviation 1, t of two degrees of freedom 4.302653.
+        let drives = [-1.0, 0.0, 1.0].map(libm::exp);
+        let found = predict(&drives, 0.0).unwrap();
+        let half = 4.302_653 * libm::sqrt(4.0 / 3.0);
+        assert!((found.median - 1.0).abs() < 1e-12 && (found.sigma - 1.0).abs() < 1e-12);
+        assert!((libm::log(found.range95[1]) - half).abs() < 1e-4, "{found:?}");
+        assert!((libm::log(found.range95[0]) + half).abs() < 1e-4, "{found:?}");
     }
 
     #[test]
-    fn without_a_gain_only_the_fit_is_uncertain() {
-        let spread = Spread { fit_sigma: 0.03, gain_sigma: 0.5 };
-        for one in predict(&[100.0, 100.0, 90.0], spread) {
-            assert!((one.sigma - 0.03).abs() < 1e-12, "{one:?}");
+    fn drives_that_are_alike_leave_the_error_of_the_model() {
+        for drives in [&[7.0][..], &[7.0, 7.0, 7.0]] {
+            let found = predict(drives, 0.05).unwrap();
+            assert!((libm::log(found.range95[1] / 7.0) - 0.05 * 1.96).abs() < 1e-4, "{found:?}");
+            assert_eq!(predict(drives, 0.0).unwrap().range95, [found.median; 2]);
         }
-        assert!(predict(&[], spread).is_empty());
+        assert_eq!(predict(&[], 0.05), None);
     }
 }

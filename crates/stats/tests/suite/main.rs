@@ -12,4 +12,5 @@ mod metamorphic;
 mod mutation;
 mod planning;
 mod series;
+mod specimens;
 mod steadiness;

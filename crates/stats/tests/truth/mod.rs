@@ -7,3 +7,4 @@ pub(crate) mod family;
 pub(crate) mod noise;
 pub(crate) mod random;
 pub(crate) mod rates;
+pub(crate) mod specimens;

@@ -4,6 +4,7 @@ use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::{IoEngine, factor};
 
 use super::vocabulary::{Settings, Vocabulary, settings};
+use crate::command::Template;
 
 /// One configuration.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +30,8 @@ pub struct Arm {
     pub reboot: bool,
     /// Command that succeeds only while the arm is in place.
     pub check: Option<String>,
+    /// What stands for `{command}` in the commands of workloads.
+    pub command: Option<Template>,
     /// Which way requests reach the kernel; the best there is where absent.
     pub ioengine: Option<IoEngine>,
     /// Whether the page cache is bypassed.
@@ -66,7 +69,8 @@ impl Arm {
         }
         declares.extend(self.ioengine.map(|engine| ("ioengine".to_owned(), engine.to_string())));
         declares.extend(self.direct.map(|direct| ("direct".to_owned(), direct.to_string())));
-        for text in [&self.apply, &self.manual].into_iter().flatten() {
+        let command = self.command.as_ref().map(Template::to_string);
+        for text in [&self.apply, &self.manual, &command].into_iter().flatten() {
             let named = factor::named_in(text);
             let unknown = named.is_empty().then_some("");
             let all = named.into_iter().chain(unknown);
@@ -134,12 +138,21 @@ fn arm(
         manual: section.take("manual")?,
         reboot: section.take("reboot")?.unwrap_or(true),
         check: section.take("check")?,
+        command: section.take_with("command", own_command)?,
         settings: settings(section, vocabulary)?,
         ioengine,
         direct,
         price_usd: section.take_with("price_usd", price)?,
         levels: section.words("levels")?,
     })
+}
+
+fn own_command(text: &str) -> Result<Template, String> {
+    let command = Template::parse(text)?;
+    if command.has_own() {
+        return Err("the command of an arm has no place for `{command}`".into());
+    }
+    Ok(command)
 }
 
 fn target(text: &str) -> Result<String, String> {

@@ -1,25 +1,31 @@
 //! A study file: what is compared, under which work, and what would count as better.
 
 mod arm;
+mod command;
 mod matrix;
 mod question;
+mod quick;
 mod stage;
+mod suite;
 #[cfg(test)]
 pub(crate) mod tests;
 mod vocabulary;
 mod workload;
 
 pub use arm::Arm;
+pub use quick::quick;
+pub use suite::{Needs, Suite};
 pub use vocabulary::{Settings, Vocabulary};
-pub use workload::{Curve, NamedWorkload};
+pub use workload::{Curve, NamedWorkload, Work};
 
 use drivelab_core::Refusal;
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::matrix::{Cell, Matrix, Named};
 use drivelab_core::question::{ContrastInfo, Finding, Interaction};
 use drivelab_core::units::Ratio;
-use drivelab_core::workload::{Workload, WorkloadError};
+use drivelab_core::workload::WorkloadError;
 
+use crate::command::{Command, Template};
 use crate::metric;
 use crate::stage::{StageName, Task};
 use question::Names;
@@ -39,6 +45,8 @@ pub struct StudyFile {
     pub margin: Ratio,
     /// How often each arm is measured.
     pub blocks: u32,
+    /// Whether each block is made on a drive of its own.
+    pub draws_specimens: bool,
     /// Seed of all random choices.
     pub seed: u64,
     /// Where it runs.
@@ -72,6 +80,8 @@ pub struct StudyFile {
     /// The cells of that matrix, as [`Task::Cell`] counts them.
     pub cells: Vec<Cell>,
     overrides: Vec<Override>,
+    /// What the command line says of blocks and specimens.
+    asked: (Option<u32>, Option<u32>),
 }
 
 /// What the command line says instead of the file.
@@ -81,14 +91,22 @@ pub struct Choices<'a> {
     pub stage: Option<StageName>,
     /// How often each arm is measured.
     pub blocks: Option<u32>,
+    /// How many drives are drawn of those that fit a profile, each for a block; 1 for the median
+    /// drive in all blocks.
+    pub specimens: Option<u32>,
     /// Seed of all random choices.
     pub seed: Option<u64>,
     /// The only workloads; all where empty.
     pub only: &'a [String],
+    /// The modelled drive of every arm.
+    pub drive: Option<&'a str>,
 }
 
 /// More blocks than anybody waits for, and few enough to be planned at once.
 const BLOCKS_MAX: u32 = 10_000;
+/// The fewest blocks that show how drives differ: the 2.5th and the 97.5th of 100 drives lie 2.1
+/// deviations of twenty apart from their mean, 2.3 of ten.
+pub const SPECIMENS_MIN: u32 = 20;
 /// More arms than anybody compares: each is one more chance of a wrong answer.
 const ARMS_MAX: usize = 1000;
 /// Most runs: of a second each they take twelve days.
@@ -127,6 +145,7 @@ impl StudyFile {
             candidate,
             margin: margin(&mut top)?,
             blocks,
+            draws_specimens: false,
             seed,
             stage: default.unwrap_or(StageName::Simulate),
             is_stage_named: default.is_some(),
@@ -144,6 +163,7 @@ impl StudyFile {
             cells: matrix.as_ref().map(Matrix::cells).unwrap_or_default(),
             matrix,
             overrides,
+            asked: (None, None),
         };
         study.check(&mut top)?;
         top.finish()?;
@@ -181,7 +201,12 @@ impl StudyFile {
             self.apply(&own).expect("every stage was tried when the file was read");
         }
         self.seed = choices.seed.unwrap_or(self.seed);
+        if let Some(drive) = choices.drive {
+            self.model(drive)?;
+        }
         self.blocks = choices.blocks.unwrap_or(self.blocks);
+        self.asked = (choices.blocks, choices.specimens);
+        self.check_specimens()?;
         if !choices.only.is_empty() {
             self.keep_only(choices.only)
                 .map_err(|wrong| Refusal::request(format!("--only: {wrong}")))?;
@@ -193,6 +218,67 @@ impl StudyFile {
         }
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return Err(Refusal::request(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
+        }
+        match self.too_many() {
+            Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
+            None => Ok(()),
+        }
+    }
+
+    /// Models another drive in every arm.
+    fn model(&mut self, drive: &str) -> Result<(), Refusal> {
+        if self.stage == StageName::Hardware {
+            let message = "--drive: stage hardware measures a real drive and models none";
+            return Err(Refusal::request(message).hint("omit --drive, or add --stage simulate"));
+        }
+        if let Some(arm) = self.arms.iter().find(|arm| arm.drive.is_some()) {
+            let message = format!("--drive: arm `{}` names a drive of its own", arm.name);
+            return Err(Refusal::request(message)
+                .hint("this study compares drives: change them in a copy of its file"));
+        }
+        self.drive = Some(drive.to_owned());
+        Ok(())
+    }
+
+    /// Refuses what `--specimens` cannot mean.
+    fn check_specimens(&self) -> Result<(), Refusal> {
+        let (blocks, Some(specimens)) = self.asked else { return Ok(()) };
+        if self.stage != StageName::Simulate {
+            let wrong = format!("stage {} runs on one drive, not on specimens", self.stage);
+            return Err(Refusal::request(wrong).hint("omit `--specimens`"));
+        }
+        if !(1..=BLOCKS_MAX).contains(&specimens) {
+            let wrong = format!("`--specimens` must be from 1 to {BLOCKS_MAX}");
+            return Err(Refusal::request(wrong));
+        }
+        match blocks {
+            Some(blocks) if specimens > 1 && blocks != specimens => Err(Refusal::request(format!(
+                "`--blocks {blocks}` and `--specimens {specimens}` contradict each other: each \
+                 block is one specimen"
+            ))
+            .hint("give one of them")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Settles what its blocks are once the drives are known: where they leave something open, each
+    /// block is made on a specimen of its own, of which there are [`SPECIMENS_MIN`] unless the
+    /// command line says otherwise. A matrix draws them only where it is asked to: it makes
+    /// hundreds of runs a block.
+    ///
+    /// # Errors
+    /// There are too many runs.
+    pub fn settle_blocks(&mut self, leaves_open: bool) -> Result<(), Refusal> {
+        let (blocks, specimens) = self.asked;
+        let draws = specimens.map_or(self.matrix.is_none(), |specimens| specimens > 1);
+        self.draws_specimens = self.stage == StageName::Simulate && leaves_open && draws;
+        self.blocks = match (blocks, specimens) {
+            (None, Some(specimens)) if specimens > 1 => specimens,
+            (None, None) if self.draws_specimens => self.blocks.max(SPECIMENS_MIN),
+            _ => self.blocks,
+        };
+        if let Some(matrix) = &mut self.matrix {
+            matrix.blocks = self.blocks;
         }
         match self.too_many() {
             Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
@@ -238,9 +324,9 @@ impl StudyFile {
     }
 
     /// What a run does; in each thread, where there are several.
-    pub fn workload(&self, task: Task) -> Workload {
-        match task {
-            Task::Workload(place) => self.workloads[place].workload.clone(),
+    pub fn work(&self, task: Task) -> Work {
+        let load = match task {
+            Task::Workload(place) => return self.workloads[place].work.clone(),
             Task::Curve(place) => {
                 self.curve.as_ref().expect("its points are runs").depths[place].1.clone()
             }
@@ -248,7 +334,34 @@ impl StudyFile {
                 let matrix = self.matrix.as_ref().expect("its cells are runs");
                 self.cells[place].workload(matrix).expect("every cell was tried")
             }
-        }
+        };
+        Work::Load(Box::new(load))
+    }
+
+    /// The metrics of a task that the study names: without them a run is worth nothing.
+    pub fn wanted(&self, task: Task) -> Vec<String> {
+        let Task::Workload(place) = task else { return Vec::new() };
+        let (names, own) = (self.names(), &self.workloads[place].name);
+        let figures = self.findings.iter().filter_map(|finding| finding.figure.split_once(" of "));
+        let all = std::iter::once(self.primary.as_str()).chain(figures.map(|(of, _)| of));
+        let of_task = all.filter_map(|text| metric::split(text, &names));
+        let of_task = of_task.filter(|(workload, _)| workload == own);
+        of_task.map(|(_, metric)| metric.to_owned()).collect()
+    }
+
+    /// Whether some run needs a file or device to measure.
+    pub fn needs_target(&self) -> bool {
+        let own = self.arms.iter().filter_map(|arm| arm.command.as_ref());
+        self.curve.is_some()
+            || self.matrix.is_some()
+            || self.workloads.iter().any(|named| named.work.needs_target())
+            || own.into_iter().any(Template::has_target)
+    }
+
+    /// Whether every workload is a command, which no modelled drive in virtual time can run.
+    pub fn is_of_commands(&self) -> bool {
+        let commands = self.workloads.iter().filter(|named| named.work.command().is_some());
+        !self.workloads.is_empty() && commands.count() == self.workloads.len()
     }
 
     /// What is wrong with the number of its runs.
@@ -277,9 +390,10 @@ impl StudyFile {
                 "`margin` must lie between 0 and 100 %: no effect of size 0 can be excluded";
             return Err(top.error(wrong));
         }
+        self.check_commands(top)?;
         let workloads = self.names();
-        let metrics = if self.matrix.is_some() { metric::OF_CELLS } else { metric::NAMES };
-        let names = Names { arms: &self.arms, workloads: &workloads, metrics };
+        let metrics = self.metrics();
+        let names = Names { arms: &self.arms, workloads: &workloads, metrics: &metrics };
         names.check_metric("primary", &self.primary).map_err(|wrong| top.error(wrong))?;
         self.findings = question::findings(top, &names)?;
         for own in &self.overrides {
@@ -293,6 +407,31 @@ impl StudyFile {
             }
         }
         Ok(())
+    }
+
+    /// The metrics of each of [`Self::names`]; `None` where only a run says them.
+    fn metrics(&self) -> Vec<Option<Vec<String>>> {
+        let of_cells: Vec<String> = metric::OF_CELLS.iter().map(ToString::to_string).collect();
+        let groups = self.matrix.iter().flat_map(Matrix::groups).map(|_| Some(of_cells.clone()));
+        self.workloads.iter().map(|named| named.work.metrics()).chain(groups).collect()
+    }
+
+    /// Checks that arms have commands exactly where workloads have a place for them.
+    fn check_commands(&self, top: &Section) -> Result<(), ConfigError> {
+        let commands = self.workloads.iter().filter_map(|named| named.work.command());
+        let takes = commands.flat_map(Command::templates).any(Template::has_own);
+        let wrong = self.arms.iter().find(|arm| arm.command.is_some() != takes);
+        let message = |arm: &Arm| match takes {
+            true => {
+                format!("a workload runs `{{command}}`, but arm `{}` has no `command`", arm.name)
+            }
+            false => format!(
+                "no workload runs the command of arm `{}`: add a `[[workload]]` with `command = \
+                 \"{{command}}\"`",
+                arm.name
+            ),
+        };
+        wrong.map_or(Ok(()), |arm| Err(top.error(message(arm))))
     }
 
     /// Changes it into what it is at a stage.

@@ -98,7 +98,8 @@ fn check_interaction(factors: &[String], arms: &[Arm]) -> Result<(), String> {
 pub(super) struct Names<'a> {
     pub(super) arms: &'a [Arm],
     pub(super) workloads: &'a [String],
-    pub(super) metrics: &'a [&'a str],
+    /// Those of each workload; `None` where only a run says them.
+    pub(super) metrics: &'a [Option<Vec<String>>],
 }
 
 pub(super) fn findings(top: &mut Section, names: &Names<'_>) -> Result<Vec<Finding>, ConfigError> {
@@ -166,19 +167,21 @@ impl Names<'_> {
 
     /// Checks `WORKLOAD.METRIC`, the value of `key`.
     pub(super) fn check_metric(&self, key: &str, text: &str) -> Result<(), String> {
-        let Some((_, metric)) = metric::split(text, self.workloads) else {
+        let Some((workload, metric)) = metric::split(text, self.workloads) else {
             let (workload, _) = text.rsplit_once('.').unwrap_or((text, ""));
             return Err(format!(
                 "`{key}` names the workload `{workload}`; there are `{}`",
                 self.workloads.join("`, `")
             ));
         };
-        if !self.metrics.contains(&metric) {
-            return Err(format!(
+        let place = self.workloads.iter().position(|known| known == workload);
+        let known = place.and_then(|place| self.metrics[place].as_ref());
+        match known {
+            Some(known) if !known.iter().any(|name| name == metric) => Err(format!(
                 "`{key}` names the metric `{metric}`; there are `{}`",
-                self.metrics.join("`, `")
-            ));
+                known.join("`, `")
+            )),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

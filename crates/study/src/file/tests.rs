@@ -17,6 +17,27 @@ impl Vocabulary for TwoKeys {
             _ => Err(format!("`{value}` is neither `on` nor `off`")),
         }
     }
+
+    fn suite(&self, name: &str, section: &mut Section) -> Result<Suite, ConfigError> {
+        if name != "tree" {
+            return Err(section.error(format!("there is no suite `{name}`")));
+        }
+        let files = section.take::<u32>("files")?;
+        Ok(Suite {
+            name: name.to_owned(),
+            options: files.map(|files| ("files".into(), files.to_string())).into_iter().collect(),
+            summary: "files are made".into(),
+            metrics: vec!["make.files_per_s".into(), "make.wall_ns".into()],
+            headline: "make.files_per_s".into(),
+            needs: Needs::Tree,
+            writes: true,
+            time: None,
+        })
+    }
+
+    fn formats(&self) -> Vec<&'static str> {
+        vec!["fio"]
+    }
 }
 
 const STUDY: &str = r#"
@@ -85,7 +106,8 @@ fn a_stage_overrides_what_the_file_says_elsewhere() {
         let times: Vec<u64> = study
             .workloads
             .iter()
-            .map(|named| (named.workload.runtime + named.workload.ramp_time).ns() / 1_000_000_000)
+            .filter_map(|named| named.work.load())
+            .map(|load| (load.runtime + load.ramp_time).ns() / 1_000_000_000)
             .collect();
         let depths = study.curve.map(|curve| curve.depths[0].1.ramp_time.ns() / 1_000_000_000);
         (study.blocks, times, depths)
@@ -219,4 +241,98 @@ fn settings_are_those_of_the_vocabulary() {
     refused(&with("controller = \"ahci\"", "contoller = \"ahci\""), &["unknown key `contoller`"]);
     let wrong = with("controller = \"ahci\"", "write-cache = \"maybe\"");
     refused(&wrong, &["`write-cache`", "neither `on` nor `off`"]);
+}
+
+#[test]
+fn blocks_are_specimens_where_the_drive_leaves_something_open() {
+    let settled = |blocks, specimens, leaves_open, of_file: &str| {
+        let mut study = parse(&format!("{of_file}\n{STUDY}")).unwrap();
+        let stage = Some(StageName::Simulate);
+        study.choose(Choices { stage, blocks, specimens, ..Choices::default() })?;
+        study.settle_blocks(leaves_open)?;
+        Ok::<_, drivelab_core::Refusal>((study.blocks, study.draws_specimens))
+    };
+    let check = |blocks, specimens, leaves_open, of_file: &str, expected| {
+        assert_eq!(settled(blocks, specimens, leaves_open, of_file).unwrap(), expected);
+    };
+    check(None, None, true, "blocks = 12", (20, true));
+    check(None, None, true, "blocks = 30", (30, true));
+    check(None, None, false, "blocks = 12", (12, false));
+    check(Some(7), None, true, "blocks = 12", (7, true));
+    check(None, Some(40), true, "blocks = 12", (40, true));
+    check(None, Some(1), true, "blocks = 12", (12, false));
+    check(Some(9), Some(1), true, "blocks = 12", (9, false));
+    check(Some(9), Some(9), true, "blocks = 12", (9, true));
+    assert!(settled(Some(9), Some(8), true, "").unwrap_err().to_string().contains("contradict"));
+    assert!(settled(None, Some(0), true, "").unwrap_err().to_string().contains("from 1 to"));
+    let mut study = parse(STUDY).unwrap();
+    let stage = Some(StageName::Emulate);
+    let wrong = study.choose(Choices { stage, specimens: Some(9), ..Choices::default() });
+    assert!(wrong.unwrap_err().to_string().contains("emulate runs on one drive"));
+}
+
+/// A study of two commands, with more keys of the workload.
+fn commands(keys: &str) -> String {
+    format!(
+        "title = \"Is it quicker?\"\nprimary = \"bench.tps\"\n[[arm]]\nname = \"on\"\n\
+         [[arm]]\nname = \"off\"\n[[workload]]\nname = \"bench\"\n{keys}"
+    )
+}
+
+#[test]
+fn a_command_is_a_workload_with_metrics_of_its_own() {
+    const TPS: &str = "[workload.metrics]\ntps = { regex = \"tps = ([0-9.]+)\", unit = \"1/s\", \
+                       better = \"more\" }\nwal = { json = \"a[0].b\", better = \"less\" }\n";
+    let keys = format!("command = \"bench {{arm}} {{target}}\"\ntimeout = \"9s\"\n{TPS}");
+    let study = parse(&commands(&keys)).unwrap();
+    assert!(study.is_of_commands() && study.needs_target());
+    let command = study.workloads[0].work.command().unwrap();
+    assert_eq!(command.metric_names().unwrap(), ["tps", "wal", "wall_ns", "cpu_ns"]);
+    assert_eq!((study.workloads[0].work.headline().as_str(), command.timeout), {
+        ("tps", drivelab_core::Span::from_secs(9))
+    });
+    let wrong = |keys: &str, parts: &[&str]| refused(&commands(keys), parts);
+    wrong("command = \"a\"", &["`tps`; there are `wall_ns`, `cpu_ns`"]);
+    wrong("command = \"a {tagret}\"", &["`{tagret}` is not a placeholder"]);
+    wrong("command = \"a\"\nformat = \"foi\"", &["`foi` is not a known format", "`fio`"]);
+    wrong("command = \"a\"\nbs = \"4k\"", &["unknown key `bs`"]);
+    wrong("command = \"a\"\nsuite = \"tree\"", &["either a `command` or a `suite`"]);
+    wrong("command = \"a\"\n[workload.metrics]\ntps = { regex = \"(.)\" }", &["which way"]);
+    let tps = |metric: &str| format!("command = \"a\"\n[workload.metrics]\ntps = {{ {metric} }}");
+    wrong(&tps("regex = \".\", better = \"more\""), &["no group for the number"]);
+    wrong(&tps("regex = \"(\", better = \"more\""), &["`regex`"]);
+    wrong(&tps("better = \"more\""), &["one of `regex = ` and `json = `"]);
+    wrong(&tps("json = \"a\", unti = \"s\", better = \"more\""), &["[metrics.tps]", "`unti`"]);
+    // What a format holds is known when it is there.
+    assert!(parse(&commands("command = \"a\"\nformat = \"fio\"")).is_ok());
+}
+
+#[test]
+fn a_suite_declares_what_it_measures_and_takes_its_options() {
+    let with = |primary: &str, keys: &str| {
+        commands(&format!("suite = \"tree\"\n{keys}")).replace("bench.tps", primary)
+    };
+    let study = parse(&with("bench.make.files_per_s", "files = 7\n")).unwrap();
+    let Work::Suite(suite) = &study.workloads[0].work else { panic!("it is a suite") };
+    assert_eq!(suite.options, [("files".to_owned(), "7".to_owned())]);
+    refused(&with("bench.files_per_s", ""), &["`files_per_s`; there are `make.files_per_s`"]);
+    refused(&with("bench.make.files_per_s", "fiels = 7"), &["unknown key `fiels`"]);
+    refused(&commands("suite = \"tere\""), &["there is no suite `tere`"]);
+}
+
+#[test]
+fn arms_have_commands_where_a_workload_runs_them() {
+    let arms = |one: &str, two: &str| {
+        commands("command = \"{command}\"")
+            .replace("bench.tps", "bench.wall_ns")
+            .replace("name = \"on\"", &format!("name = \"on\"\n{one}"))
+            .replace("name = \"off\"", &format!("name = \"off\"\n{two}"))
+    };
+    let study = parse(&arms("command = \"a\"", "command = \"b\"")).unwrap();
+    assert!(!study.needs_target());
+    assert_eq!(study.arms[1].declares(None), [(String::new(), "b".to_owned())]);
+    refused(&arms("command = \"a\"", ""), &["arm `off` has no `command`"]);
+    refused(&arms("command = \"{command}\"", ""), &["has no place for `{command}`"]);
+    let unused = arms("command = \"a\"", "").replace("\"{command}\"", "\"x\"");
+    refused(&unused, &["no workload runs the command of arm `on`"]);
 }

@@ -1,10 +1,13 @@
-//! `[[workload]]` and `[curve]`: what every arm does.
+//! `[[workload]]` and `[curve]`: what every arm does, a load, a command or a suite.
 
 use drivelab_core::config::{ConfigError, Section};
 use drivelab_core::units::Span;
 use drivelab_core::workload::{Workload, WorkloadError, WorkloadOptions};
 
+use super::command;
+use super::suite::Suite;
 use super::vocabulary::{Settings, Vocabulary, settings};
+use crate::command::{Command, Template};
 use crate::metric;
 
 /// Most workloads, depths of a curve, contrasts and findings.
@@ -18,18 +21,97 @@ pub struct NamedWorkload {
     /// What it does, in a phrase.
     pub summary: String,
     /// What it does.
-    pub workload: Workload,
+    pub work: Work,
     /// Settings of the modelled drive that belong to the workload, such as its write cache.
     pub settings: Settings,
     /// Its place in the file, whichever workloads are left out: its seeds follow from it.
     pub number: usize,
-    options: WorkloadOptions,
+    /// What a load was made from.
+    options: Option<WorkloadOptions>,
+}
+
+/// What a run does.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Requests that the load loop sends.
+    Load(Box<Workload>),
+    /// A command.
+    Command(Box<Command>),
+    /// A suite.
+    Suite(Box<Suite>),
+}
+
+impl Work {
+    /// The requests, where it is a load.
+    pub fn load(&self) -> Option<&Workload> {
+        match self {
+            Self::Load(workload) => Some(workload),
+            Self::Command(_) | Self::Suite(_) => None,
+        }
+    }
+
+    /// The command, where it is one.
+    pub fn command(&self) -> Option<&Command> {
+        match self {
+            Self::Command(command) => Some(command),
+            Self::Load(_) | Self::Suite(_) => None,
+        }
+    }
+
+    /// Whether it writes what is measured; what a command does is the user's business.
+    pub fn writes(&self) -> bool {
+        match self {
+            Self::Load(workload) => workload.rw.writes(),
+            Self::Suite(suite) => suite.writes,
+            Self::Command(_) => false,
+        }
+    }
+
+    /// Whether it needs a target.
+    pub fn needs_target(&self) -> bool {
+        self.command().is_none_or(|command| command.templates().any(Template::has_target))
+    }
+
+    /// Whether a command of it has this place.
+    pub fn uses(&self, place: &str) -> bool {
+        let mut commands = self.command().into_iter().flat_map(Command::templates);
+        commands.any(|command| command.has(place))
+    }
+
+    /// The metric that speaks for it on the first screen.
+    pub fn headline(&self) -> String {
+        match self {
+            Self::Load(workload) => metric::headline(workload).to_owned(),
+            Self::Command(command) => command.headline().to_owned(),
+            Self::Suite(suite) => suite.headline.clone(),
+        }
+    }
+
+    /// The names of its metrics; `None` where only a run says them.
+    pub(super) fn metrics(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Load(_) => Some(metric::NAMES.iter().map(ToString::to_string).collect()),
+            Self::Command(command) => command.metric_names(),
+            Self::Suite(suite) => Some(suite.metrics.clone()),
+        }
+    }
+
+    fn summary(&self) -> String {
+        match self {
+            Self::Load(workload) => metric::summary(workload),
+            Self::Command(command) if command.run.is_own() => "the arm's command".into(),
+            Self::Command(command) => command.run.to_string(),
+            Self::Suite(suite) => suite.summary.clone(),
+        }
+    }
 }
 
 impl NamedWorkload {
     /// Gives it other times.
     pub(super) fn retime(&mut self, times: Times) -> Result<(), WorkloadError> {
-        self.workload = times.of(&self.options).check()?;
+        if let Some(options) = &self.options {
+            self.work = Work::Load(Box::new(times.of(options).check()?));
+        }
         Ok(())
     }
 }
@@ -90,11 +172,10 @@ pub(super) fn workloads(
         }
         let summary: Option<String> = section.take("summary")?;
         let settings = settings(&mut section, vocabulary)?;
-        let options = WorkloadOptions::read(&mut section)?;
-        let workload = options.clone().check().map_err(|wrong| section.error(wrong.to_string()))?;
+        let (work, options) = work(&mut section, vocabulary)?;
         section.finish()?;
-        let summary = summary.unwrap_or_else(|| metric::summary(&workload));
-        workloads.push(NamedWorkload { name, summary, workload, settings, number, options });
+        let summary = summary.unwrap_or_else(|| work.summary());
+        workloads.push(NamedWorkload { name, summary, work, settings, number, options });
     }
     if matrix && !workloads.is_empty() {
         return Err(top.error("a study has either `[matrix]` or `[[workload]]` tables"));
@@ -103,6 +184,31 @@ pub(super) fn workloads(
         return Err(top.error("the study has no workload: add a `[[workload]]` table"));
     }
     Ok(workloads)
+}
+
+/// A command, a suite, or else a load with the options that it was made from.
+fn work(
+    section: &mut Section,
+    vocabulary: &dyn Vocabulary,
+) -> Result<(Work, Option<WorkloadOptions>), ConfigError> {
+    let command = command::read(section, vocabulary)?;
+    let suite = match section.take::<String>("suite")? {
+        None => None,
+        Some(name) => Some(vocabulary.suite(&name, section)?),
+    };
+    match (command, suite) {
+        (Some(_), Some(_)) => {
+            Err(section.error("a workload is either a `command` or a `suite`, not both"))
+        }
+        (Some(command), None) => Ok((Work::Command(Box::new(command)), None)),
+        (None, Some(suite)) => Ok((Work::Suite(Box::new(suite)), None)),
+        (None, None) => {
+            let options = WorkloadOptions::read(section)?;
+            let load = options.clone().check();
+            let load = load.map_err(|wrong| section.error(wrong.to_string()))?;
+            Ok((Work::Load(Box::new(load)), Some(options)))
+        }
+    }
 }
 
 pub(super) fn curve(top: &mut Section) -> Result<Option<Curve>, ConfigError> {

@@ -35,8 +35,17 @@ pub struct Header {
 pub struct Asked {
     /// The study's file or name.
     pub study: String,
+    /// The commands that are compared, where no file says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// What goes before each run of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
     /// Blocks, as asked for: a grouped plan gathers them into fewer.
     pub blocks: u32,
+    /// Specimens, as typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specimens: Option<u32>,
     /// The target, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -49,6 +58,9 @@ pub struct Asked {
     /// The only workloads; all where empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// The drive that is modelled in place of the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<String>,
     /// How much of the target is used, as typed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,

@@ -1,7 +1,8 @@
 //! The results folder: finished runs are kept as they finish, and a later session goes on there.
 //!
 //! `study.toml` is the study as it was started, `plan.json` what is to be done and on what,
-//! `runs.jsonl` the journal, one finished run a line. `result.json` says that all are there: what a
+//! `runs.jsonl` the journal, one finished run a line; `output/` has what commands printed, a file
+//! for each place in the plan. `result.json` says that all are there: what a
 //! finished study left is never replaced.
 
 mod header;
@@ -79,6 +80,19 @@ impl Out {
         Ok(())
     }
 
+    /// Keeps what the command of the run at this place of the agenda printed.
+    pub fn keep_output(
+        &self,
+        place: usize,
+        printed: &str,
+        watch: &dyn Watch,
+    ) -> Result<(), Refusal> {
+        let folder = self.folder.join("output");
+        keep::make_folder(&folder)?;
+        let file = folder.join(format!("run-{:04}.txt", place + 1));
+        keep::write(&file, printed.as_bytes(), watch)
+    }
+
     /// Every finished run, in the order of the agenda, and the folder for the results.
     pub fn into_runs(self) -> (Folder, Vec<StoredRun>) {
         let folder = Folder { path: self.folder, _journal: self.journal };
@@ -125,6 +139,14 @@ impl Begun {
     pub fn is_in(folder: &Path) -> Result<bool, Refusal> {
         let has_runs = || folder.join("runs.jsonl").metadata().is_ok_and(|about| about.len() > 0);
         Ok(!matches!(Header::read(folder)?, PlanFile::Missing) || has_runs())
+    }
+
+    /// Its blocks, as asked for: a grouped plan gathers them into fewer. Nothing where its plan is
+    /// damaged.
+    pub fn blocks(&self, study: &StudyFile) -> Option<u32> {
+        let Header { plan, asked, .. } = self.header.as_ref()?;
+        let of_plan = plan.steps.len() / study.arms.len().max(1);
+        asked.as_ref().map_or_else(|| u32::try_from(of_plan).ok(), |asked| Some(asked.blocks))
     }
 
     /// Opens a folder; nothing in it changes before the first run is kept.
@@ -202,7 +224,7 @@ impl Begun {
         let whole = self.lines.iter().filter(|line| owner.check(&line.text) == seal);
         let mut runs = whole.filter_map(|line| serde_json::from_slice(&line.text).ok());
         runs.find_map(|run: StoredRun| match run.task {
-            Task::Workload(place) if study.workloads.get(place)?.workload.size.is_none() => {
+            Task::Workload(place) if study.workloads.get(place)?.work.load()?.size.is_none() => {
                 run.record.config.workload.as_ref()?.size
             }
             _ => None,

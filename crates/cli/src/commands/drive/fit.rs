@@ -1,12 +1,14 @@
-//! `drive fit`: a profile from measurements at depth 1.
+//! `drive fit`: a profile from measurements, with what they leave open.
 
+use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use drivelab_core::Bytes;
+use drivelab_core::measurements::Measurements;
 use drivelab_core::record::RunRecord;
-use drivelab_model::fit::{self, Measurements};
-use drivelab_report::drive::{DRIVE_SCHEMA, Fitted};
+use drivelab_model::fit;
+use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, LeftOpen};
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -16,7 +18,8 @@ use crate::ui::Ui;
 /// What `drive fit` is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example of MEASUREMENTS (any subset of the figures; the profile keeps the `source`):
+MEASUREMENTS is what `drive measure` writes, or a file by hand (any subset of the figures; the
+profile keeps the `source`):
   [drive]
   capacity_bytes = 2_000_398_934_016
   rpm = 7200
@@ -26,15 +29,25 @@ Example of MEASUREMENTS (any subset of the figures; the profile keeps the `sourc
   mean_ms = 17.57
   p50_ms = 17.69
   p99_ms = 28.44
+  [random_read_qd32]
+  iops = 94
+  [[random_read]]
+  span_bytes = 32_000_000_000
+  iodepth = 8
+  iops = 130
   [sequential]
   read_mb_per_s = 143
+  [[flush]]
+  writes = 64
+  mean_ms = 720
 
 Or run records, which do not describe the drive:
   drivelab run /dev/sdx --rw randread --iodepth 1 --runtime 10m --json >random.json
+  drivelab run /dev/sdx --rw randread --iodepth 32 --runtime 1m --json >deep.json
   drivelab run /dev/sdx --rw read --bs 1M --json >stream.json
-  drivelab drive fit random.json stream.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
+  drivelab drive fit *.json --rpm 7200 --capacity 2000398934016 --out own.toml")]
 pub(crate) struct FitArgs {
-    /// Measurements at depth 1: one TOML file, or run records (.json).
+    /// Measurements: one TOML file, or run records (.json).
     #[arg(required = true)]
     measurements: Vec<PathBuf>,
     /// The profile file to write.
@@ -64,22 +77,29 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
         .map_err(Failure::bad_words)?;
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
     let fitted = |figure: &fit::FittedFigure| {
-        let fit::FittedFigure { name, measured, fitted } = *figure;
+        let fit::FittedFigure { name, measured, fitted } = figure.clone();
         Fitted { name, measured, fitted }
     };
     let figures: Vec<Fitted> = fit.figures.iter().map(fitted).collect();
+    let left_open = |open: &fit::LeftOpen| {
+        let fit::LeftOpen { key: name, median, range95, unit } = *open;
+        LeftOpen { name, median, range95, unit }
+    };
+    let left_open: Vec<LeftOpen> = fit.left_open.iter().map(left_open).collect();
     if ui.json {
-        return ui.result(&crate::commands::json_text(&serde_json::json!({
+        return ui.result(&json_text(&serde_json::json!({
             "schema": DRIVE_SCHEMA,
             "profile": arguments.out,
             "figures": figures,
             "rms_log_error": fit.rms_log_error,
             "gain_at_32": fit.gain,
+            "left_open": left_open,
             "not_identified": fit.not_identified,
         })));
     }
     let path = arguments.out.display().to_string();
-    ui.result(&drivelab_report::drive::fitted(&figures, &fit.not_identified, &path, ui.look()))
+    let missing = &fit.not_identified;
+    ui.result(&drivelab_report::drive::fitted(&figures, &left_open, missing, &path, ui.look()))
 }
 
 fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {
@@ -112,7 +132,7 @@ fn of_runs(arguments: &FitArgs) -> Result<Measurements, Failure> {
             .hint("add --rpm 7200 --capacity BYTES"));
     };
     let mut measurements =
-        Measurements::of_drive(capacity.get(), rpm).map_err(Failure::bad_words)?;
+        Measurements::of_drive(capacity.get(), Some(rpm)).map_err(Failure::bad_words)?;
     for path in &arguments.measurements {
         let text = input::text(path, input::RESULTS)?;
         let run: RunRecord = serde_json::from_str(&text).map_err(|error| {

@@ -1,21 +1,24 @@
 //! `drive`: the modelled drives.
 
 mod fit;
+mod measure;
 mod predict;
 
 use clap::{Args, Subcommand};
 use drivelab_model::options::Options;
-use drivelab_model::profile;
-use drivelab_report::drive::{self, DRIVE_SCHEMA, Listed};
+use drivelab_model::profile::{self, Known, Unknown};
+use drivelab_report::drive::{self, DRIVE_SCHEMA, Listed, OpenNumber, Shown};
+use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
 use crate::failure::{Failure, Outcome};
 use crate::target;
 use crate::ui::Ui;
 use fit::FitArgs;
+use measure::MeasureArgs;
 use predict::PredictArgs;
 
-/// List, show, fit or predict modelled drives.
+/// List, show, measure, fit or predict drives.
 #[derive(Debug, Args)]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
@@ -34,8 +37,10 @@ enum Verb {
     },
     /// Predict IOPS and latency against queue depth, with the spread among drives.
     Predict(Box<PredictArgs>),
-    /// Fit a profile to measurements at depth 1.
+    /// Fit a profile to measurements.
     Fit(FitArgs),
+    /// Measure a drive for two minutes, for `drive fit`; only reads.
+    Measure(MeasureArgs),
 }
 
 /// Lists or shows drives.
@@ -45,6 +50,7 @@ pub(crate) fn run(arguments: DriveArgs, ui: Ui) -> Outcome {
         Verb::Show { drive } => show(&drive, ui),
         Verb::Predict(arguments) => predict::predict(*arguments, ui),
         Verb::Fit(arguments) => fit::fit(&arguments, ui),
+        Verb::Measure(arguments) => measure::measure(&arguments, ui),
     }
 }
 
@@ -58,7 +64,7 @@ fn list(ui: Ui) -> Outcome {
         profile::names().into_iter().map(listed).collect::<Result<Vec<Listed>, Failure>>()?;
     if ui.json {
         let drives = serde_json::json!({ "schema": DRIVE_SCHEMA, "drives": drives });
-        return ui.result(&crate::commands::json_text(&drives));
+        return ui.result(&json_text(&drives));
     }
     ui.result(&drive::list(&drives, &Options::KEYS, ui.look()))
 }
@@ -69,6 +75,7 @@ fn show(name: &str, ui: Ui) -> Outcome {
     let built = target::build(&profile, &spec.options, 0)?;
     let settings = target::settings(built.about());
     let text_of_profile = target::profile_text(&spec)?;
+    let lacks @ [any, elevator] = profile.lacks();
     if ui.json {
         let settings: serde_json::Map<String, serde_json::Value> =
             settings.into_iter().map(|(name, value)| (name, value.into())).collect();
@@ -80,10 +87,29 @@ fn show(name: &str, ui: Ui) -> Outcome {
             "leaves_out": profile.leaves_out,
             "capacity_bytes": built.about().capacity_bytes,
             "settings": settings,
+            "known": profile.known(),
+            "unknown": profile.unknowns(),
+            "lacks": { "any": any, "elevator": elevator, "source": profile.lacks_source() },
             "profile": text_of_profile,
         });
-        return ui.result(&crate::commands::json_text(&shown));
+        return ui.result(&json_text(&shown));
     }
-    let title = format!("{} ({spec})", profile.model);
-    ui.result(&drive::shown(&title, &settings, &text_of_profile, ui.look()))
+    let open = |unknown: Unknown| OpenNumber {
+        name: unknown.name.to_owned(),
+        median: unknown.median,
+        range95: unknown.range95,
+        spread: [unknown.kind, unknown.source].join("; "),
+    };
+    let known = |known: Known| [known.name.to_owned(), known.value, known.source];
+    let missing = profile.leaves_out.iter().map(|what| format!("Not modelled: {what}."));
+    let shown = Shown {
+        title: format!("{} ({spec})", profile.model),
+        settings: &settings,
+        profile: &text_of_profile,
+        known: profile.known().into_iter().map(known).collect(),
+        unknown: profile.unknowns().into_iter().map(open).collect(),
+        lacks,
+        notes: profile.sources.iter().map(|of| format!("Source: {of}.")).chain(missing).collect(),
+    };
+    ui.result(&drive::shown(&shown, ui.look()))
 }

@@ -3,10 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use drivelab_core::Span;
+use drivelab_core::record::JobRecord;
+use drivelab_core::workload::WorkloadOptions;
 use drivelab_engine::RunPlan;
-use drivelab_model::profile::Uncertainty;
-use drivelab_report::drive::{self, Modelled};
-use drivelab_stats::Spread;
+use drivelab_model::Specimens;
+use drivelab_model::options::DriveSpec;
+use drivelab_model::profile::Profile;
+use drivelab_report::drive::{Depth, Flush, Predicted};
+use drivelab_report::text::json_text;
 
 use crate::commands::completion::{self, Offer};
 use crate::commands::run::workload::WorkloadArgs;
@@ -18,11 +23,9 @@ use crate::ui::Ui;
 /// What `drive predict` is asked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The interval contains 95 of 100 drives of this type. It is log-normal with two independent parts:
-the error of the profile at depth 1 (`fit_sigma`), and the share of the possible gain from queuing
-that the firmware achieves (`gain_sigma`, the standard deviation of the logarithm of the gain at
-depth 32). Measurements at depth 1 do not show the second part, so it is the spread among measured
-drives. At lower depths it is smaller in proportion to the logarithm of the gain.
+The interval contains 95 of 100 drives that fit the profile. Each specimen that is simulated has
+another value of everything that the profile leaves open (`drive show` lists it): its priors, or the
+posterior that `drive fit` left of them. The model itself may be off by what `[lacks]` says.
 
 Examples:
   drivelab drive predict seagate-st2000dm006
@@ -33,6 +36,9 @@ pub(crate) struct PredictArgs {
     drive: String,
     #[command(flatten)]
     workload: WorkloadArgs,
+    /// Specimens of the drive that are simulated; 1 is the median drive.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    specimens: u32,
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -40,42 +46,125 @@ pub(crate) struct PredictArgs {
 
 /// The depths that are predicted.
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// Random writes before the flushes that are predicted, and how long they are watched.
+const WRITES: [u32; 2] = [8, 64];
+const FLUSHING: Span = Span::from_secs(60);
 
 /// Prints IOPS and latency against depth.
 pub(crate) fn predict(arguments: PredictArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
-    let profile = target::profile(&spec)?;
+    let drives = Drives::new(&spec, arguments.specimens, arguments.seed)?;
     let options = arguments.workload.0;
-    let mut modelled = Vec::new();
+    let mut predicted = drives.nothing_yet()?;
     for iodepth in DEPTHS {
         let mut options = options.clone();
         options.iodepth = Some(iodepth);
         options.rw = options.rw.or("randread".parse().ok());
-        let workload = options.check().map_err(Failure::bad_request)?;
-        let plan = RunPlan { seed: arguments.seed, ..RunPlan::new(PathBuf::new(), workload) };
-        let record = target::simulate(&spec, &profile, &plan, &|_| {})?;
-        if interrupt::requested() {
-            // A depth that was cut short predicts nothing.
-            break;
+        if let Some(depth) = drives.depth(iodepth, &options)? {
+            predicted.depths.push(depth);
         }
-        let total = record.total.expect("a load has a total");
-        let (iops, lat_ns) = (total.iops, total.lat_ns);
-        modelled.push(Modelled { iodepth, iops, lat_ns });
+    }
+    for writes in WRITES {
+        predicted.flushes.extend(drives.flush(writes)?);
     }
     if interrupt::requested() {
         ui.warn("interrupted: only the finished depths are shown");
     }
-    if modelled.is_empty() {
+    if predicted.depths.is_empty() {
         return Ok(Exit::Interrupted);
     }
-    let Uncertainty { fit_sigma, gain_sigma } = profile.uncertainty;
-    let spread = Spread { fit_sigma, gain_sigma };
-    let rows = drive::rows(&modelled, spread);
     if ui.json {
-        let document = drive::json(&spec.to_string(), &rows, spread);
-        ui.result(&crate::commands::json_text(&document))?;
+        let document = predicted.json(&spec.to_string());
+        ui.result(&json_text(&document))?;
     } else {
-        ui.result(&drive::predicted(&rows, spread, ui.look()))?;
+        ui.result(&predicted.text(ui.look()))?;
     }
-    Ok(if modelled.len() < DEPTHS.len() { Exit::Interrupted } else { Exit::Done })
+    Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// The drives that fit a profile.
+#[derive(Clone)]
+struct Drives<'a> {
+    spec: &'a DriveSpec,
+    profile: Profile,
+    specimens: Vec<Profile>,
+    seed: u64,
+}
+
+impl<'a> Drives<'a> {
+    fn new(spec: &'a DriveSpec, count: u32, seed: u64) -> Result<Self, Failure> {
+        let profile = target::profile(spec)?;
+        // One drive that is known is as good as many.
+        let is_open = !profile.unknowns().is_empty() && count > 1;
+        let all = Specimens::new(seed, count, std::iter::once(&profile));
+        let specimens = if is_open {
+            (0..count).map(|number| all.of(0, &profile, number)).collect()
+        } else {
+            vec![profile.median()]
+        };
+        Ok(Self { spec, profile, specimens, seed })
+    }
+
+    fn nothing_yet(&self) -> Result<Predicted, Failure> {
+        let built = target::build(&self.profile, &self.spec.options, self.seed)?;
+        let [any, _] = self.profile.lacks();
+        let record = self.profile.record(built.about());
+        let unknowns = self.profile.unknowns().iter().map(|unknown| unknown.name).collect();
+        Ok(Predicted {
+            specimens: u32::try_from(self.specimens.len()).expect("as many as were asked for"),
+            unknowns,
+            model_sigma: record.map_or(any, |specimen| specimen.model_sigma),
+            depths: Vec::new(),
+            flushes: Vec::new(),
+        })
+    }
+
+    /// Each drive's own requests, as each block of a study has its own.
+    fn runs<T>(
+        &self,
+        options: &WorkloadOptions,
+        figure: impl Fn(JobRecord) -> Option<T>,
+    ) -> Result<Option<Vec<T>>, Failure> {
+        let workload = options.clone().check().map_err(Failure::bad_request)?;
+        let mut figures = Vec::new();
+        for (number, profile) in (0..).zip(&self.specimens) {
+            let seed = self.seed.wrapping_add(number);
+            let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload.clone()) };
+            let record = target::simulate(self.spec, profile, &plan, &|_| {})?;
+            if interrupt::requested() {
+                // A run that was cut short predicts nothing.
+                return Ok(None);
+            }
+            figures.push(figure(record.total.expect("a load has a total")));
+        }
+        Ok(figures.into_iter().collect())
+    }
+
+    fn depth(&self, iodepth: u32, options: &WorkloadOptions) -> Result<Option<Depth>, Failure> {
+        let runs = self.runs(options, |total| Some((total.iops, total.lat_ns)))?;
+        let Some(runs) = runs else { return Ok(None) };
+        let median = Drives { specimens: vec![self.profile.median()], ..self.clone() };
+        let of_median = median.runs(options, |total| Some(total.lat_ns))?;
+        let Some(lat_ns) = of_median.and_then(|mut found| found.pop()) else { return Ok(None) };
+        let iops = runs.iter().map(|(iops, _)| *iops).collect();
+        let mean_ns = runs.iter().map(|(_, latency)| float(latency.mean)).collect();
+        Ok(Some(Depth { iodepth, iops, mean_ns, lat_ns }))
+    }
+
+    fn flush(&self, writes: u32) -> Result<Option<Flush>, Failure> {
+        let options = WorkloadOptions {
+            rw: "randwrite".parse().ok(),
+            iodepth: Some(1),
+            fsync: Some(writes),
+            runtime: Some(FLUSHING),
+            ..WorkloadOptions::default()
+        };
+        let mean = |total: JobRecord| Some(float(total.flush?.lat_ns.mean).max(1.0));
+        Ok(self.runs(&options, mean)?.map(|mean_ns| Flush { writes, mean_ns }))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^52 ns")]
+fn float(ns: u64) -> f64 {
+    ns as f64
 }

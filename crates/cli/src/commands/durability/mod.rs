@@ -1,18 +1,20 @@
 //! `durability`: does a drive keep what it promises?
 
+mod answer;
+mod config;
 mod modelled;
 mod writing;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use drivelab_core::Refusal;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_report::durability::{self as words, Findings};
-use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, PlaceError, RealFile};
+use drivelab_serve::durability::{self, Keeper, Ledger, PAGE_BYTES, RealFile};
 
+use self::answer::{looking, show, unless_stuck};
+use self::config::Config;
 use crate::commands::completion::{self, Offer};
-use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::output;
@@ -88,22 +90,6 @@ pub(crate) struct DurabilityArgs {
 /// How much of a target is used where nothing is said.
 const SIZE: Bytes = Bytes::mib(64);
 
-/// What is tried, and how.
-#[derive(Debug, Clone)]
-struct Config {
-    keeper: Keeper,
-    /// What the pages take, and whether that is a wish that must be met.
-    size: Bytes,
-    exactly: bool,
-    runtime: Span,
-    rpm: Option<u64>,
-    /// As JSON.
-    faults: Vec<String>,
-    allow_overwrite: bool,
-    allow_destructive: Vec<PathBuf>,
-    seed: u64,
-}
-
 impl From<&DurabilityArgs> for Config {
     fn from(arguments: &DurabilityArgs) -> Self {
         let page = PAGE_BYTES as u64;
@@ -178,36 +164,4 @@ fn verify(path: PathBuf, ledger: PathBuf, rpm: Option<u64>, ui: Ui) -> Outcome {
     let (pace, pages) = done?;
     let findings = Findings { pace, went_away: None, pages: Some(pages), rpm };
     show(findings, &words::of_real_file(&pages), ui)
-}
-
-/// Shows what was found, of which `text` is the words.
-fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {
-    let text = if ui.json { json_text(&findings.to_json()) } else { findings.conclude(text) };
-    ui.result(&text)?;
-    if findings.is_beyond_medium() {
-        ui.warn(words::BEYOND_THE_MEDIUM);
-    }
-    Ok(match (findings.is_good(), findings.promised()) {
-        (false, _) => Exit::No,
-        (true, 0) => Exit::Inconclusive,
-        (true, _) => Exit::Done,
-    })
-}
-
-fn unless_stuck<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Option<T>, Failure> {
-    let done = durability::unless_stuck(interrupt::flag(), work);
-    done.map_err(|error| Refusal::machine("cannot start a thread").because(error).into())
-}
-
-/// Why the pages could not be looked at.
-fn looking(error: PlaceError) -> Failure {
-    match error {
-        PlaceError::Stopped => {
-            let words = "interrupted before all pages were checked: no result";
-            Failure { exit: Exit::Interrupted, ..Failure::bad_words(words) }
-        }
-        error => Failure::cannot_here(error),
-    }
 }

@@ -8,7 +8,8 @@ use drivelab_report::durability::{self as words, Findings};
 use drivelab_serve::durability::{self, Cut, Ended, PlaceError, Trial};
 use drivelab_serve::fault::Fault;
 
-use super::{Config, looking, show, unless_stuck};
+use super::answer::{looking, show, unless_stuck};
+use super::config::Config;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::LINUX;

@@ -12,7 +12,8 @@ use drivelab_serve::durability::{
     self, Ended, Keeper, Ledger, PAGE_BYTES, PlaceError, Progress, RealFile, Writing,
 };
 
-use super::{Config, show, unless_stuck};
+use super::answer::{show, unless_stuck};
+use super::config::Config;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure::{self, LINUX};

@@ -1,5 +1,6 @@
 //! `run --job`: a job file as fio reads it.
 
+use drivelab_report::text::json_text;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: &JobArgs, ui: Ui) -> Outcome {
         ui.warn("interrupted: the figures cover the time before the interruption");
         return Ok(Exit::Interrupted);
     }
-    let failed = records.iter().any(super::nothing_worked);
+    let failed = records.iter().any(measure::nothing_worked);
     Ok(if failed { Exit::CannotHere } else { Exit::Done })
 }
 
@@ -184,7 +185,7 @@ fn length(target: &Path) -> Option<Bytes> {
 /// configuration, and `total` is all of them, groups one after the other.
 fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) -> String {
     if let ([_], [only]) = (jobs, records) {
-        return crate::commands::json_text(&json!(only));
+        return json_text(&json!(only));
     }
     let entry = |(job, record): (&FileJob, &RunRecord)| {
         let mut entry = json!(record.total);
@@ -196,6 +197,9 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         entry["marks"] = json!(record.marks);
         entry["attached"] = json!(record.attached);
         entry["threads"] = json!(record.jobs);
+        if let Some(specimen) = &record.specimen {
+            entry["specimen"] = json!(specimen);
+        }
         entry
     };
     let mut targets: Vec<&str> = records.iter().map(|record| record.target.as_str()).collect();
@@ -205,7 +209,7 @@ fn document(file: &str, jobs: &[FileJob], records: &[RunRecord], total: &Tally) 
         let told = |mark: &Mark| json!({"id": mark.id, "message": mark.message, "job": job.name});
         record.marks.iter().map(told)
     });
-    crate::commands::json_text(&json!({
+    json_text(&json!({
         "schema": RUN_SCHEMA,
         "target": targets.join(", "),
         "config": {"drivelab": env!("CARGO_PKG_VERSION"), "file": file},

@@ -1,20 +1,23 @@
 //! `run`: one measurement of a file, a device or a modelled drive.
 
 mod job;
+mod suite;
 mod verify;
 pub(super) mod workload;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use drivelab_core::record::{RunRecord, Stamp};
 use drivelab_core::{IoEngine, JobSchedule, Polling};
 use drivelab_engine::{Progress as Step, RunPlan};
 
 use self::job::JobArgs;
+use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
-use self::workload::WorkloadArgs;
+use self::workload::{WorkloadArgs, of_single_runs};
+use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
 use crate::commands::study::matrix::{self, MatrixRequest};
 use crate::failure::{Exit, Failure, Outcome};
@@ -23,37 +26,17 @@ use crate::measure;
 use crate::target::{self, Target};
 use crate::ui::{Progress, Show, Ui};
 
-/// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 13] = [
-    "ioengine",
-    "hipri",
-    "sqthread_poll",
-    "stamp",
-    "direct",
-    "invalidate",
-    "numjobs",
-    "seed",
-    "label",
-    "verify",
-    "verify_only",
-    "verify_state",
-    "power_was_cut",
-];
-
-/// The options that would do nothing beside a job file or a matrix.
-fn of_single_runs() -> impl Iterator<Item = &'static str> {
-    workload::flags().map(|option| option.name).chain(ELSEWHERE)
-}
-
 /// Measure a file, a device or a modelled drive once.
 ///
 /// TARGET is a file, a block device (only read unless --allow-destructive repeats its name), or a
 /// modelled drive in virtual time: `drive:NAME[,key=value...]`. With --size, a missing file is laid
 /// out.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("kept").args(["matrix", "suite"])))]
 #[command(after_help = "\
 Examples:
   drivelab run testfile --size 1G --rw randread --bs 4k --iodepth 32 --runtime 5s
+  drivelab run drive:seagate-st31000333as --suite hdtune
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
   drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
 pub(crate) struct RunArgs {
@@ -68,8 +51,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "target"],
         conflicts_with_all = of_single_runs())]
     matrix: Option<PathBuf>,
-    /// The results folder of a matrix.
-    #[arg(long, value_name = "DIR", requires = "matrix")]
+    #[command(flatten)]
+    suite: SuiteArgs,
+    /// The results folder of a matrix or a suite.
+    #[arg(long, value_name = "DIR", requires = "kept")]
     out: Option<PathBuf>,
     /// How a matrix shows progress.
     #[arg(long, value_name = "HOW", default_value = "bar", requires = "matrix")]
@@ -110,6 +95,8 @@ pub(crate) struct RunArgs {
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
     verify: VerifyArgs,
+    #[command(flatten)]
+    keep: KeepArgs,
 }
 
 /// What a ring looks for instead of being told.
@@ -135,18 +122,39 @@ fn parse_switch(text: &str) -> Result<bool, String> {
 
 /// Makes the run and prints its figures.
 pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
-    let RunArgs { overwrite, allow_destructive, .. } = arguments;
-    measure::warn_of_unseen(&allow_destructive, ui);
+    measure::warn_of_unseen(&arguments.allow_destructive, ui);
+    let overwrite = arguments.overwrite;
     if let Some(file) = arguments.job {
-        let target = arguments.target;
+        let (target, allow_destructive) = (arguments.target, arguments.allow_destructive);
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
     }
-    if let Some(file) = arguments.matrix {
+    if let Some(file) = arguments.matrix.clone() {
         let (out, progress) = (arguments.out, arguments.progress);
+        let allow_destructive = arguments.allow_destructive;
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };
         return matrix::run(matrix, ui);
     }
-    let target = arguments.target.expect("it is required without a job file");
+    let target = arguments.target.clone().expect("it is required without a job file");
+    if let Some(name) = arguments.suite.suite.clone() {
+        let around = suite::Around {
+            target,
+            workload: arguments.workload,
+            seed: arguments.seed,
+            label: arguments.label,
+            out: arguments.out,
+            overwrite,
+            allow_destructive: arguments.allow_destructive,
+        };
+        let record = suite::run(&name, &arguments.suite, around, ui)?;
+        arguments.keep.keep(&record, ui);
+        return finish(&record, false, ui);
+    }
+    one_load(target, arguments, ui)
+}
+
+/// Makes the run of a single load.
+fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
+    let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
     }
@@ -194,6 +202,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     };
     record.label = arguments.label;
     drop(progress);
+    arguments.keep.keep(&record, ui);
     finish(&record, unverified, ui)
 }
 
@@ -211,15 +220,10 @@ fn finish(record: &RunRecord, unverified: bool, ui: Ui) -> Outcome {
         }
         return Ok(Exit::Interrupted);
     }
-    if nothing_worked(record) {
+    if measure::nothing_worked(record) {
         return Ok(Exit::CannotHere);
     }
     Ok(record.verification.as_ref().map_or(Exit::Done, verify::exit))
-}
-
-/// Whether every request failed: whatever was to be measured was not.
-fn nothing_worked(record: &RunRecord) -> bool {
-    record.total.as_ref().is_some_and(|total| total.ios == 0 && total.errors > 0)
 }
 
 #[cfg(test)]
@@ -232,6 +236,10 @@ mod tests {
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let job: Vec<&str> =
             ["target", "job", "matrix", "out", "progress", "overwrite", "allow_destructive"].into();
+        // `--suite` refuses itself beside a job file, and its options need it.
+        let job = [job, vec!["suite", "loops", "pause"]].concat();
+        // A variable may name the archive of every verb.
+        let job = [job, vec!["archive", "no_archive"]].concat();
         let options = command.get_arguments().map(|option| option.get_id().as_str());
         let missing: Vec<&str> =
             options.filter(|id| !single.contains(id) && !job.contains(id)).collect();

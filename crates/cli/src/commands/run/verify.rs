@@ -1,5 +1,6 @@
 //! `run --verify`: whether what was written is there.
 
+use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -100,7 +101,7 @@ impl VerifyArgs {
 pub(crate) fn only(arguments: &VerifyArgs, target: &Path, ui: Ui) -> Outcome {
     let found = arguments.check(target)?;
     if ui.json {
-        ui.result(&crate::commands::json_text(&json!({
+        ui.result(&json_text(&json!({
             "schema": "drivelab.run/1",
             "target": target.display().to_string(),
             "verification": found,

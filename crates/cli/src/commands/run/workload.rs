@@ -2,18 +2,54 @@
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use drivelab_core::workload::{OPTIONS, Rw, WorkloadOption, WorkloadOptions};
 
 use crate::commands::completion::{self, Offer};
 
-/// What is asked of the drive.
+/// What is asked of the drive, with the defaults of the flags.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions);
+pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions, Vec<&'static str>);
+
+impl WorkloadArgs {
+    /// Whether the user gave this option.
+    pub(crate) fn is_typed(&self, name: &str) -> bool {
+        self.1.contains(&name)
+    }
+}
 
 /// The options that are flags.
 pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
     OPTIONS.iter().filter(|option| option.is_flag)
+}
+
+/// What a job file or a matrix says itself, besides the workload.
+const ELSEWHERE: [&str; 13] = [
+    "ioengine",
+    "hipri",
+    "sqthread_poll",
+    "stamp",
+    "direct",
+    "invalidate",
+    "numjobs",
+    "seed",
+    "label",
+    "verify",
+    "verify_only",
+    "verify_state",
+    "power_was_cut",
+];
+
+/// The options that would do nothing beside a suite.
+pub(super) fn of_one_load() -> impl Iterator<Item = &'static str> {
+    let own = ["seed", "label"];
+    ELSEWHERE.into_iter().filter(move |name| !own.contains(name))
+}
+
+/// The options that would do nothing beside a job file or a matrix.
+pub(super) fn of_single_runs() -> impl Iterator<Item = &'static str> {
+    flags().map(|option| option.name).chain(ELSEWHERE)
 }
 
 fn argument(option: &'static WorkloadOption) -> Arg {
@@ -64,6 +100,9 @@ impl FromArgMatches for WorkloadArgs {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         for option in flags() {
             if let Some(value) = matches.get_one::<String>(option.name) {
+                if matches.value_source(option.name) == Some(ValueSource::CommandLine) {
+                    self.1.push(option.name);
+                }
                 let set = self.0.set(option.name, value);
                 set.map_err(|wrong| Error::raw(ErrorKind::ValueValidation, wrong))?;
             }

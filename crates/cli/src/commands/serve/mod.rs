@@ -1,5 +1,6 @@
 //! `serve`: a drive in real time, over NBD and as a file.
 
+use drivelab_report::text::json_text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,7 +17,6 @@ use drivelab_serve::server::{self, Backend, Endpoint, LatenessBound, Server, Set
 use drivelab_serve::store::Store;
 
 use crate::commands::completion::{self, Offer};
-use crate::commands::json_text;
 use crate::failure::{AtPath as _, Exit, Failure, Outcome};
 use crate::interrupt;
 use crate::measure;

@@ -11,6 +11,8 @@ use crate::ui::{Console, Ui};
 struct Conclusion {
     json: String,
     page: String,
+    /// The simulated drives, as a picture of its own.
+    drives: Option<String>,
     text: String,
     exit: Exit,
     /// What an interrupted session says of it.
@@ -49,6 +51,7 @@ pub(super) fn conclude(
     let conclusion = Conclusion {
         json: drivelab_report::study::json(&result),
         page: drivelab_report::page::html(&result),
+        drives: result.drives_svg(),
         text: drivelab_report::study::text(&result, ui.look()),
         // Whoever measures a matrix asks for its cells.
         exit: if has_cells { Exit::Done } else { verdict },
@@ -70,6 +73,7 @@ pub(super) fn cells(
     let conclusion = Conclusion {
         json: drivelab_report::cells::json(matrix, &cells),
         page: drivelab_report::cells::html(matrix, &cells),
+        drives: None,
         text: drivelab_report::cells::text(matrix, &cells, ui.look()),
         exit: Exit::Done,
         interrupted: "the same command measures the missing cells",
@@ -82,6 +86,9 @@ impl Conclusion {
     fn publish(&self, interrupted: bool, folder: &Folder, ui: Ui) -> Outcome {
         let console = Console::new(ui);
         let page = folder.write("report.html", &self.page, &console)?;
+        if let Some(drives) = &self.drives {
+            folder.write("drives.svg", drives, &console)?;
+        }
         if !interrupted {
             // Its presence says that the study is finished.
             folder.write("result.json", &self.json, &console)?;

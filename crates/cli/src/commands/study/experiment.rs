@@ -5,10 +5,11 @@ use drivelab_core::record::{Figure, RunRecord};
 use drivelab_report::attachment::{self, ArmSettings, Question, Sample};
 use drivelab_report::cells::{self, CellRun, Cells};
 use drivelab_report::run::steadiness;
+use drivelab_report::specimens::Settle;
 use drivelab_report::study::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 use drivelab_stats::SteadyState;
 use drivelab_study::file::NamedWorkload;
-use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task, metric};
+use drivelab_study::{Arm, Stage, StageName, StoredRun, StudyFile, Task};
 
 use crate::failure::Failure;
 
@@ -19,6 +20,7 @@ pub(crate) fn experiment(
     stage: &dyn Stage<Error = Failure>,
     runs: &[StoredRun],
     reproduce: String,
+    settle: Option<Settle>,
 ) -> Experiment {
     let arm = |(arm, settings): (&Arm, Vec<(String, String)>)| ArmInfo {
         name: arm.name.clone(),
@@ -30,7 +32,7 @@ pub(crate) fn experiment(
     let workload = |named: &NamedWorkload| WorkloadInfo {
         name: named.name.clone(),
         summary: named.summary.clone(),
-        headline: metric::headline(&named.workload).into(),
+        headline: named.work.headline(),
     };
     let cells = study.matrix.as_ref().map(|matrix| Cells::of(matrix, &cell_runs(runs)));
     let of_workloads = || study.workloads.iter().map(workload).collect();
@@ -51,7 +53,7 @@ pub(crate) fn experiment(
         asks_gain: study.asks_gain,
         runs: match &cells {
             Some(cells) => cells::samples(cells),
-            None => runs.iter().filter_map(sample).collect(),
+            None => runs.iter().filter_map(|run| sample(study, run)).collect(),
         },
         cells,
         curves: runs.iter().filter_map(|run| curve_point(study, run)).collect(),
@@ -59,6 +61,7 @@ pub(crate) fn experiment(
         risks: stage.risks(runs),
         notes: notes(study, stage, runs),
         reproduce,
+        settle,
     }
 }
 
@@ -77,9 +80,12 @@ fn attached(study: &StudyFile, runs: &[StoredRun]) -> Question {
         facts: attachment::facts(&run.record),
     };
     let measured = target_facts(study, runs);
+    let by_name = study.workloads.iter().any(|named| named.work.uses("arm"));
     let arm = |arm: &Arm| {
         let mut declares = arm.declares(study.drive.as_deref());
         let target = arm.target.as_deref().unwrap_or_default();
+        // What a command does with the name of its arm is the user's business.
+        declares.extend(by_name.then(|| (String::new(), arm.name.clone())));
         declares.extend(measured.iter().map(|factor| ((*factor).into(), target.into())));
         ArmSettings { name: arm.name.clone(), declares }
     };
@@ -128,9 +134,13 @@ fn target_facts(study: &StudyFile, runs: &[StoredRun]) -> Vec<&'static str> {
 }
 
 /// One number a metric for a run; a run in which nothing completed has none to make a ratio of.
-fn metrics(record: &RunRecord) -> Vec<Figure> {
+///
+/// What only accompanies another number is compared where the study names it: each comparison costs
+/// all others power.
+fn metrics(record: &RunRecord, wanted: &[String]) -> Vec<Figure> {
     let mut metrics = drivelab_report::run::metrics(record);
     metrics.retain(|metric| metric.value > 0.0);
+    metrics.retain(|metric| !metric.is_detail || wanted.contains(&metric.name));
     metrics
 }
 
@@ -157,7 +167,7 @@ fn notes(study: &StudyFile, stage: &dyn Stage<Error = Failure>, runs: &[StoredRu
     notes
 }
 
-fn sample(run: &StoredRun) -> Option<RunSample> {
+fn sample(study: &StudyFile, run: &StoredRun) -> Option<RunSample> {
     let Task::Workload(workload) = run.task else { return None };
     Some(RunSample {
         arm: run.step.arm,
@@ -165,7 +175,7 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
         block: run.step.block,
         repeat: run.step.repeat,
         position: run.step.position,
-        metrics: metrics(&run.record),
+        metrics: metrics(&run.record, &study.wanted(run.task)),
         latency: run
             .record
             .total
@@ -173,6 +183,8 @@ fn sample(run: &StoredRun) -> Option<RunSample> {
             .map(|total| total.lat_histogram.clone())
             .unwrap_or_default(),
         marks: run.record.marks.iter().map(|mark| mark.id).collect(),
+        target: run.record.target.clone(),
+        specimen: run.record.specimen.clone(),
     })
 }
 

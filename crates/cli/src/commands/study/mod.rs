@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use drivelab_core::units::Bytes;
 use drivelab_study::embedded::{self, STUDIES};
+use drivelab_study::file::quick;
 use drivelab_study::{StageName, StudyFile};
 
 use crate::commands::completion::{self, Offer};
@@ -26,9 +27,15 @@ use crate::ui::{Show, Ui};
 #[derive(Debug, Args)]
 pub(crate) struct StudyArgs {
     /// An included study, or a study file.
-    #[arg(value_name = "FILE|NAME", required_unless_present_any = ["list", "resume"],
+    #[arg(value_name = "FILE|NAME", required_unless_present_any = ["list", "resume", "command"],
         value_parser = Offer(completion::studies), hide_possible_values = true)]
     study: Option<String>,
+    /// Compare the wall time of commands: give two or more, each with --command.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["study", "list", "only", "size"])]
+    command: Vec<String>,
+    /// Command to run before each run of a --command, not timed.
+    #[arg(long, value_name = "COMMAND", requires = "command")]
+    prepare: Option<String>,
     /// List the studies included in drivelab.
     #[arg(long)]
     list: bool,
@@ -36,9 +43,17 @@ pub(crate) struct StudyArgs {
     /// hardware (a real file or device).
     #[arg(long, value_parser = completion::choice::<StageName>(), hide_possible_values = true)]
     stage: Option<StageName>,
+    /// The modelled drive, in place of that of the study: NAME[,key=value...] or PATH.toml.
+    #[arg(long, value_name = "DRIVE", value_parser = Offer(completion::drives),
+        hide_possible_values = true)]
+    drive: Option<String>,
     /// Number of blocks: how often each arm is measured.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
+    /// Number of drives that are drawn of all that fit a profile, one for each block [default: the
+    /// blocks, at least 20, where the profile leaves numbers open]; 1 for the median drive.
+    #[arg(long, value_name = "N")]
+    specimens: Option<u32>,
     /// Run only these workloads, which must include that of the primary metric, and no curve.
     #[arg(long, value_name = "W,...", value_delimiter = ',')]
     only: Vec<String>,
@@ -84,6 +99,22 @@ fn list(ui: Ui) -> Outcome {
         lines.push_str(&format!("{name:24}{} (stage {})\n", study.title, study.stage));
     }
     ui.result(&lines)
+}
+
+/// What a study of commands is called, and its results folder.
+const COMMANDS: &str = "commands";
+
+/// Name and text of the study that is asked for.
+fn asked_for(arguments: &StudyArgs) -> Result<(&str, String), Failure> {
+    if arguments.command.is_empty() {
+        let name = arguments.study.as_deref().unwrap_or_default();
+        return Ok((name, read(name)?));
+    }
+    if arguments.command.len() < 2 {
+        let message = "a comparison needs two commands";
+        return Err(Failure::bad_words(message).hint("add another: --command COMMAND"));
+    }
+    Ok((COMMANDS, quick(&arguments.command, arguments.prepare.as_deref())))
 }
 
 /// The text of a study: a file where there is one of this name, else one that comes with us.

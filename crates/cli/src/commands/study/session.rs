@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use drivelab_core::config::Choice as _;
 use drivelab_core::plan::{Design, Plan};
 use drivelab_core::units::Bytes;
+use drivelab_report::specimens::Settle;
 use drivelab_study::folder::{fresh, last, unused};
 use drivelab_study::repeat::{command, stem, words};
 use drivelab_study::{
@@ -14,21 +15,22 @@ use drivelab_study::{
 
 use super::conclude;
 use super::experiment::experiment;
-use super::{StudyArgs, read};
+use super::{COMMANDS, StudyArgs, asked_for, read};
 use crate::failure::{Failure, Outcome};
 use crate::stage::{self, DriveKeys};
 use crate::ui::{Console, Progress, Show, Ui};
 
 /// Begins a study in a folder of its own.
 pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
-    let name = arguments.study.as_deref().unwrap_or_default();
-    let text = read(name)?;
+    let (name, text) = asked_for(arguments)?;
     let mut study = StudyFile::parse(name, &text, &DriveKeys)?;
     study.choose(Choices {
         stage: Some(stage_of(arguments, &study)?),
         blocks: arguments.blocks,
+        specimens: arguments.specimens,
         seed: arguments.seed,
         only: &arguments.only,
+        drive: arguments.drive.as_deref(),
     })?;
     if arguments.target.is_some() && study.stage != StageName::Hardware {
         let message = format!("stage {} does not use --target", study.stage);
@@ -36,7 +38,8 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
             .hint("add --stage hardware to measure it, or omit --target"));
     }
     let asked = asked(arguments, name, &study);
-    let mut stage = stage::of(&study, &asked, arguments.in_place.as_deref(), ui)?;
+    let mut stage = stage::of(&mut study, &asked, arguments.in_place.as_deref(), ui)?;
+    let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let agenda = Agenda::new(&study, &header.plan);
@@ -47,15 +50,20 @@ pub(super) fn begin(arguments: &StudyArgs, ui: Ui) -> Outcome {
 
 /// Goes on with what was begun: what the command leaves out is as it was then.
 pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
+    let is_quick = !arguments.command.is_empty();
     let folder = match (&arguments.out, &arguments.study) {
         (Some(out), _) => out.clone(),
+        (None, None) if is_quick => last(&by_name(COMMANDS)),
         (None, Some(name)) => last(&by_name(name)),
         (None, None) => {
             let message = "--resume needs the name of the study, or its folder: --out DIR";
             return Err(Failure::bad_words(message));
         }
     };
-    let typed = arguments.study.as_deref().map(named).transpose()?;
+    let typed = match is_quick || arguments.study.is_some() {
+        true => Some(asked_for(arguments).and_then(|(name, text)| named(name, text))?),
+        false => None,
+    };
     let begun = Begun::open(&folder)?;
     let (name, text, mut study) = match typed {
         Some(typed) => typed,
@@ -65,7 +73,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     let again = Asked { size: begun.size(&study, &text).or(asked.size), ..asked.clone() };
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
-    let mut stage = stage::of(&study, &again, arguments.in_place.as_deref(), ui)?;
+    let mut stage = stage::of(&mut study, &again, arguments.in_place.as_deref(), ui)?;
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let going = begun.resume(&text, &header, &console)?;
@@ -79,8 +87,7 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
 /// Name, text and content of a study.
 type Named = (String, String, StudyFile);
 
-fn named(name: &str) -> Result<Named, Failure> {
-    let text = read(name)?;
+fn named(name: &str, text: String) -> Result<Named, Failure> {
     let study = StudyFile::parse(name, &text, &DriveKeys)?;
     Ok((name.to_owned(), text, study))
 }
@@ -92,7 +99,7 @@ fn copied(begun: &Begun) -> Result<Named, Failure> {
         return Err(Failure::bad_words(format!("`{path}` is damaged"))
             .hint("name the study: drivelab study FILE --resume --out DIR"));
     }
-    named(&path)
+    named(&path, read(&path)?)
 }
 
 /// A study that is ready to run.
@@ -135,10 +142,24 @@ impl Session {
         if study.is_matrix_alone() {
             return conclude::cells(study, &runs, &progressed, &folder, ui);
         }
-        let command = command(&words(study, &self.asked, stage.size()));
-        let experiment = experiment(study, &self.plan, stage, &runs, command);
+        let again = command(&words(study, &self.asked, stage.size()));
+        let settle = own_drive(study, &self.asked);
+        let experiment = experiment(study, &self.plan, stage, &runs, again, settle);
         conclude::conclude(experiment, &progressed, &folder, ui)
     }
+}
+
+/// How to ask the study of one's own drive, where all arms have the drive that the command can set.
+fn own_drive(study: &StudyFile, asked: &Asked) -> Option<Settle> {
+    let has_one = study.drive.is_some() && study.arms.iter().all(|arm| arm.drive.is_none());
+    has_one.then(|| {
+        let mut words = ["drivelab", "study", asked.study.as_str()].map(String::from).to_vec();
+        if !asked.only.is_empty() {
+            words.extend(["--only".to_owned(), asked.only.join(",")]);
+        }
+        words.extend(["--drive", "my-drive.toml"].map(String::from));
+        Settle { again: command(&words) }
+    })
 }
 
 /// The folder that the command names, or the next of the study's name.
@@ -185,6 +206,7 @@ fn stage_of(arguments: &StudyArgs, study: &StudyFile) -> Result<StageName, Failu
             "this study names both modelled drives and targets, so its stage is ambiguous",
         )
         .hint("add --stage simulate or --stage hardware, or `stage = \"NAME\"` in the file")),
+        (false, false, false) if study.is_of_commands() => Ok(StageName::Hardware),
         (false, false, _) => Ok(StageName::Simulate),
         (true, ..) | (_, true, false) => Ok(StageName::Hardware),
     }
@@ -197,11 +219,15 @@ fn asked(arguments: &StudyArgs, name: &str, study: &StudyFile) -> Asked {
     let text = |path: &Path| path.to_str().map(str::to_owned);
     Asked {
         study: name.to_owned(),
+        commands: arguments.command.clone(),
+        prepare: arguments.prepare.clone(),
         blocks: study.blocks,
+        specimens: arguments.specimens,
         target: target.and_then(text),
         path: path.as_deref().and_then(text),
         paths: paths(study),
         only: arguments.only.clone(),
+        drive: arguments.drive.clone(),
         size: arguments.size,
         overwrite: arguments.overwrite,
     }
@@ -221,27 +247,37 @@ fn remembered(
         ([], Some(old)) => old.only.clone(),
         (only, _) => only.to_vec(),
     };
+    let drive = arguments.drive.clone().or(old.as_ref().and_then(|old| old.drive.clone()));
     let stage = match arguments.stage.or(stage) {
         Some(stage) => stage,
         None => stage_of(arguments, study)?,
     };
+    // As many as blocks, of which the plan has a number already; or the median drive.
+    let specimens = arguments.specimens.filter(|specimens| *specimens > 1);
+    let of_median = old.as_ref().and_then(|old| old.specimens).filter(|old| *old == 1);
     study.choose(Choices {
         stage: Some(stage),
-        blocks: arguments.blocks.or(old.as_ref().map(|old| old.blocks)),
+        blocks: arguments.blocks.or(specimens).or_else(|| begun.blocks(study)),
+        specimens: arguments.specimens.or(of_median),
         seed: arguments.seed.or(kept.map(|header| header.seed)),
         only: &only,
+        drive: drive.as_deref(),
     })?;
-    let new = Asked { only, ..asked(arguments, name, study) };
+    let new = Asked { only, drive, ..asked(arguments, name, study) };
     let Some(old) = old else { return Ok(new) };
     let is_same = new.target.is_none() || new.path == old.path;
     let (target, path) = if is_same { (old.target, old.path) } else { (new.target, new.path) };
     Ok(Asked {
         study: old.study,
+        commands: old.commands,
+        prepare: old.prepare,
         blocks: new.blocks,
+        specimens: new.specimens.or(old.specimens),
         target,
         path,
         paths: if old.paths.is_empty() { new.paths } else { old.paths },
         only: new.only,
+        drive: new.drive,
         size: old.size.or(new.size),
         overwrite: old.overwrite || new.overwrite,
     })
@@ -264,12 +300,8 @@ fn refuse_other_blocks(
     asked: &Asked,
     arguments: &StudyArgs,
 ) -> Result<(), Failure> {
-    let Some(header) = &begun.header else { return Ok(()) };
-    let arms = study.arms.len().max(1);
-    let old =
-        header.asked.as_ref().map_or(header.plan.steps.len() / arms, |asked| asked.blocks as usize);
-    let new = study.blocks;
-    if old == new as usize {
+    let (Some(old), new) = (begun.blocks(study), study.blocks) else { return Ok(()) };
+    if old == new {
         return Ok(());
     }
     let base = arguments.out.clone().unwrap_or_else(|| by_name(&asked.study));

@@ -9,10 +9,12 @@ use drivelab_core::outline::Risk;
 use drivelab_core::record::{JobRecord, Latency, Mark, MarkId, RunRecord, Served};
 use drivelab_core::units::Span;
 use drivelab_engine::RunPlan;
-use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Request, Stage, StoredRun, StudyFile, Task, Work};
 use tempfile::TempDir;
 
 use super::Simulator;
+use super::program::Commands;
+use super::suite::{self, Terms};
 use crate::failure::{AtPath as _, Failure};
 use crate::measure;
 use server::Server;
@@ -21,16 +23,19 @@ use server::Server;
 #[derive(Debug)]
 pub(crate) struct Emulator {
     drives: Simulator,
+    study: StudyFile,
+    commands: Commands,
     /// Where the drive is mounted.
     folder: TempDir,
 }
 
 impl Emulator {
     /// Checks that every arm's drive can be served here.
-    pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
+    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
         let folder = TempDir::with_prefix("drivelab-emulate-");
         let folder = folder.at_path("make a folder in", &std::env::temp_dir())?;
-        let emulator = Self { drives: Simulator::new(study)?, folder };
+        let (drives, commands) = (Simulator::new(study)?, Commands::default());
+        let emulator = Self { drives, study: study.clone(), commands, folder };
         for (arm, name) in study.arms.iter().map(|arm| &arm.name).enumerate() {
             let spec = emulator.drives.spec(arm, Task::Workload(0));
             emulator
@@ -55,17 +60,23 @@ impl Stage for Emulator {
 
     /// Serves a drive that no run has used, as simulate does, and measures it.
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
-        let Request { arm, task, seed } = request;
+        let Request { arm, task, seed, .. } = request;
         let spec = self.drives.spec(arm, task);
         let drive = self.serve(&spec, seed)?;
-        let measured = measure::file(
-            &RunPlan {
-                seed,
-                allow_overwrite: true,
-                ..RunPlan::new(drive.path().to_owned(), self.drives.workload(task).clone())
-            },
-            &|_| (),
-        );
+        let measured = match self.drives.work(task).clone() {
+            Work::Load(workload) => measure::file(
+                &RunPlan {
+                    seed,
+                    allow_overwrite: true,
+                    ..RunPlan::new(drive.path().to_owned(), *workload)
+                },
+                &|_| (),
+            ),
+            Work::Command(command) => {
+                self.commands.run(&self.study, &command, request, drive.path())
+            }
+            Work::Suite(suite) => suite::on_path(&suite, drive.path(), seed, Terms::of_study(true)),
+        };
         let ended = drive.end();
         let (record, served) = (measured?, ended?);
         let mut marks = record.marks;
@@ -75,10 +86,15 @@ impl Stage for Emulator {
             target: spec,
             total: record.total.map(JobRecord::without_series),
             attached: Some(self.drives.attached(arm, task)),
+            specimen: self.drives.median(arm, task),
             marks,
             served: Some(served),
             ..record
         })
+    }
+
+    fn printed(&mut self) -> Option<String> {
+        self.commands.printed()
     }
 
     fn settings(&self) -> Vec<Vec<(String, String)>> {

@@ -23,6 +23,8 @@ pub(super) struct CellRun {
     cursor: Cursor,
     /// Whether anything depends on seeds.
     draws: bool,
+    /// Which drive of those that fit the profile.
+    specimen: Option<u32>,
     /// The seed of the drives, and of the threads on each.
     seed: u64,
     seeds: Vec<u64>,
@@ -70,16 +72,23 @@ impl CellRun {
             cell,
             cursor: matrix.cursors[cell.cursor],
             draws,
+            specimen: None,
             seed,
             seeds,
         })
+    }
+
+    /// The same run on another specimen.
+    pub(super) fn of_specimen(self, specimen: Option<u32>) -> Self {
+        Self { specimen, ..self }
     }
 
     /// A name that is equal exactly where the figures must be.
     pub(super) fn key(&self) -> String {
         let Cell { group, size, .. } = self.cell;
         let seeds = if self.draws { &self.seeds[..] } else { &[] };
-        format!("{:?} {group:?} {size} {} {seeds:?}", self.options.entries(), self.cursor)
+        let (options, specimen) = (self.options.entries(), self.specimen);
+        format!("{options:?} {group:?} {size} {} {seeds:?} {specimen:?}", self.cursor)
     }
 
     /// Whether it is aimed at all drives at once.

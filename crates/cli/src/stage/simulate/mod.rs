@@ -10,18 +10,19 @@ use std::path::PathBuf;
 use drivelab_core::Device as _;
 use drivelab_core::matrix::{Cell, Matrix};
 use drivelab_core::outline::Risk;
-use drivelab_core::record::{Attached, JobRecord, RunRecord, Tally};
+use drivelab_core::record::{Attached, JobRecord, RunRecord, Specimen, Tally};
+use drivelab_core::rng::Rng;
 use drivelab_core::units::Bytes;
 use drivelab_core::workload::Workload;
 use drivelab_engine::RunPlan;
-use drivelab_model::Drive;
 use drivelab_model::options::{DriveSpec, Options, ProfileRef};
 use drivelab_model::profile::Profile;
-use drivelab_study::file::NamedWorkload;
+use drivelab_model::{Drive, Specimens};
+use drivelab_study::file::{NamedWorkload, Needs};
 use drivelab_study::risk::{self, WriteCache};
-use drivelab_study::{Arm, Request, Stage, StoredRun, StudyFile, Task};
+use drivelab_study::{Arm, Request, Stage, StageName, StoredRun, StudyFile, Task, Work};
 
-use super::options;
+use super::{options, suite};
 use crate::attached;
 use crate::failure::Failure;
 use crate::measure::{self, Made};
@@ -32,18 +33,27 @@ use cells::{CellFigures, CellRun};
 /// the others, and few that a kill costs.
 const RUNS_A_THREAD: usize = 32;
 
+/// The part of a study's seed that draws its drives, apart from all that blocks and runs use.
+const SPECIMENS_PART: u64 = u64::MAX;
+
 /// The arms of a study as modelled drives.
 #[derive(Debug)]
 pub(crate) struct Simulator {
     arms: Vec<ModelledArm>,
-    workloads: Vec<(Workload, Options)>,
-    curve: Vec<Workload>,
+    workloads: Vec<(Work, Options)>,
+    curve: Vec<Work>,
     matrix: Option<(Matrix, Vec<Cell>)>,
     /// Cells that were made, by all that their figures depend on.
     made: BTreeMap<String, CellFigures>,
     threads: NonZeroUsize,
     /// How much every arm has, where some have more.
     shared: Option<Bytes>,
+    /// The drives of the blocks, where each block has its own.
+    specimens: Option<Specimens>,
+    /// Those of the runs that are being made: by arm and number.
+    drawn: BTreeMap<(usize, u32), Profile>,
+    /// The median drive stands for all that fit a profile.
+    is_of_median: bool,
 }
 
 /// The drive of one arm.
@@ -76,6 +86,7 @@ impl ModelledArm {
             None => spec.options.overlaid_with(&base),
         };
         let options = shared.overlaid_with(&options(&arm.settings));
+        let spec = DriveSpec { options, ..spec };
         let profile = target::profile(&spec)?;
         let built = target::build(&profile, &options, 0)
             .map_err(|failure| failure.hint(format!("this is arm `{}`", arm.name)))?;
@@ -89,36 +100,53 @@ impl ModelledArm {
 
     /// What is modelled, in words that are equal exactly when the model is.
     fn target(&self) -> String {
-        let name = &self.profile_ref;
-        match name {
-            ProfileRef::Embedded(_) => format!("drive:{name}"),
+        let Options { specimen, seed, .. } = self.options;
+        let seed = seed.filter(|_| specimen.is_some());
+        let options = Options { specimen, seed, ..Options::default() };
+        let drive = DriveSpec { profile: self.profile_ref.clone(), options };
+        match self.profile_ref {
+            ProfileRef::Embedded(_) => drive.to_string(),
             // A file may be edited between two sessions, and is another drive then.
             ProfileRef::File(_) => {
                 let profile = format!("{:?}", self.profile);
-                format!("drive:{name} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
+                format!("{drive} (crc32 {:08x})", crc32fast::hash(profile.as_bytes()))
             }
         }
     }
 }
 
 impl Simulator {
-    /// Reads the profiles and checks that every arm can be built.
-    pub(crate) fn new(study: &StudyFile) -> Result<Self, Failure> {
+    /// Reads the profiles, checks that every arm can be built, and settles what the blocks of the
+    /// study are.
+    pub(crate) fn new(study: &mut StudyFile) -> Result<Self, Failure> {
+        refuse_programs(study)?;
         let arms = study.arms.iter().map(|arm| ModelledArm::new(study, arm));
         let arms: Vec<ModelledArm> = arms.collect::<Result<_, _>>()?;
         if study.matrix.is_some() && study.arms.iter().any(|arm| arm.drive.is_some()) {
             let message = "the arms of a matrix have one drive, that of `[base]`";
             return Err(Failure::bad_words(message));
         }
+        let leaves_open = arms.iter().any(|arm| !arm.profile.unknowns().is_empty());
+        study.settle_blocks(leaves_open)?;
+        let profiles = arms.iter().map(|arm| &arm.profile);
+        let specimens = study.draws_specimens.then(|| {
+            let seed = Rng::for_part(study.seed, SPECIMENS_PART).bits();
+            Specimens::new(seed, study.blocks, profiles)
+        });
+        let is_of_median = leaves_open && specimens.is_none();
         let least = arms.iter().map(|arm| arm.capacity).min();
         let shared = least.filter(|least| arms.iter().any(|arm| arm.capacity > *least));
         // Every arm is asked for the same addresses.
         let limited = |workload: &Workload| {
             let rest =
                 shared.map(|all| Bytes::new(all.get().saturating_sub(workload.offset.get())));
-            Workload { size: workload.size.or(rest), ..workload.clone() }
+            Work::Load(Box::new(Workload { size: workload.size.or(rest), ..workload.clone() }))
         };
-        let workload = |named: &NamedWorkload| (limited(&named.workload), options(&named.settings));
+        let work = |named: &NamedWorkload| match &named.work {
+            Work::Load(workload) => limited(workload),
+            other => other.clone(),
+        };
+        let workload = |named: &NamedWorkload| (work(named), options(&named.settings));
         let depths = study.curve.iter().flat_map(|curve| &curve.depths);
         Ok(Self {
             workloads: study.workloads.iter().map(workload).collect(),
@@ -128,7 +156,29 @@ impl Simulator {
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             arms,
             shared,
+            specimens,
+            drawn: BTreeMap::new(),
+            is_of_median,
         })
+    }
+
+    /// Draws the drives that these runs are made on, and forgets all others.
+    fn draw(&mut self, requests: &[Request]) {
+        let Some(specimens) = &self.specimens else { return };
+        let wanted: BTreeSet<(usize, u32)> =
+            requests.iter().filter_map(|request| Some((request.arm, request.specimen?))).collect();
+        self.drawn.retain(|key, _| wanted.contains(key));
+        for (arm, number) in wanted {
+            let profile = &self.arms[arm].profile;
+            let draw = || specimens.of(arm, profile, number);
+            self.drawn.entry((arm, number)).or_insert_with(draw);
+        }
+    }
+
+    /// The drive of a run.
+    fn profile(&self, request: Request) -> &Profile {
+        let drawn = request.specimen.and_then(|number| self.drawn.get(&(request.arm, number)));
+        drawn.unwrap_or(&self.arms[request.arm].profile)
     }
 
     /// The run of a cell; `None` for any other.
@@ -137,7 +187,8 @@ impl Simulator {
             return Ok(None);
         };
         let ModelledArm { profile, options, .. } = &self.arms[request.arm];
-        CellRun::new(matrix, cells[place], profile, options, request.seed).map(Some)
+        let run = CellRun::new(matrix, cells[place], profile, options, request.seed)?;
+        Ok(Some(run.of_specimen(request.specimen)))
     }
 
     /// Makes the cells whose figures are not known yet, each once.
@@ -147,17 +198,18 @@ impl Simulator {
             if let Some(run) = self.cell(*request)?
                 && !self.made.contains_key(&run.key())
             {
-                missing.insert(run.key(), run);
+                missing.insert(run.key(), (run, self.profile(*request)));
             }
         }
-        let mut missing: Vec<(String, CellRun)> = missing.into_iter().collect();
+        let mut missing: Vec<(String, (CellRun, &Profile))> = missing.into_iter().collect();
         // The longest first, so that no processor is left with one at the end: small sequential
         // blocks are the most requests.
-        missing
-            .sort_by_key(|(_, run)| (run.workload.rw.is_random(), run.workload.blocks.largest()));
-        let profile = &self.arms[0].profile;
-        let made = parallel::map(self.threads, &missing, |(_, run)| run.make(profile));
-        for ((key, _), made) in missing.into_iter().zip(made) {
+        missing.sort_by_key(|(_, (run, _))| {
+            (run.workload.rw.is_random(), run.workload.blocks.largest())
+        });
+        let made = parallel::map(self.threads, &missing, |(_, (run, profile))| run.make(profile));
+        let keys: Vec<String> = missing.into_iter().map(|(key, _)| key).collect();
+        for (key, made) in keys.into_iter().zip(made) {
             self.made.insert(key, made?);
         }
         Ok(())
@@ -165,8 +217,9 @@ impl Simulator {
 
     /// The record of a run; what it takes of cells is there.
     fn make(&self, request: Request) -> Result<RunRecord, Failure> {
-        let Request { arm, task, seed } = request;
-        let ModelledArm { profile_ref, profile, options, .. } = &self.arms[arm];
+        let Request { arm, task, seed, .. } = request;
+        let ModelledArm { profile_ref, options, .. } = &self.arms[arm];
+        let profile = self.profile(request);
         if let Some(run) = self.cell(request)? {
             let CellFigures { jobs, total } = self.made[&run.key()].clone();
             let options = run.with_drives(options);
@@ -183,14 +236,20 @@ impl Simulator {
                     marks: Vec::new(),
                     ioengine: "virtual".into(),
                     attached,
+                    specimen: profile.record(drive.about()),
                     host: None,
                 },
             );
             return Ok(RunRecord { jobs, total: Some(total), ..record });
         }
-        let (workload, options) = self.plan(arm, task);
+        let (work, options) = self.plan(arm, task);
         let spec = DriveSpec { profile: profile_ref.clone(), options };
-        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), workload.clone()) };
+        let workload = match work {
+            Work::Load(workload) => workload,
+            Work::Suite(suite) => return suite::on_model(suite, &spec, profile, seed),
+            Work::Command(_) => unreachable!("commands were refused"),
+        };
+        let plan = RunPlan { seed, ..RunPlan::new(PathBuf::new(), (**workload).clone()) };
         let record = target::simulate(&spec, profile, &plan, &|_| ())?;
         // A study keeps hundreds of runs, and a model gives the same again whenever it is asked.
         Ok(RunRecord { total: record.total.map(JobRecord::without_series), ..record })
@@ -203,6 +262,7 @@ impl Simulator {
             arm: run.step.arm,
             task: run.task,
             seed: run.record.config.seed,
+            specimen: run.record.specimen.as_ref().and_then(|specimen| specimen.number),
         };
         let cells = runs.iter().filter_map(|run| self.cell(request(run)).ok().flatten());
         let (mut rows, mut made) = (0, BTreeSet::new());
@@ -219,21 +279,21 @@ impl Simulator {
         ))
     }
 
-    /// The workload of a task that is no cell, and the drive settings that it runs under.
-    fn plan(&self, arm: usize, task: Task) -> (&Workload, Options) {
+    /// What a task does that is no cell, and the drive settings that it runs under.
+    fn plan(&self, arm: usize, task: Task) -> (&Work, Options) {
         let options = &self.arms[arm].options;
         match task {
             Task::Workload(place) => {
-                let (workload, own) = &self.workloads[place];
-                (workload, options.overlaid_with(own))
+                let (work, own) = &self.workloads[place];
+                (work, options.overlaid_with(own))
             }
             Task::Curve(place) => (&self.curve[place], *options),
             Task::Cell(_) => unreachable!("cells are planned by themselves"),
         }
     }
 
-    /// The workload of a task.
-    pub(super) fn workload(&self, task: Task) -> &Workload {
+    /// What a task does.
+    pub(super) fn work(&self, task: Task) -> &Work {
         self.plan(0, task).0
     }
 
@@ -249,6 +309,14 @@ impl Simulator {
         let ModelledArm { profile_ref, profile, .. } = &self.arms[arm];
         let drive = target::build(profile, &options, 0).expect("built once before");
         attached::to_model(&profile_ref.to_string(), drive.about())
+    }
+
+    /// That the drive of an arm is the median one, for the record of a run of a task.
+    pub(super) fn median(&self, arm: usize, task: Task) -> Option<Specimen> {
+        let (_, options) = self.plan(arm, task);
+        let profile = &self.arms[arm].profile;
+        let drive = target::build(profile, &options, 0).expect("built once before");
+        profile.record(drive.about())
     }
 
     /// The drives that are modelled, each once.
@@ -269,19 +337,45 @@ impl Simulator {
     }
 }
 
+/// Refuses what needs a kernel or a file system, where a study is not run at another stage.
+fn refuse_programs(study: &StudyFile) -> Result<(), Failure> {
+    if study.stage != StageName::Simulate {
+        return Ok(());
+    }
+    let what = |named: &NamedWorkload| match &named.work {
+        Work::Command(_) => Some("a command"),
+        Work::Suite(suite) if suite.needs == Needs::Tree => Some("a suite of file-tree operations"),
+        _ => None,
+    };
+    let Some((named, what)) = study.workloads.iter().find_map(|w| Some((w, what(w)?))) else {
+        return Ok(());
+    };
+    let message = format!(
+        "workload `{}` is {what}, which cannot run on a modelled drive in virtual time",
+        named.name
+    );
+    Err(Failure::bad_words(message)
+        .hint("on real files: --stage hardware --target FILE")
+        .hint("on modelled drives in real time: --stage emulate"))
+}
+
 impl Stage for Simulator {
     type Error = Failure;
 
     fn target(&self) -> String {
-        self.each(ModelledArm::target).join(", ")
+        let target = self.each(ModelledArm::target).join(", ");
+        // Blocks on one drive and blocks on many are no parts of one study.
+        if self.specimens.is_some() { format!("{target}, a specimen a block") } else { target }
     }
 
     fn run(&mut self, request: Request) -> Result<RunRecord, Failure> {
+        self.draw(&[request]);
         self.make_cells(&[request])?;
         self.make(request)
     }
 
     fn run_all(&mut self, requests: &[Request]) -> Result<Vec<RunRecord>, Failure> {
+        self.draw(requests);
         self.make_cells(requests)?;
         parallel::map(self.threads, requests, |request| self.make(*request)).into_iter().collect()
     }
@@ -319,6 +413,13 @@ impl Stage for Simulator {
             models.join(" and "),
             profiles.join("`, `drivelab drive show ")
         )];
+        if self.is_of_median {
+            notes.push(
+                "Every block simulated the median drive of its profile: how far other drives of \
+                 this kind differ is in no interval here."
+                    .to_owned(),
+            );
+        }
         let mut missing = self.each(|arm| arm.profile.leaves_out.clone().unwrap_or_default());
         missing.retain(|what| !what.is_empty());
         missing.dedup();
@@ -387,8 +488,8 @@ number_ios = 500
 "#;
 
     fn simulator(text: &str, threads: usize) -> (Simulator, StudyFile) {
-        let study = StudyFile::parse("small", text, &DriveKeys).unwrap();
-        let mut simulator = Simulator::new(&study).unwrap();
+        let mut study = StudyFile::parse("small", text, &DriveKeys).unwrap();
+        let mut simulator = Simulator::new(&mut study).unwrap();
         simulator.threads = NonZeroUsize::new(threads).unwrap();
         (simulator, study)
     }
@@ -399,7 +500,9 @@ number_ios = 500
         let tasks = (0..study.workloads.len()).map(Task::Workload);
         let tasks = tasks.chain((0..points).map(Task::Curve));
         let tasks: Vec<Task> = tasks.chain((0..study.cells.len()).map(Task::Cell)).collect();
-        let of_arm = |arm| tasks.iter().map(move |&task| Request { arm, task, seed: 7 });
+        let specimen = study.draws_specimens.then_some(3);
+        let request = move |arm, task| Request { arm, task, seed: 7, specimen };
+        let of_arm = |arm| tasks.iter().map(move |&task| request(arm, task));
         (0..study.arms.len()).flat_map(of_arm).collect()
     }
 

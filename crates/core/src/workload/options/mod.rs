@@ -4,7 +4,7 @@ mod table;
 
 pub use table::{OPTIONS, Spelling, WorkloadOption, WorkloadOptions};
 
-use super::{BlockSizes, Distribution, Pace, Rw, Steady, Workload};
+use super::{Batches, BlockSizes, Distribution, Pace, Rw, Steady, Workload};
 use crate::units::{Bytes, Ratio, SECTOR_BYTES, Span};
 
 /// Why options do not make a workload.
@@ -93,6 +93,7 @@ impl WorkloadOptions {
         }
         let blocks = self.blocks()?;
         let (fsync, fdatasync) = self.flushes()?;
+        let pace = self.pace(&blocks)?;
         Ok(Workload {
             rw: self.rw.unwrap_or(Rw::RandRead),
             read_share: self.read_share.unwrap_or(Ratio::percent(u64::from(rwmixread))),
@@ -105,7 +106,8 @@ impl WorkloadOptions {
             offset,
             size: self.size,
             streams,
-            pace: self.pace(&blocks)?,
+            pace,
+            batches: self.batches(pace.iodepth())?,
             each_once: self.each_once(&blocks),
             distribution: self.random_distribution.unwrap_or(Distribution::Uniform),
             blocks,
@@ -116,6 +118,23 @@ impl WorkloadOptions {
             ramp_time: self.ramp_time.unwrap_or(Span::ZERO),
             number_ios: self.number_ios,
         })
+    }
+
+    fn batches(&self, iodepth: u32) -> Result<Batches, WorkloadError> {
+        let batches = Batches {
+            // As in fio, 0 stands for the whole depth, and a maximum of 0 for none.
+            submit: self.iodepth_batch_submit.map(|size| if size == 0 { iodepth } else { size }),
+            complete_min: self.iodepth_batch_complete_min.unwrap_or(1),
+            complete_max: self.iodepth_batch_complete_max.filter(|max| *max > 0),
+        };
+        if batches.complete_max.is_some_and(|max| max < batches.complete_min.max(1)) {
+            return Err(conflict(
+                "iodepth_batch_complete_min",
+                "iodepth_batch_complete_max",
+                "the maximum is below the minimum",
+            ));
+        }
+        Ok(batches)
     }
 
     /// After how many writes there is a flush, and whether only of data.
@@ -294,6 +313,27 @@ mod tests {
         check_error(WorkloadOptions { stride: Some(Bytes::kib(8)), ..none() }, "no stride");
         check_error(WorkloadOptions { backwards: Some(true), ..none() }, "no direction");
         check_error(WorkloadOptions { blockalign: Some(Bytes::ZERO), ..none() }, "`blockalign`");
+    }
+
+    #[test]
+    fn batches_are_as_in_fio() {
+        let batches = |submit, min, max| {
+            let options = WorkloadOptions {
+                iodepth: Some(16),
+                iodepth_batch_submit: submit,
+                iodepth_batch_complete_min: min,
+                iodepth_batch_complete_max: max,
+                ..Default::default()
+            };
+            options.check().map(|workload| workload.batches)
+        };
+        let default = Batches { submit: None, complete_min: 1, complete_max: None };
+        assert_eq!(batches(None, None, None), Ok(default));
+        let all = Batches { submit: Some(16), complete_min: 4, complete_max: None };
+        assert_eq!(batches(Some(0), Some(4), Some(0)), Ok(all));
+        assert_eq!(batches(None, Some(0), Some(1)).unwrap().complete_max, Some(1));
+        let error = batches(None, Some(8), Some(4)).unwrap_err().to_string();
+        assert!(error.contains("the maximum is below the minimum"), "{error}");
     }
 
     #[test]

@@ -110,6 +110,21 @@ workload_options! {
     bssplit: BlockSizes = WorkloadOption { value_name: Some("SIZE/PERCENT:..."), ..PLAIN };
     /// Number of outstanding requests (queue depth).
     iodepth: u32 = WorkloadOption { fio: Some(Spelling::Count), ..PLAIN };
+    /// Submit requests N at a time (0: the whole depth), instead of as the device's queue needs.
+    iodepth_batch_submit: u32 = WorkloadOption {
+        aliases: &["iodepth_batch"],
+        fio: Some(Spelling::Count),
+        ..NUMBER
+    };
+    /// Wait for N completions (0: look for some before each request).
+    iodepth_batch_complete_min: u32 = WorkloadOption {
+        aliases: &["iodepth_batch_complete"],
+        default: Some("1"),
+        fio: Some(Spelling::Count),
+        ..NUMBER
+    };
+    /// Answer at most N completions before looking for more (0: all).
+    iodepth_batch_complete_max: u32 = WorkloadOption { fio: Some(Spelling::Count), ..NUMBER };
     /// How long to measure.
     runtime: Span = WorkloadOption {
         default: Some("30s"),

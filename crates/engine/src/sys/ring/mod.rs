@@ -59,6 +59,17 @@ struct Flight {
     out: bool,
 }
 
+/// What a way into the kernel is for, apart from handing requests over.
+#[derive(Debug, Clone, Copy)]
+enum Ask {
+    /// Nothing else.
+    Nothing,
+    /// What has completed.
+    Look,
+    /// That, and a wait where there is nothing.
+    WaitUntil(Time),
+}
+
 /// The most that the kernel takes as one registered buffer (`io_uring_register(2)`).
 const PIECE_MAX: usize = 1 << 30;
 
@@ -125,9 +136,14 @@ impl Ring {
         self.in_flight.len() - self.free.len()
     }
 
-    /// Hands over what is queued; waits for a completion until `until`, if one is given.
-    fn enter(&mut self, until: Option<Time>) -> io::Result<()> {
-        let mut flags = EnterFlags::GETEVENTS;
+    /// Hands over what is queued, and asks for completions as `ask` says.
+    fn enter(&mut self, ask: Ask) -> io::Result<()> {
+        let until = match ask {
+            Ask::WaitUntil(until) => Some(until),
+            Ask::Nothing | Ask::Look => None,
+        };
+        let mut flags = EnterFlags::empty();
+        flags.set(EnterFlags::GETEVENTS, !matches!(ask, Ask::Nothing));
         if self.job.polling.submissions {
             if self.uring.submission().need_wakeup() {
                 flags |= EnterFlags::SQ_WAKEUP;
@@ -143,7 +159,9 @@ impl Ring {
         let timeout = Timespec::new().sec(ns / 1_000_000_000).nsec(nanos);
         let arguments = until.map(|_| SubmitArgs::new().timespec(&timeout));
         flags.set(EnterFlags::EXT_ARG, arguments.is_some());
-        let wait_for = u32::from(arguments.is_some());
+        let most = u32::try_from(self.outstanding()).expect("at most the depth of the queue");
+        let wait_for =
+            if arguments.is_some() { self.job.complete_min.clamp(1, most.max(1)) } else { 0 };
         let counts = Counts { submit: self.queued, wait_for };
         // SAFETY: `queued` entries lie in the submission queue, each with a buffer that the
         // in-flight table owns.
@@ -208,6 +226,10 @@ impl Ring {
 }
 
 impl Target for Ring {
+    fn holds_back(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn now(&mut self) -> Time {
         Ring::now(self)
@@ -245,6 +267,12 @@ impl Target for Ring {
         Ok(())
     }
 
+    fn hand_over(&mut self) -> Result<usize, TargetError> {
+        let broken = |source| TargetError { operation: "io_uring_enter", source };
+        self.enter(Ask::Nothing).map_err(broken)?;
+        Ok(self.uring.completion().len())
+    }
+
     fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
         let before = completed.len();
         let broken = |source| TargetError { operation: "io_uring_enter", source };
@@ -263,7 +291,8 @@ impl Target for Ring {
             let interrupts = !self.job.polling.completions;
             let sleep = completed.len() == before && left > SPIN && interrupts;
             let wake = Time::from_ns(until.ns() - SPIN.ns().min(until.ns()));
-            self.enter(sleep.then_some(wake)).map_err(broken)?;
+            let ask = if sleep { Ask::WaitUntil(wake) } else { Ask::Look };
+            self.enter(ask).map_err(broken)?;
             let unkept = |source| TargetError { operation: "write the verify state", source };
             self.reap(completed).map_err(unkept)?;
             if completed.len() > before || self.now() >= until {
@@ -284,8 +313,9 @@ impl Drop for Ring {
         while self.outstanding() > 0 {
             let later = last + PATIENCE;
             // Where completions raise no interrupt a wait would end with the next one only.
-            let until = (!self.job.polling.completions).then_some(later);
-            if self.now() >= later || self.enter(until).is_err() {
+            let polls = self.job.polling.completions;
+            let ask = if polls { Ask::Look } else { Ask::WaitUntil(later) };
+            if self.now() >= later || self.enter(ask).is_err() {
                 // The kernel may still write into the buffers, so they can never be freed; and the
                 // file is its own until then.
                 self.buffers.leak();

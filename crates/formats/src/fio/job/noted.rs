@@ -19,16 +19,7 @@ pub(super) const WITHOUT_EFFECT: &[(&[&str], &str)] = &[
     ),
     (&["unlink", "unlink_each_loop"], "files are kept for the next run"),
     (&["fadvise_hint", "offset_align"], "regions start at whole blocks, and no fadvise is given"),
-    (&["iodepth_batch", "iodepth_batch_submit"], "all pending requests are submitted together"),
-    (
-        &[
-            "iodepth_batch_complete",
-            "iodepth_batch_complete_min",
-            "iodepth_batch_complete_max",
-            "userspace_reap",
-        ],
-        "all completions are reaped together",
-    ),
+    (&["userspace_reap"], "completions are always read from memory"),
     (&["iodepth_low"], "the queue is kept full"),
     (
         &["io_submit_mode"],

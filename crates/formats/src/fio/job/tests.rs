@@ -296,6 +296,15 @@ fn one_request_is_outstanding_where_fio_has_no_more() {
 }
 
 #[test]
+fn batch_sizes_are_taken_over() {
+    let sizes = "iodepth_batch=8\niodepth_batch_complete=4\niodepth_batch_complete_max=16";
+    let taken = job(&format!("ioengine=libaio\niodepth=32\n{sizes}")).workload;
+    assert_eq!(taken.iodepth_batch_submit, Some(8));
+    assert_eq!(taken.iodepth_batch_complete_min, Some(4));
+    assert_eq!(taken.iodepth_batch_complete_max, Some(16));
+}
+
+#[test]
 fn command_lines_are_read_as_the_job_files_that_they_stand_for() {
     let jobs = read(
         "# as guides have it\n\

@@ -166,7 +166,8 @@ fn read(output: &Output, line: usize, imported: &mut Imported) {
         let figures = section.figures;
         if !figures.is_empty() {
             let (nature, remarks) = (nature(jobs, output), remarks(jobs, output));
-            phases.push(Phase { name: name.to_owned(), nature, figures, lat_ns: None, remarks });
+            let (name, points) = (name.to_owned(), Vec::new());
+            phases.push(Phase { name, nature, figures, lat_ns: None, points, remarks });
         }
     }
     if !phases.is_empty() {

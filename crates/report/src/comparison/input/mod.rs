@@ -9,7 +9,7 @@ pub use pairs::{Choice, from_pairs};
 pub use runs::from_runs;
 
 use drivelab_core::Refusal;
-use drivelab_core::record::Figure;
+use drivelab_core::record::{Figure, Specimen};
 use drivelab_stats::Provenance;
 
 use crate::attachment::Question;
@@ -70,6 +70,8 @@ pub struct RunFigures {
     pub block: String,
     /// One number a metric.
     pub figures: Vec<Figure>,
+    /// The drive that was simulated, and what was asked of it as the run's record spells it.
+    pub simulated: Option<(String, Specimen)>,
 }
 
 fn checked(input: Input) -> Result<Input, Refusal> {
@@ -92,7 +94,12 @@ fn one_arm(name: &str) -> Refusal {
 /// Names blocks by order: the i-th run of one arm is held against the i-th of the other.
 fn in_order(runs: Vec<Vec<Figure>>) -> Vec<RunFigures> {
     let named = (1_usize..).zip(runs);
-    named.map(|(place, figures)| RunFigures { block: place.to_string(), figures }).collect()
+    let run = |(place, figures): (usize, Vec<Figure>)| RunFigures {
+        block: place.to_string(),
+        figures,
+        simulated: None,
+    };
+    named.map(run).collect()
 }
 
 /// What to know where blocks follow from the order of the runs.

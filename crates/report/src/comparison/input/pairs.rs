@@ -164,7 +164,7 @@ fn runs(rows: &[PairRow], arm: &str, directions: &BTreeMap<&str, Better>) -> Vec
             Better::Less => record::Better::Less,
         };
         let figure = Figure::new(&row.metric, row.value, better);
-        RunFigures { block: row.block.clone(), figures: vec![figure] }
+        RunFigures { block: row.block.clone(), figures: vec![figure], simulated: None }
     });
     runs.collect()
 }

@@ -18,7 +18,11 @@ pub fn from_runs(arms: &[(String, Vec<RunRecord>)]) -> Result<Input, Refusal> {
     let mut notes = work_note(arms);
     let named = arms.iter().map(|(name, records)| {
         let figures = records.iter().map(figures).collect();
-        ArmRuns { name: name.clone(), runs: in_order(figures) }
+        let mut runs = in_order(figures);
+        for (run, record) in runs.iter_mut().zip(records) {
+            run.simulated = record.specimen.clone().map(|drive| (record.target.clone(), drive));
+        }
+        ArmRuns { name: name.clone(), runs }
     });
     let mut named: Vec<ArmRuns> = named.collect();
     notes.extend(order_note(&named));

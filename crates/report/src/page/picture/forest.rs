@@ -92,6 +92,10 @@ impl Forest<'_> {
             Some(range) if range == ratio => String::new(),
             Some(range) => range,
         };
+        let drives = outcome.foreseen.as_ref().map(|it| it.forecast.prediction95);
+        let drives = drives.map_or_else(String::new, |limits| {
+            format!(" <span class=\"drives\">drives {}</span>", figures::range(limits))
+        });
         let primary = if outcome == self.primary {
             " <span class=\"primary\" title=\"declared before looking; decides\">primary</span>"
         } else {
@@ -99,10 +103,10 @@ impl Forest<'_> {
         };
         format!(
             "<tr><th scope=\"row\">{label}{primary}</th><td class=\"plotcell\">{}</td>\
-             <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span></td>\
+             <td class=\"figures\"><b>\u{d7}{ratio}</b> <span>{range}</span>{drives}</td>\
              <td>{}</td></tr>\n",
             picture(outcome, self.series[outcome.series].margin, scale),
-            badge(outcome.verdict()),
+            badge(outcome),
         )
     }
 }
@@ -145,7 +149,11 @@ fn picture(outcome: &Outcome, margin: f64, scale: Scale) -> String {
         class(outcome.verdict()),
         span("band", [1.0 / (1.0 + margin), 1.0 + margin]),
         point("one", 1.0),
-        comparison.ci95.map_or_else(String::new, |limits| span("interval", limits)),
+        outcome
+            .foreseen
+            .as_ref()
+            .map_or_else(String::new, |it| span("drives", it.forecast.prediction95))
+            + &comparison.ci95.map_or_else(String::new, |limits| span("interval", limits)),
         point("dot", comparison.ratio),
     )
 }

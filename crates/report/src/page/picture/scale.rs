@@ -26,9 +26,10 @@ impl Scale {
         let mut lo = -hi;
         for outcome in outcomes {
             let comparison = &outcome.adjusted.comparison;
-            let [low, high] = comparison.ci95.unwrap_or([comparison.ratio; 2]);
-            lo = lo.min(log(low));
-            hi = hi.max(log(high));
+            let mean = comparison.ci95.unwrap_or([comparison.ratio; 2]);
+            let drive = outcome.foreseen.as_ref().map_or(mean, |it| it.forecast.prediction95);
+            lo = lo.min(log(mean[0])).min(log(drive[0]));
+            hi = hi.max(log(mean[1])).max(log(drive[1]));
         }
         let edge = 0.05 * (hi - lo);
         Self { lo: lo - edge, hi: hi + edge }

@@ -92,6 +92,7 @@ pub(crate) fn experiment(seed: u64, blocks: u32) -> Experiment {
         }],
         notes: vec!["The drive is modelled (seagate-st31000333as); none was touched.".to_owned()],
         reproduce: format!("drivelab study ahci-or-ide --seed {seed} --blocks {blocks}"),
+        settle: None,
     }
 }
 
@@ -110,7 +111,18 @@ fn run(arm: usize, workload: usize, place: (u32, u32, u32), rng: &mut Rng) -> Ru
         metric("lat_mean_ns", mean_ns, Better::Less),
         metric("lat_p99_ns", mean_ns * (1.0 + spread) * noise(rng, 0.04), Better::Less),
     ];
-    RunSample { arm, workload, block, repeat, position, metrics, latency, marks: Vec::new() }
+    RunSample {
+        arm,
+        workload,
+        block,
+        repeat,
+        position,
+        metrics,
+        latency,
+        marks: Vec::new(),
+        target: ARMS[arm].0.to_owned(),
+        specimen: None,
+    }
 }
 
 fn noise(rng: &mut Rng, size: f64) -> f64 {

@@ -1,5 +1,6 @@
 //! The analysis on experiments of known truth.
 
+mod drives;
 pub(crate) mod fixture;
 
 use drivelab_core::plan::Design;

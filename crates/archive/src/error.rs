@@ -1,0 +1,44 @@
+//! Why something could not be kept or found.
+
+use std::path::PathBuf;
+
+/// Why something could not be kept or found.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The file cannot be opened or made.
+    #[error("cannot open the archive `{}`", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// A later version of drivelab has written to it.
+    #[error("`{}` was written by a later version, which knows `{schema}`", path.display())]
+    Later {
+        /// Which file.
+        path: PathBuf,
+        /// The schema that this version does not know.
+        schema: String,
+    },
+    /// No run has this id.
+    #[error("no run `{0}` in the archive")]
+    NoSuchRun(String),
+    /// Several runs have ids that begin so.
+    #[error("`{0}` is the beginning of {1} ids")]
+    Ambiguous(String, u64),
+    /// A figure that is no number cannot be compared.
+    #[error("the figure `{0}` is not a finite number")]
+    NotANumber(String),
+    /// What was kept cannot be read back.
+    #[error("the record of run `{run}` is damaged: {why}")]
+    Damaged {
+        /// Which run.
+        run: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The database did not do what it was asked.
+    #[error("the archive could not be used")]
+    Sql(#[from] rusqlite::Error),
+}

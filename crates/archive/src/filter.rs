@@ -1,0 +1,82 @@
+//! Which runs are meant.
+
+use rusqlite::types::Value;
+
+/// Which runs are meant: those for which everything given holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The machine, as records name it.
+    pub host: Option<String>,
+    /// A part of the target.
+    pub target: Option<String>,
+    /// A part of the drive's name.
+    pub drive: Option<String>,
+    /// The benchmark.
+    pub suite: Option<String>,
+    /// The user's name for it, or one of its tags.
+    pub label: Option<String>,
+    /// Runs that have this figure; it is then the one that is shown.
+    pub metric: Option<String>,
+    /// Kept at this time or later, in milliseconds since 1970.
+    pub since_ms: Option<u64>,
+    /// Kept before this time, in milliseconds since 1970.
+    pub until_ms: Option<u64>,
+    /// The latest of them, this many.
+    pub latest: Option<u64>,
+}
+
+/// A condition over `runs` and the values of its parameters, which are numbered from 1.
+pub(crate) struct Condition {
+    pub(crate) text: String,
+    pub(crate) values: Vec<Value>,
+}
+
+impl Filter {
+    pub(crate) fn condition(&self) -> Condition {
+        let mut condition = Condition { text: "1 = 1".to_owned(), values: Vec::new() };
+        // First: SQLite counts `$1` in the order of the text, and a list shows this figure.
+        condition.add(self.metric.clone(), |n| {
+            format!(
+                "EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.id \
+                 AND figures.name = ${n})"
+            )
+        });
+        let equal = [("host", &self.host), ("suite", &self.suite)];
+        for (column, value) in equal {
+            condition.add(value.clone(), |n| format!("runs.{column} = ${n}"));
+        }
+        for (column, value) in [("target", &self.target), ("drive", &self.drive)] {
+            let part = value.as_deref().map(like);
+            condition.add(part, |n| format!("runs.{column} LIKE ${n} ESCAPE '!'"));
+        }
+        condition.add(self.label.clone(), |n| {
+            format!(
+                "(runs.label = ${n} OR EXISTS \
+                 (SELECT 1 FROM tags WHERE tags.run = runs.id AND tags.tag = ${n}))"
+            )
+        });
+        condition.add(self.since_ms.map(millis), |n| format!("runs.time_ms >= ${n}"));
+        condition.add(self.until_ms.map(millis), |n| format!("runs.time_ms < ${n}"));
+        condition
+    }
+}
+
+impl Condition {
+    fn add(&mut self, value: Option<impl Into<Value>>, text: impl Fn(usize) -> String) {
+        let Some(value) = value else { return };
+        self.values.push(value.into());
+        self.text.push_str(" AND ");
+        self.text.push_str(&text(self.values.len()));
+    }
+}
+
+/// A time as the tables hold it; one beyond their range is later than all.
+pub(crate) fn millis(time_ms: u64) -> i64 {
+    i64::try_from(time_ms).unwrap_or(i64::MAX)
+}
+
+/// A pattern for texts that hold `part`, in which nothing has a special meaning.
+fn like(part: &str) -> String {
+    let plain = part.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{plain}%")
+}

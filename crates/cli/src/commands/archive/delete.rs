@@ -1,0 +1,53 @@
+//! `delete`: kept runs that nobody needs.
+
+use clap::Args;
+use drivelab_report::text::json_text;
+
+use super::keep::ArchiveArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::ui::Ui;
+
+/// Delete kept runs from the archive, after a question.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab delete 01KA9Z
+  drivelab delete 01KA9Z 01KA9X --yes")]
+pub(crate) struct DeleteArgs {
+    /// The runs, by the beginning of their ids.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Do not ask.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    archive: ArchiveArgs,
+}
+
+/// Deletes the runs.
+pub(crate) fn run(arguments: &DeleteArgs, ui: Ui) -> Outcome {
+    let mut archive = arguments.archive.open()?;
+    let find = |run: &String| archive.find(run);
+    let mut ids = arguments.runs.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    if !arguments.yes {
+        let runs = if ids.len() == 1 { "run" } else { "runs" };
+        match ui.confirm(&format!("delete {} {runs} for good?", ids.len())) {
+            Some(true) => {}
+            Some(false) => return Ok(Exit::Done),
+            None => {
+                return Err(Failure::bad_words("no terminal to ask on").hint("add --yes"));
+            }
+        }
+    }
+    archive.delete(&ids)?;
+    if ui.json {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        return ui.result(&json_text(&serde_json::json!({
+            "schema": "drivelab.delete/1",
+            "deleted": ids,
+        })));
+    }
+    Ok(Exit::Done)
+}

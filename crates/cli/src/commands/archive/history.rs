@@ -1,0 +1,77 @@
+//! `history`: the runs that were kept.
+
+use clap::Args;
+use drivelab_archive::Filter;
+use drivelab_report::history;
+use drivelab_report::text::json_text;
+
+use super::keep::ArchiveArgs;
+use super::since;
+use crate::failure::{Failure, Outcome};
+use crate::ui::Ui;
+
+/// List the runs that were kept.
+///
+/// Every finished run is kept in the archive. Filters hold together. Times are UTC.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab history                              the latest runs
+  drivelab history --label nightly --since 7d
+  drivelab history --drive st31000333as --metric lat_p99_ns
+  drivelab history --since 2026-11-01 --until 2026-12-01 --json")]
+pub(crate) struct HistoryArgs {
+    /// Runs of this machine, by the `host.id` of their records.
+    #[arg(long, value_name = "ID")]
+    host: Option<String>,
+    /// Runs whose target contains this text.
+    #[arg(long, value_name = "TEXT")]
+    device: Option<String>,
+    /// Runs whose drive contains this text.
+    #[arg(long, value_name = "TEXT")]
+    drive: Option<String>,
+    /// Runs of this benchmark.
+    #[arg(long, value_name = "NAME")]
+    suite: Option<String>,
+    /// Runs with this label or tag.
+    #[arg(long)]
+    label: Option<String>,
+    /// Runs that have this figure, which is then the one shown: `iops`, `lat_p99_ns`, ...
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Runs kept at or after this time: `2026-11-23`, `7d`, `12h`, `today`, `yesterday`,
+    /// `last-week`.
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Runs kept before this time.
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// The latest of them, this many; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    last: u64,
+    #[command(flatten)]
+    archive: ArchiveArgs,
+}
+
+/// Prints the list.
+pub(crate) fn run(arguments: HistoryArgs, ui: Ui) -> Outcome {
+    let when = |text: Option<String>| {
+        text.map(|text| since::read(&text, since::now()).map_err(Failure::bad_words)).transpose()
+    };
+    let filter = Filter {
+        host: arguments.host,
+        target: arguments.device,
+        drive: arguments.drive,
+        suite: arguments.suite,
+        label: arguments.label,
+        metric: arguments.metric,
+        since_ms: when(arguments.since)?,
+        until_ms: when(arguments.until)?,
+        latest: Some(arguments.last).filter(|last| *last > 0),
+    };
+    let runs = arguments.archive.open()?.list(&filter)?;
+    if ui.json {
+        return ui.result(&json_text(&history::json(&runs)));
+    }
+    ui.result(&history::text(&runs, ui.look()))
+}

@@ -1,0 +1,175 @@
+//! `drive measure`: two minutes of timed requests, for `drive fit`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use drivelab_core::Target as _;
+use drivelab_core::record::{Mark, MarkId};
+use drivelab_core::units::{Bytes, Span};
+use drivelab_core::workload::{Rw, WorkloadOptions};
+use drivelab_engine::{Control, RunPlan, VirtualTarget};
+use drivelab_probe::{Measured, ProbeError, Settings};
+use drivelab_report::drive::{self, MeasuredDrive};
+use drivelab_report::text::json_text;
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::measure::{self, LINUX};
+use crate::output;
+use crate::target::{self, Target};
+use crate::ui::{Progress, Ui};
+
+/// What `drive measure` is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It only reads, unless --allow-destructive repeats the name of TARGET: then it also writes all over
+it, and flushes. Reading takes about two minutes on a real disk, writing one more.
+
+Examples:
+  drivelab drive measure /dev/sdx --out own-measured.toml
+  drivelab drive fit own-measured.toml --out own.toml
+  drivelab drive predict own.toml")]
+pub(crate) struct MeasureArgs {
+    /// A block device, a file on it, or drive:NAME[,key=value...].
+    target: String,
+    /// The file of measurements to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Write and flush, too: destroys the data on TARGET, whose name it repeats.
+    #[arg(long, value_name = "TARGET")]
+    allow_destructive: Option<String>,
+    /// Revolutions per minute [default: measured].
+    #[arg(long)]
+    rpm: Option<f64>,
+    /// Seed of all addresses.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Measures a drive and writes what it found.
+pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
+    output::refuse_other(&arguments.out, &output::MEASUREMENTS)?;
+    let MeasureArgs { target, out, allow_destructive, rpm, seed } = arguments;
+    if let Some(other) = allow_destructive.as_ref().filter(|allowed| *allowed != target) {
+        let message = format!("--allow-destructive names `{other}`, but TARGET is `{target}`");
+        return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
+    }
+    let settings = Settings { seed: *seed, writes: allow_destructive.is_some(), rpm: *rpm };
+    let (mut measured, marks) = match target::parse(target)? {
+        Target::Drive(spec) => {
+            let profile = target::profile(&spec)?;
+            let mut drive = VirtualTarget::new(target::build(&profile, &spec.options, *seed)?);
+            let mut watch = Watch::new(profile.capacity().bytes(), settings);
+            let measured = drivelab_probe::measure(&mut drive, settings, &mut watch);
+            let mut measured = measured.map_err(failure)?;
+            let sector = u32::try_from(profile.physical_sector.bytes().get());
+            measured.measurements.sector_bytes = sector.ok();
+            let message = "a model in virtual time: no real device was involved".to_owned();
+            (measured, vec![Mark { id: MarkId::Modelled, message }])
+        }
+        Target::Path(path) => on_this_machine(path, settings, ui)?,
+    };
+    let command = format!("drivelab drive measure {target}");
+    measured.measurements.sources.push(command.clone());
+    let heading = drive::measured_heading(&command, &measured_words(&measured, &marks));
+    output::write(out, &measured.measurements.text(&heading), &output::MEASUREMENTS)?;
+    let shown = MeasuredDrive {
+        target,
+        path: &out.display().to_string(),
+        measurements: &measured.measurements,
+        marks: &marks,
+        complete: !measured.stopped,
+        took: measured.took,
+        requests: measured.requests,
+        failed: measured.failed,
+    };
+    if ui.json {
+        ui.result(&json_text(&drive::measured_json(&shown)))?;
+    } else {
+        ui.result(&drive::measured(&shown, ui.look()))?;
+    }
+    if measured.measurements.rpm.is_none() && !measured.stopped {
+        ui.warn("no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives");
+    }
+    if measured.stopped {
+        ui.warn("interrupted: the file holds what was measured before");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(Exit::Done)
+}
+
+/// What the file says of itself in its heading, a line each.
+fn measured_words(measured: &Measured, marks: &[Mark]) -> Vec<String> {
+    let Measured { took, requests, failed, .. } = measured;
+    let seconds = took.ns() / 1_000_000_000;
+    let mut words = vec![format!("{requests} requests in {seconds} s, {failed} of them failed")];
+    if measured.stopped {
+        words.push("interrupted before its end".into());
+    }
+    words.extend(marks.iter().map(|mark| mark.message.clone()));
+    words
+}
+
+/// Measures a file or a block device of this machine, behind the guard.
+fn on_this_machine(
+    path: PathBuf,
+    settings: Settings,
+    ui: Ui,
+) -> Result<(Measured, Vec<Mark>), Failure> {
+    let rw = if settings.writes { Rw::RandRw } else { Rw::RandRead };
+    let options = WorkloadOptions {
+        rw: Some(rw),
+        bs: Some(Bytes::mib(1)),
+        iodepth: Some(32),
+        ..WorkloadOptions::default()
+    };
+    let workload = options.check().map_err(Failure::bad_request)?;
+    let allow = settings.writes.then(|| path.clone());
+    let plan = RunPlan {
+        seed: settings.seed,
+        allow_overwrite: settings.writes,
+        allow_destructive: allow.into_iter().collect(),
+        ..RunPlan::new(path, workload)
+    };
+    measure::warn_of_unseen(&plan.allow_destructive, ui);
+    let control = Control { stop: interrupt::flag(), progress: &|_| () };
+    let lent = drivelab_engine::lend(&plan, &*LINUX, &control, |target| {
+        let mut watch = Watch::new(target.capacity(), settings);
+        let made = drivelab_probe::measure(target, settings, &mut watch);
+        let bytes = made.as_ref().map_or(0, |made| made.bytes);
+        (made, bytes)
+    });
+    let (made, marks) = lent.map_err(measure::failure)?;
+    Ok((made.map_err(failure)?, marks))
+}
+
+fn failure(error: ProbeError) -> Failure {
+    match &error {
+        ProbeError::Small { .. } => Failure::bad_request(error).hint("measure a larger target"),
+        ProbeError::Failing { .. } | ProbeError::Silent { .. } => Failure::cannot_here(error)
+            .hint("`drivelab inspect` and the kernel log say what is wrong with the drive"),
+        ProbeError::Target(_) => Failure::cannot_here(error),
+    }
+}
+
+/// Shows progress, and passes Ctrl-C on.
+struct Watch(Progress);
+
+impl Watch {
+    fn new(capacity: Bytes, settings: Settings) -> Self {
+        let steps = drivelab_probe::steps(capacity, settings);
+        let all = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
+        Self(Progress::time(Duration::from_nanos(all.ns()), "measuring"))
+    }
+}
+
+impl drivelab_probe::Watch for Watch {
+    fn stop(&mut self) -> bool {
+        interrupt::requested()
+    }
+
+    fn at(&mut self, what: &str, done: Span, _: Span) {
+        self.0.at(done.ns() / 1_000_000, what);
+    }
+}

@@ -1,0 +1,43 @@
+//! What was found, and how the verb ends with it.
+
+use drivelab_core::Refusal;
+use drivelab_report::durability::{self as words, Findings};
+use drivelab_report::text::json_text;
+use drivelab_serve::durability::{self, PlaceError};
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::ui::Ui;
+
+/// Shows what was found, of which `text` is the words.
+pub(super) fn show(findings: Findings, text: &str, ui: Ui) -> Outcome {
+    let text = if ui.json { json_text(&findings.to_json()) } else { findings.conclude(text) };
+    ui.result(&text)?;
+    if findings.is_beyond_medium() {
+        ui.warn(words::BEYOND_THE_MEDIUM);
+    }
+    Ok(match (findings.is_good(), findings.promised()) {
+        (false, _) => Exit::No,
+        (true, 0) => Exit::Inconclusive,
+        (true, _) => Exit::Done,
+    })
+}
+
+/// Does `work`, which may wait for a dead disk; `None` where the user gave up waiting.
+pub(super) fn unless_stuck<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, Failure> {
+    let done = durability::unless_stuck(interrupt::flag(), work);
+    done.map_err(|error| Refusal::machine("cannot start a thread").because(error).into())
+}
+
+/// Why the pages could not be looked at.
+pub(super) fn looking(error: PlaceError) -> Failure {
+    match error {
+        PlaceError::Stopped => {
+            let words = "interrupted before all pages were checked: no result";
+            Failure { exit: Exit::Interrupted, ..Failure::bad_words(words) }
+        }
+        error => Failure::cannot_here(error),
+    }
+}

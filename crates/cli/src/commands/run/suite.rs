@@ -1,0 +1,109 @@
+//! `run --suite`: tests one after the other, each a phase.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use drivelab_core::recipe::Adjust;
+use drivelab_core::record::RunRecord;
+use drivelab_engine::Progress as Step;
+use drivelab_study::keep;
+
+use super::workload::{self, WorkloadArgs};
+use crate::commands::completion::{self, Offer};
+use crate::failure::Failure;
+use crate::stage::suite::{self, Terms};
+use crate::target::{self, Target};
+use crate::ui::{Console, Progress, Ui};
+
+/// Which of the workload's options a suite takes.
+const TAKES: [&str; 2] = ["size", "runtime"];
+
+/// The options of a single load that would do nothing beside a suite.
+pub(super) fn of_loads() -> impl Iterator<Item = &'static str> {
+    workload::flags().map(|option| option.name).filter(|name| !TAKES.contains(name))
+}
+
+/// A suite and its own options.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SuiteArgs {
+    /// Run a suite: its name, or a recipe of your own (TOML) [possible: crystaldiskmark2,
+    /// crystaldiskmark8, crystaldiskmark8-nvme, crystaldiskmark8-peak, crystaldiskmark8-real,
+    /// kdiskmark, hdtune].
+    #[arg(long, value_name = "NAME|FILE.toml", value_parser = Offer(completion::suites),
+        hide_possible_values = true, conflicts_with_all = ["job", "matrix"],
+        conflicts_with_all = of_loads(),
+        conflicts_with_all = workload::of_one_load())]
+    pub(super) suite: Option<String>,
+    /// How often each test of a suite is run.
+    #[arg(long, value_name = "N", requires = "suite")]
+    loops: Option<u32>,
+    /// Idle time between the tests of a suite.
+    #[arg(long, value_name = "TIME", requires = "suite")]
+    pause: Option<drivelab_core::units::Span>,
+}
+
+/// What else the command line says.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) target: String,
+    pub(super) workload: WorkloadArgs,
+    pub(super) seed: u64,
+    pub(super) label: Option<String>,
+    pub(super) out: Option<PathBuf>,
+    pub(super) overwrite: bool,
+    pub(super) allow_destructive: Vec<PathBuf>,
+}
+
+/// Runs the suite; keeps its record and page where that is asked for.
+pub(super) fn run(
+    name: &str,
+    arguments: &SuiteArgs,
+    around: Around,
+    ui: Ui,
+) -> Result<RunRecord, Failure> {
+    let set = &around.workload.0;
+    if arguments.loops == Some(0) {
+        return Err(Failure::bad_words("`--loops 0` measures nothing").hint("give 1 or more"));
+    }
+    let adjust = Adjust {
+        size: set.size,
+        runtime: set.runtime.filter(|_| around.workload.is_typed("runtime")),
+        loops: arguments.loops,
+        pause: arguments.pause,
+    };
+    let suite = suite::find(name, &adjust)?;
+    let mut record = match target::parse(&around.target)? {
+        Target::Drive(spec) => {
+            suite::on_model(&suite, &spec, &target::profile(&spec)?, around.seed)?
+        }
+        Target::Path(path) => {
+            let time = suite.time.unwrap_or_default();
+            ui.note(&format!("{}: about {}", suite.summary, drivelab_study::in_words(time)));
+            let progress = Progress::time(Duration::from_nanos(time.ns()), &suite.name);
+            let show = |test: &str, step: &Step| progress.within(test, step);
+            let terms = Terms {
+                overwrite: around.overwrite,
+                allow_destructive: &around.allow_destructive,
+                progress: &show,
+            };
+            suite::on_path(&suite, &path, around.seed, terms)?
+        }
+    };
+    record.label = around.label;
+    if let Some(folder) = &around.out {
+        keep_in(folder, &record, ui)?;
+    }
+    Ok(record)
+}
+
+fn keep_in(folder: &Path, record: &RunRecord, ui: Ui) -> Result<(), Failure> {
+    let console = Console::new(ui);
+    keep::make_folder(folder)?;
+    let json = serde_json::to_string_pretty(record).expect("plain data is always JSON");
+    keep::write(&folder.join("run.json"), json.as_bytes(), &console)?;
+    let page = folder.join("report.html");
+    keep::write(&page, drivelab_report::suite::page(record).as_bytes(), &console)?;
+    ui.note(&format!("report: {}", page.display()));
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! What was measured of a drive: the file that `drive measure` writes and `drive fit` reads.
+//!
+//! Written by hand, by a measurement or from records of runs; any subset of the figures will do.
+
+mod figures;
+mod read;
+mod text;
+
+pub use figures::{Figures, MEAN_MS, QUANTILES};
+
+use crate::record::RunRecord;
+use crate::units::Span;
+use crate::workload::{Pace, Rw};
+
+/// What was measured of one drive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurements {
+    /// Addressable bytes.
+    pub capacity_bytes: u64,
+    /// Bytes of a physical sector, 512 or 4096, where known. Addresses count 512-byte sectors
+    /// regardless of it.
+    pub sector_bytes: Option<u32>,
+    /// Revolutions per minute, where known.
+    pub rpm: Option<f64>,
+    /// Where the figures are from.
+    pub sources: Vec<String>,
+    /// Random reads and writes.
+    pub loads: Vec<MeasuredLoad>,
+    /// Sequential reads and writes.
+    pub streams: Vec<MeasuredStream>,
+    /// Flushes behind random writes.
+    pub flushes: Vec<MeasuredFlush>,
+}
+
+/// Random requests of one kind, size and depth within one span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuredLoad {
+    /// Writes, not reads.
+    pub write: bool,
+    /// The first bytes of the drive that the addresses lie in; `None` for the whole drive.
+    pub span_bytes: Option<u64>,
+    /// Requests outstanding.
+    pub iodepth: u32,
+    /// Bytes of one request.
+    pub block_bytes: u64,
+    /// Requests that the figures rest on, where known.
+    pub requests: Option<u64>,
+    /// The standard error of the rate as a share of it, where known.
+    pub rate_error: Option<f64>,
+    /// What was found.
+    pub figures: Figures,
+}
+
+/// Sequential requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredStream {
+    /// Writes, not reads.
+    pub write: bool,
+    /// Where it began, as a share of the capacity; `None` where that is unknown.
+    pub place: Option<Place>,
+    /// Millions of bytes a second.
+    pub mb_per_s: f64,
+}
+
+/// Where a sequential measurement lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At the first sectors.
+    Outer,
+    /// Half way.
+    Middle,
+    /// At the last sectors.
+    Inner,
+}
+
+/// Flushes, each behind a number of random writes of 4 KiB over the whole drive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredFlush {
+    /// Writes before each flush.
+    pub writes: u32,
+    /// The mean time of a flush.
+    pub mean_ms: f64,
+    /// The standard error of the mean as a share of it, where known.
+    pub mean_error: Option<f64>,
+}
+
+/// Speeds that a drive may have.
+const RPM: std::ops::RangeInclusive<f64> = 100.0..=100_000.0;
+
+impl Measurements {
+    /// A drive of which nothing but capacity and, perhaps, speed is known.
+    ///
+    /// # Errors
+    /// No drive turns at such a speed, or is of that size.
+    pub fn of_drive(capacity_bytes: u64, rpm: Option<f64>) -> Result<Self, String> {
+        if let Some(rpm) = rpm.filter(|rpm| !RPM.contains(rpm)) {
+            return Err(format!("{rpm} rpm: expected 100 to 100000"));
+        }
+        if !((1 << 20)..=(1 << 46)).contains(&capacity_bytes) {
+            return Err(format!("{capacity_bytes} bytes: expected 1 MiB to 64 TiB"));
+        }
+        Ok(Self {
+            capacity_bytes: capacity_bytes / 512 * 512,
+            sector_bytes: None,
+            rpm,
+            sources: Vec::new(),
+            loads: Vec::new(),
+            streams: Vec::new(),
+            flushes: Vec::new(),
+        })
+    }
+
+    /// Adds what a run measured: random requests at any depth, or a sequential rate.
+    ///
+    /// # Errors
+    /// The run is none of these.
+    pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
+        let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {
+            return Err(format!("`{name}` is no load: a fit takes random and sequential runs"));
+        };
+        let mb_per_s = total.bytes_per_s / 1e6;
+        let depth = match workload.pace {
+            Pace::Closed { iodepth, think_time: Span::ZERO } if run.config.numjobs == 1 => iodepth,
+            _ => 0,
+        };
+        let offset = workload.offset.get();
+        match workload.rw {
+            Rw::Read | Rw::Write => {
+                let place = (offset == 0).then_some(Place::Outer);
+                self.streams.push(MeasuredStream {
+                    write: workload.rw == Rw::Write,
+                    place,
+                    mb_per_s,
+                });
+            }
+            Rw::RandRead | Rw::RandWrite if depth > 0 && offset == 0 => {
+                let span = workload.size.map(|size| size.get());
+                self.loads.push(MeasuredLoad {
+                    write: workload.rw == Rw::RandWrite,
+                    span_bytes: span.filter(|span| *span < self.capacity_bytes),
+                    iodepth: depth,
+                    block_bytes: workload.blocks.mean().get(),
+                    requests: Some(total.ios),
+                    rate_error: None,
+                    figures: Figures::of_run(total),
+                });
+            }
+            other => {
+                return Err(format!(
+                    "`{name}` is a run of {other}: a fit uses random reads and writes of one job \
+                     without think time or offset, and sequential runs"
+                ));
+            }
+        }
+        self.sources.push(format!("run of {}: {name}", run.target));
+        self.loads.iter().try_for_each(MeasuredLoad::agree)
+    }
+
+    /// The load of reads, or of writes, at `iodepth` over the whole drive.
+    pub fn whole(&self, write: bool, iodepth: u32) -> Option<&MeasuredLoad> {
+        let wanted = |load: &&MeasuredLoad| {
+            load.write == write && load.span_bytes.is_none() && load.iodepth == iodepth
+        };
+        self.loads.iter().find(wanted)
+    }
+
+    /// The sequential rate of reads, or of writes, at the outer edge or at a place unknown.
+    pub fn stream(&self, write: bool) -> Option<f64> {
+        let usual = |stream: &&MeasuredStream| {
+            stream.write == write && matches!(stream.place, None | Some(Place::Outer))
+        };
+        self.streams.iter().find(usual).map(|stream| stream.mb_per_s)
+    }
+
+    /// The same at `place`.
+    pub fn stream_at(&self, write: bool, place: Place) -> Option<f64> {
+        let wanted =
+            |stream: &&MeasuredStream| stream.write == write && stream.place == Some(place);
+        self.streams.iter().find(wanted).map(|stream| stream.mb_per_s)
+    }
+}
+
+impl MeasuredLoad {
+    /// A load with no figures yet, of 4 KiB requests.
+    pub fn new(write: bool, span_bytes: Option<u64>, iodepth: u32) -> Self {
+        Self {
+            write,
+            span_bytes,
+            iodepth,
+            block_bytes: 4096,
+            requests: None,
+            rate_error: None,
+            figures: Figures::default(),
+        }
+    }
+
+    fn agree(&self) -> Result<(), String> {
+        self.figures.agree(self.iodepth)
+    }
+
+    /// The rate, as it was given or as the mean time implies it.
+    pub fn iops(&self) -> Option<f64> {
+        let implied = |mean_ms| f64::from(self.iodepth) * 1000.0 / mean_ms;
+        self.figures.get("iops").or_else(|| self.figures.get(MEAN_MS).map(implied))
+    }
+}
+
+#[cfg(test)]
+mod tests;

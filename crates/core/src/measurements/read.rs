@@ -1,0 +1,145 @@
+//! A file of measurements, read.
+
+use super::{Figures, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Place};
+use crate::config::{ConfigError, Section, Value};
+use crate::units::Bytes;
+
+/// Tables of one depth over the whole drive, which are easier to write by hand than `iodepth`.
+const READS: [(&str, u32); 7] = [
+    ("random_read_qd1", 1),
+    ("random_read_qd2", 2),
+    ("random_read_qd4", 4),
+    ("random_read_qd8", 8),
+    ("random_read_qd16", 16),
+    ("random_read_qd32", 32),
+    ("random_read_qd64", 64),
+];
+const WRITES: [(&str, u32); 1] = [("random_write_qd1", 1)];
+
+/// Keys of `[sequential]`: whether of writes, and where.
+const STREAMS: [(&str, bool, Option<Place>); 8] = [
+    ("read_mb_per_s", false, None),
+    ("read_outer_mb_per_s", false, Some(Place::Outer)),
+    ("read_middle_mb_per_s", false, Some(Place::Middle)),
+    ("read_inner_mb_per_s", false, Some(Place::Inner)),
+    ("write_mb_per_s", true, None),
+    ("write_outer_mb_per_s", true, Some(Place::Outer)),
+    ("write_middle_mb_per_s", true, Some(Place::Middle)),
+    ("write_inner_mb_per_s", true, Some(Place::Inner)),
+];
+
+/// More tables of one kind than any measurement has: a bound on what is allocated.
+const MAX_TABLES: usize = 1000;
+
+pub(super) fn stream_key(wanted: &MeasuredStream) -> &'static str {
+    let same = |(_, write, place): &&(&str, bool, Option<Place>)| {
+        (*write, *place) == (wanted.write, wanted.place)
+    };
+    STREAMS.iter().find(same).expect("every stream has a key").0
+}
+
+impl Measurements {
+    /// Reads the measurements `text` of `file`.
+    ///
+    /// # Errors
+    /// Unknown keys, values that no drive has, figures that contradict each other, and what is
+    /// missing, with file and line.
+    pub fn read(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut whole = Section::parse(file, text)?;
+        let mut measured = drive(&mut whole)?;
+        for (tables, write) in [(&READS[..], false), (&WRITES[..], true)] {
+            for (key, iodepth) in tables {
+                let Some(section) = whole.section(key)? else { continue };
+                measured.loads.push(load(section, MeasuredLoad::new(write, None, *iodepth))?);
+            }
+        }
+        for (key, write) in [("random_read", false), ("random_write", true)] {
+            whole.at_most(key, MAX_TABLES)?;
+            for mut section in whole.sections(key)? {
+                let span = section.take::<Number>("span_bytes")?.map(|span| span.0);
+                let iodepth = section.take::<u32>("iodepth")?.unwrap_or(1);
+                if !(1..=1024).contains(&iodepth) {
+                    return Err(section.error(format!("`iodepth` is 1 to 1024, not {iodepth}")));
+                }
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a positive number; the casts of floats saturate"
+                )]
+                let span = span.map(|span| span as u64);
+                let span = span.filter(|span| *span < measured.capacity_bytes);
+                measured.loads.push(load(section, MeasuredLoad::new(write, span, iodepth))?);
+            }
+        }
+        if let Some(mut section) = whole.section("sequential")? {
+            section.take::<Bytes>("bs")?;
+            for (key, write, place) in STREAMS {
+                let rate = section.take::<Number>(key)?;
+                let stream = |rate: Number| MeasuredStream { write, place, mb_per_s: rate.0 };
+                measured.streams.extend(rate.map(stream));
+            }
+            section.finish()?;
+        }
+        whole.at_most("flush", MAX_TABLES)?;
+        for mut section in whole.sections("flush")? {
+            let writes = section.require::<u32>("writes")?;
+            let mean_ms = section.require::<Number>("mean_ms")?.0;
+            let mean_error = section.take::<Number>("error_percent")?.map(|error| error.0 / 100.0);
+            section.take::<u64>("n")?;
+            section.finish()?;
+            measured.flushes.push(MeasuredFlush { writes, mean_ms, mean_error });
+        }
+        whole.finish()?;
+        Ok(measured)
+    }
+}
+
+fn drive(whole: &mut Section) -> Result<Measurements, ConfigError> {
+    let missing = whole.error("the table `[drive]` is missing: capacity_bytes and rpm");
+    let mut drive = whole.section("drive")?.ok_or(missing)?;
+    let capacity = drive.require::<Number>("capacity_bytes")?.0;
+    let rpm = drive.take::<Number>("rpm")?.map(|rpm| rpm.0);
+    let sector_bytes = drive.take::<u32>("sector_bytes")?;
+    if let Some(bytes) = sector_bytes.filter(|bytes| ![512, 4096].contains(bytes)) {
+        return Err(drive.error(format!("`sector_bytes` is 512 or 4096, not {bytes}")));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number; the casts of floats saturate"
+    )]
+    let known = Measurements::of_drive(capacity as u64, rpm);
+    let mut measured = known.map_err(|message| drive.error(message))?;
+    measured.sector_bytes = sector_bytes;
+    measured.sources.extend(drive.take::<String>("source")?);
+    drive.finish()?;
+    Ok(measured)
+}
+
+fn load(mut section: Section, mut load: MeasuredLoad) -> Result<MeasuredLoad, ConfigError> {
+    load.block_bytes = section.take::<Bytes>("bs")?.map_or(4096, Bytes::get);
+    load.requests = section.take::<u64>("n")?;
+    load.rate_error = section.take::<Number>("error_percent")?.map(|error| error.0 / 100.0);
+    for key in Figures::keys() {
+        if let Some(Number(value)) = section.take(key)? {
+            load.figures.push(key, value);
+        }
+    }
+    load.agree().map_err(|message| section.error(message))?;
+    section.finish()?;
+    Ok(load)
+}
+
+/// A number above zero; underscores may group digits.
+#[derive(Debug, Clone, Copy)]
+struct Number(f64);
+
+impl Value for Number {
+    fn read(text: &str) -> Result<Self, String> {
+        let number = text.replace('_', "").parse::<f64>().ok();
+        number
+            .filter(|number| *number > 0.0 && number.is_finite())
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is not a number above zero"))
+    }
+}

@@ -1,0 +1,64 @@
+use super::*;
+
+const FIGURES: &str = "[drive]\ncapacity_bytes = 2_000_398_934_016\nrpm = 7200\n\
+    [random_read_qd1]\nbs = \"4k\"\niops = 57.6\nmean_ms = 17.57\np1_ms = 3.26\np99_ms = 28.44\n\
+    [sequential]\nread_mb_per_s = 143\nwrite_mb_per_s = 132\nbs = \"1M\"\n";
+
+#[test]
+fn what_is_written_is_read_back() {
+    let mut measured = Measurements::of_drive(1 << 40, Some(7200.0)).unwrap();
+    measured.sources.push("a \"drive\"".into());
+    let times: Vec<Span> = (1..=2000).map(|part| Span::from_us(part * 10)).collect();
+    for (write, span_bytes, iodepth) in
+        [(false, None, 1), (false, Some(1 << 30), 32), (true, None, 1), (true, None, 8)]
+    {
+        measured.loads.push(MeasuredLoad {
+            requests: Some(2000),
+            rate_error: Some(0.0125),
+            figures: Figures::of_times(&times, 99.95 * f64::from(iodepth)),
+            ..MeasuredLoad::new(write, span_bytes, iodepth)
+        });
+    }
+    let stream = |place| MeasuredStream { write: false, place, mb_per_s: 123.25 };
+    measured.streams = [None, Some(Place::Outer), Some(Place::Inner)].map(stream).into();
+    measured.flushes.push(MeasuredFlush { writes: 64, mean_ms: 412.5, mean_error: Some(0.02) });
+    let text = measured.text("measured\nby hand");
+    let again = Measurements::read("m.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(again.text("measured\nby hand"), text);
+    assert_eq!(again.loads.len(), 4);
+    assert_eq!(again.whole(true, 8).unwrap().requests, Some(2000));
+    assert!((again.whole(false, 1).unwrap().figures.get("p50_ms").unwrap() - 10.01).abs() < 0.02);
+    assert_eq!(again.stream_at(false, Place::Inner), Some(123.25));
+    assert_eq!(again.flushes, measured.flushes);
+}
+
+#[test]
+fn files_of_before_are_read() {
+    let old = Measurements::read("m.toml", FIGURES).unwrap();
+    assert_eq!((old.rpm, old.loads.len(), old.stream(false)), (Some(7200.0), 1, Some(143.0)));
+    assert_eq!(old.whole(false, 1).unwrap().figures.get("p99_ms"), Some(28.44));
+}
+
+#[test]
+fn slips_are_refused_with_their_place() {
+    let check = |text: &str, part: &str| {
+        let error = Measurements::read("m.toml", text).unwrap_err().to_string();
+        assert!(error.contains("m.toml:") && error.contains(part), "{error}");
+    };
+    let drive = "[drive]\ncapacity_bytes = 1e12\nrpm = 7200\n";
+    let reads = |lines: &str| format!("{drive}[random_read_qd1]\n{lines}\n");
+    check("[drive]\nrpm = 7200\n", "capacity_bytes");
+    check("[drive]\ncapacity_bytes = 1e12\nrpm = 7200\nsector_bytes = 520\n", "512 or 4096");
+    check("rpm = 7200\n", "[drive]");
+    check("[drive]\ncapacity_bytes = 1e12\nrpm = 0\n", "rpm");
+    check("[drive]\ncapacity_bytes = 1e12\nrpm = 7\n", "100 to 100000");
+    check("[drive]\ncapacity_bytes = 9\nrpm = 7200\n", "1 MiB");
+    check(&format!("{FIGURES}\n[random_reed]\n"), "random_reed");
+    check(&reads("p50_ms = -1"), "p50_ms");
+    check(&reads("p50_ms = nan"), "p50_ms");
+    check(&reads("p50_ms = 14\np90_ms = 12"), "quantiles rise");
+    check(&reads("mean_ms = 6\np50_ms = 14"), "too small");
+    check(&reads("iops = 2000\nmean_ms = 14"), "contradict");
+    check(&format!("{drive}[[random_read]]\niodepth = 0\niops = 9\n"), "1 to 1024");
+    check(&format!("{drive}[[flush]]\nmean_ms = 9\n"), "writes");
+}

@@ -1,0 +1,71 @@
+//! A file of measurements, written.
+
+use std::fmt::Write as _;
+
+use super::read::stream_key;
+use super::{MeasuredFlush, MeasuredLoad, Measurements};
+
+impl Measurements {
+    /// The file; each line of `heading` is a comment at its beginning.
+    pub fn text(&self, heading: &str) -> String {
+        let mut text: String = heading.lines().map(|line| format!("# {line}\n")).collect();
+        let _ = writeln!(text, "[drive]\ncapacity_bytes = {}", self.capacity_bytes);
+        if let Some(rpm) = self.rpm {
+            let _ = writeln!(text, "rpm = {rpm}");
+        }
+        if let Some(bytes) = self.sector_bytes {
+            let _ = writeln!(text, "sector_bytes = {bytes}");
+        }
+        if !self.sources.is_empty() {
+            let _ = writeln!(text, "source = {:?}", self.sources.join("; "));
+        }
+        // The two tables that stand alone come before the lists, as TOML demands of neither but
+        // readers like it.
+        let (alone, others): (Vec<_>, Vec<_>) = self.loads.iter().partition(|load| is_plain(load));
+        for load in alone.into_iter().chain(others) {
+            load_text(&mut text, load);
+        }
+        if !self.streams.is_empty() {
+            text += "\n[sequential]\nbs = \"1M\"\n";
+        }
+        for stream in &self.streams {
+            let _ = writeln!(text, "{} = {:.2}", stream_key(stream), stream.mb_per_s);
+        }
+        for MeasuredFlush { writes, mean_ms, mean_error } in &self.flushes {
+            let _ = writeln!(text, "\n[[flush]]\nwrites = {writes}\nmean_ms = {mean_ms:.3}");
+            error_text(&mut text, *mean_error);
+        }
+        text
+    }
+}
+
+/// Whether it is the load that has had a table of its own from the beginning.
+fn is_plain(load: &MeasuredLoad) -> bool {
+    load.iodepth == 1 && load.span_bytes.is_none()
+}
+
+fn load_text(text: &mut String, load: &MeasuredLoad) {
+    let kind = if load.write { "random_write" } else { "random_read" };
+    if is_plain(load) {
+        let _ = writeln!(text, "\n[{kind}_qd1]");
+    } else {
+        let _ = writeln!(text, "\n[[{kind}]]\niodepth = {}", load.iodepth);
+    }
+    if let Some(bytes) = load.span_bytes {
+        let _ = writeln!(text, "span_bytes = {bytes}");
+    }
+    let _ = writeln!(text, "bs = {}", load.block_bytes);
+    if let Some(requests) = load.requests {
+        let _ = writeln!(text, "n = {requests}");
+    }
+    error_text(text, load.rate_error);
+    for (key, value) in load.figures.iter() {
+        let _ = writeln!(text, "{key} = {value:.3}");
+    }
+}
+
+fn error_text(text: &mut String, error: Option<f64>) {
+    if let Some(error) = error.filter(|error| *error > 0.0) {
+        let _ = writeln!(text, "error_percent = {:.3}", (100.0 * error).max(0.001));
+    }
+}

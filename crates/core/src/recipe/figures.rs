@@ -1,0 +1,176 @@
+//! From the counts of a test's runs to its phase.
+
+use super::test::{Done, Reports, Test};
+use crate::record::{
+    Better, Figure, JobRecord, Label, Latency, Nature, Phase, Point, Remark, Tally,
+};
+use crate::units::Bytes;
+
+/// What a load at one place came to.
+pub(super) struct Placed {
+    pub(super) at: Bytes,
+    pub(super) done: Done,
+}
+
+/// Whether a test at several places is about how long one request takes.
+fn is_access(test: &Test) -> bool {
+    test.points.is_some() && test.workload.rw.is_random()
+}
+
+/// The names of the figures that are compared.
+pub(super) fn metrics(test: &Test) -> Vec<String> {
+    let name = &test.name;
+    let mut names = vec![name.clone()];
+    if test.points.is_some() && !is_access(test) {
+        names.extend([format!("{name}_min"), format!("{name}_max")]);
+    }
+    if !is_access(test) {
+        names.extend([format!("{name}_iops"), format!("{name}_latency")]);
+    }
+    names.extend(["mean", "p50", "p99"].map(|which| format!("{name}.lat_{which}_ns")));
+    names
+}
+
+/// The phase of a test, from the runs that count, each with its places.
+pub(super) fn phase(test: &Test, rounds: &[Vec<Placed>]) -> Phase {
+    let totals: Vec<Tally> = rounds.iter().map(|places| in_sequence(places)).collect();
+    let rates: Vec<f64> = totals.iter().map(|total| total.record().bytes_per_s).collect();
+    let (reported, place) = match test.reports {
+        Reports::Mean => (all(&totals), 0),
+        Reports::Best => one(&totals, ranked(&rates), rates.len() - 1),
+        Reports::Median => one(&totals, ranked(&rates), (rates.len() - 1) / 2),
+    };
+    let record = reported.record();
+    let points = points(test, &rounds[place]);
+    let mut figures = if is_access(test) {
+        vec![figure(&test.name, float(record.lat_ns.mean) / 1e6, "ms", Better::Less)]
+    } else if test.points.is_some() {
+        curve(test, &record, &points)
+    } else {
+        transfer(test, &record, &rates)
+    };
+    figures.extend(cpu(test, &record));
+    let (nature, remarks) = nature(test, rounds);
+    let lat_ns: Option<Latency> = (record.lat_ns.n > 0).then_some(record.lat_ns);
+    Phase { name: test.name.clone(), nature, figures, lat_ns, points, remarks }
+}
+
+/// The places of a run, one after the other.
+fn in_sequence(places: &[Placed]) -> Tally {
+    let (first, rest) = places.split_first().expect("a run has a place");
+    let mut total = first.done.tally.clone();
+    rest.iter().for_each(|placed| total.follow(&placed.done.tally));
+    total
+}
+
+fn all(totals: &[Tally]) -> Tally {
+    let (first, rest) = totals.split_first().expect("a test has a run that counts");
+    let mut total = first.clone();
+    rest.iter().for_each(|next| total.follow(next));
+    total
+}
+
+/// The places of the rates, the slowest first.
+fn ranked(rates: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rates.len()).collect();
+    order.sort_by(|a, b| rates[*a].total_cmp(&rates[*b]));
+    order
+}
+
+fn one(totals: &[Tally], order: Vec<usize>, rank: usize) -> (Tally, usize) {
+    (totals[order[rank]].clone(), order[rank])
+}
+
+/// The rate, what follows from it, and between which limits the single runs lay.
+fn transfer(test: &Test, record: &JobRecord, rates: &[f64]) -> Vec<Figure> {
+    let name = &test.name;
+    let rate = match test.reports {
+        // The mean of rates, as the tools that report one do; not total bytes over total time.
+        Reports::Mean => rates.iter().sum::<f64>() / count(rates.len()),
+        Reports::Best | Reports::Median => record.bytes_per_s,
+    };
+    let mut figures = vec![
+        figure(name, rate / 1e6, "MB/s", Better::More),
+        detail(&format!("{name}_iops"), record.iops, "1/s", Better::More),
+        detail(&format!("{name}_latency"), float(record.lat_ns.mean) / 1e3, "us", Better::Less),
+    ];
+    if rates.len() > 1 {
+        let (least, most) = limits(rates.iter().copied());
+        let limit = |which: &str, rate: f64| {
+            detail(&format!("{name}_{which}"), rate / 1e6, "MB/s", Better::Neither)
+        };
+        figures.extend([limit("slowest_run", least), limit("fastest_run", most)]);
+    }
+    figures
+}
+
+/// Mean, minimum and maximum over the places.
+fn curve(test: &Test, record: &JobRecord, points: &[Point]) -> Vec<Figure> {
+    let name = &test.name;
+    let values = || points.iter().map(|point| point.value);
+    let mean = values().sum::<f64>() / count(points.len());
+    let (least, most) = limits(values());
+    vec![
+        figure(name, mean, "MB/s", Better::More),
+        detail(&format!("{name}_min"), least, "MB/s", Better::More),
+        detail(&format!("{name}_max"), most, "MB/s", Better::More),
+        detail(&format!("{name}_iops"), record.iops, "1/s", Better::More),
+        detail(&format!("{name}_latency"), float(record.lat_ns.mean) / 1e3, "us", Better::Less),
+    ]
+}
+
+fn limits(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, 0.0), |(least, most), value| (value.min(least), value.max(most)))
+}
+
+/// Where each place is, and its value: million bytes a second, or milliseconds.
+fn points(test: &Test, places: &[Placed]) -> Vec<Point> {
+    if test.points.is_none() {
+        return Vec::new();
+    }
+    let point = |placed: &Placed| {
+        let record = placed.done.tally.record();
+        let value = if is_access(test) {
+            float(record.lat_ns.mean) / 1e6
+        } else {
+            record.bytes_per_s / 1e6
+        };
+        Point { offset_bytes: placed.at.get(), value }
+    };
+    places.iter().map(point).collect()
+}
+
+/// The share of one processor that it took; virtual time takes none.
+fn cpu(test: &Test, record: &JobRecord) -> Option<Figure> {
+    let share = record.cpu_ns_per_io? * record.iops / 1e9;
+    let figure = detail(&format!("{}_cpu", test.name), 100.0 * share, "%", Better::Less);
+    Some(Figure { nature: Some(Nature::Cpu), ..figure })
+}
+
+/// What was measured: what a run's marks say, else what the recipe says.
+fn nature(test: &Test, rounds: &[Vec<Placed>]) -> (Nature, Vec<Remark>) {
+    let marks = rounds.iter().flatten().flat_map(|placed| &placed.done.marks);
+    let mut said = marks.filter_map(|mark| Some((mark.id.nature()?, mark.message.clone())));
+    match said.next() {
+        Some((nature, why)) => (nature, vec![Remark::new(Label::Nature(nature), why)]),
+        None => (test.nature, Vec::new()),
+    }
+}
+
+fn figure(name: &str, value: f64, unit: &str, better: Better) -> Figure {
+    Figure { unit: unit.into(), ..Figure::new(name, value, better) }
+}
+
+fn detail(name: &str, value: f64, unit: &str, better: Better) -> Figure {
+    Figure { is_detail: true, ..figure(name, value, unit, better) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 ns are 104 days")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "runs and places are few")]
+fn count(number: usize) -> f64 {
+    number as f64
+}

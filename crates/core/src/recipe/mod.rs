@@ -1,0 +1,157 @@
+//! A suite of block tests as data: loads one after the other, and what is reported of each.
+//!
+//! Nothing here runs a load: [`Recipe::carry_out`] asks its caller to, and makes phases of what the
+//! caller counted. So one recipe serves a modelled drive in virtual time, a file and a device.
+
+pub mod embedded;
+mod figures;
+mod places;
+mod read;
+mod test;
+
+pub use read::Adjust;
+pub use test::{Done, Ground, Part, Reports, Test};
+
+use figures::Placed;
+
+use crate::JobSchedule;
+use crate::config::ConfigError;
+use crate::record::{Mark, MarkId, Phase};
+use crate::rng::Rng;
+use crate::units::{Bytes, Span};
+use crate::workload::Pace;
+
+/// A suite of block tests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    /// What it is, in one sentence.
+    pub title: String,
+    /// Its tests, in the order in which they are made.
+    pub tests: Vec<Test>,
+    /// Idle time before each test but the first.
+    pub pause: Span,
+}
+
+/// What a recipe came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// A phase for each finished test.
+    pub phases: Vec<Phase>,
+    /// What holds for all of them.
+    pub marks: Vec<Mark>,
+    /// Whether every test was finished.
+    pub is_whole: bool,
+}
+
+impl Recipe {
+    /// Reads the recipe in `text`; `file` stands in messages.
+    ///
+    /// # Errors
+    /// What is wrong with it, where, and what to write instead.
+    pub fn parse(file: &str, text: &str, adjust: &Adjust) -> Result<Self, ConfigError> {
+        let read::Content { title, tests, pause } = read::recipe(file, text, adjust)?;
+        Ok(Self { title, tests, pause })
+    }
+
+    /// Carries it out, where `run` makes one load, and gives nothing when the user asked to stop.
+    ///
+    /// # Errors
+    /// A load could not be made.
+    pub fn carry_out<E>(
+        &self,
+        ground: Ground,
+        run: &mut dyn FnMut(&Test, &Part) -> Result<Option<Done>, E>,
+    ) -> Result<Outcome, E> {
+        let (mut phases, mut marks) = (Vec::new(), Vec::new());
+        for (number, test) in (0_u64..).zip(&self.tests) {
+            let seed = Rng::for_part(ground.seed, number).bits();
+            let pause = if number == 0 { Span::ZERO } else { self.pause };
+            let Some(made) = rounds(test, Ground { seed, ..ground }, pause, run)? else {
+                return Ok(Outcome { phases, marks, is_whole: false });
+            };
+            phases.push(figures::phase(test, &made));
+            keep_marks(&mut marks, &made);
+        }
+        marks.extend(self.one_at_a_time());
+        Ok(Outcome { phases, marks, is_whole: true })
+    }
+
+    /// The names of its metrics, those of latencies and of single runs apart.
+    pub fn metrics(&self) -> Vec<String> {
+        self.tests.iter().flat_map(figures::metrics).collect()
+    }
+
+    /// How long it takes, where time ends its runs.
+    pub fn time(&self) -> Span {
+        let pauses = Span::from_ns(self.pause.ns() * self.tests.len().saturating_sub(1) as u64);
+        self.tests.iter().fold(pauses, |sum, test| sum + test.time())
+    }
+
+    /// Whether any test writes.
+    pub fn writes(&self) -> bool {
+        self.tests.iter().any(|test| test.workload.rw.writes())
+    }
+
+    /// The end of the region that its tests use, where they name one.
+    pub fn end(&self) -> Option<Bytes> {
+        let end = |test: &Test| {
+            let size = test.workload.size?;
+            Some(Bytes::new(test.workload.offset.get() + size.get()))
+        };
+        self.tests.iter().filter_map(end).max()
+    }
+
+    /// What a suite cannot show that has one request outstanding.
+    fn one_at_a_time(&self) -> Option<Mark> {
+        let alone = |test: &Test| {
+            let depth_one = matches!(test.workload.pace, Pace::Closed { iodepth: 1, .. });
+            depth_one && test.numjobs == 1
+        };
+        let message = "every request waits for the one before it (queue depth 1), so the drive \
+                       never has two to choose from: this suite cannot show what command queuing \
+                       (AHCI with NCQ against IDE) does";
+        let mark = Mark { id: MarkId::OneAtATime, message: message.into() };
+        self.tests.iter().all(alone).then_some(mark)
+    }
+}
+
+/// Every run that counts: one, or one for each place. Nothing when the user asked to stop.
+fn rounds<E>(
+    test: &Test,
+    ground: Ground,
+    pause: Span,
+    run: &mut dyn FnMut(&Test, &Part) -> Result<Option<Done>, E>,
+) -> Result<Option<Vec<Vec<Placed>>>, E> {
+    let mut rounds = Vec::new();
+    let mut start_delay = pause;
+    for round in 0..test.warm_up + test.loops {
+        let seed = Rng::for_part(ground.seed, u64::from(round)).bits();
+        let mut placed = Vec::new();
+        for (at, workload, seed) in places::of(test, Ground { seed, ..ground }) {
+            let end_fsync = test.end_fsync && workload.rw.writes();
+            let schedule = JobSchedule { start_delay, end_fsync, ..JobSchedule::default() };
+            let part = Part { workload, numjobs: test.numjobs, schedule, seed };
+            start_delay = Span::ZERO;
+            let Some(done) = run(test, &part)? else { return Ok(None) };
+            placed.push(Placed { at, done });
+        }
+        if round >= test.warm_up {
+            rounds.push(placed);
+        }
+    }
+    Ok(Some(rounds))
+}
+
+/// Keeps what is said of a whole run, once; what was measured in place of a disk is the phase's.
+fn keep_marks(marks: &mut Vec<Mark>, rounds: &[Vec<Placed>]) {
+    let said = rounds.iter().flatten().flat_map(|placed| &placed.done.marks);
+    for mark in said {
+        let known = marks.iter().any(|known| known.id == mark.id);
+        if !known && mark.id.nature().is_none() && mark.id != MarkId::FewRequests {
+            marks.push(mark.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

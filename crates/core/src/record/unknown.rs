@@ -1,0 +1,52 @@
+//! What a profile may leave open about a drive, in the words of someone who owns one.
+
+/// What an unknown number of a profile is, and what finds it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unknown {
+    /// The key of the profile.
+    pub key: &'static str,
+    /// What it says of a drive, as the end of "what decides is ...".
+    pub words: &'static str,
+    /// Measuring it takes writes, which destroy what the drive holds.
+    pub takes_writes: bool,
+}
+
+/// The words for the keys that profiles leave open.
+const UNKNOWNS: &[Unknown] = &[
+    reading("seek_short", "how long its short seeks take"),
+    reading("seek_average", "how long its average seek takes"),
+    reading("seek_shape", "how its seek time grows with the distance"),
+    reading("seek_track", "how long the step to the next track takes"),
+    reading("guard", "how much time its firmware keeps in hand before it serves a request"),
+    reading("guard_growth", "how its firmware orders its queue"),
+    reading("guard_from", "from which seek on its firmware keeps time in hand"),
+    reading("queue_depth", "how many commands it queues"),
+    reading("rpm", "how fast it turns"),
+    reading("head_switch", "how long it takes to switch heads"),
+    reading("read_segments", "how many streams its buffer follows"),
+    reading("segment_bytes", "how large its read buffers are"),
+    reading("read_ahead_bytes", "how far it reads ahead"),
+    writing("uncached_writes", "whether its firmware orders writes that it does not cache"),
+    writing("write_cache_bytes", "how large its write cache is"),
+    writing("write_cache_runs", "how many cached writes it sorts"),
+    writing("write_settle", "how long its heads settle before a write"),
+    writing("flush", "how long it takes to flush its cache"),
+];
+
+const fn reading(key: &'static str, words: &'static str) -> Unknown {
+    Unknown { key, words, takes_writes: false }
+}
+
+const fn writing(key: &'static str, words: &'static str) -> Unknown {
+    Unknown { key, words, takes_writes: true }
+}
+
+/// What is known of a key; nothing of one that has no words.
+pub fn find(key: &str) -> Option<Unknown> {
+    UNKNOWNS.iter().find(|known| known.key == key).copied()
+}
+
+/// The key in words; one without words stands for itself.
+pub fn in_words(key: &str) -> String {
+    find(key).map_or_else(|| format!("its `{key}`"), |known| known.words.to_owned())
+}

@@ -1,0 +1,266 @@
+//! A command as a workload: in a process group of its own, within a time, its output kept.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use drivelab_core::units::{Bytes, Span};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::sys::child;
+
+/// How often the stop flag, the time and the size of the output are looked at. The end itself is
+/// not polled for.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a group that was asked to end may take; less than an interrupted verb has.
+const GRACE: Duration = Duration::from_millis(500);
+/// Most that a command may print: what it prints is held in memory, off the disk that is measured.
+const OUTPUT_MAX: Bytes = Bytes::mib(64);
+const HELD: &str = "no code panics while it holds the lock";
+
+/// A command that is to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// What a POSIX shell is given.
+    pub command: &'a str,
+    /// How long it may take.
+    pub timeout: Span,
+    /// Ends it when set.
+    pub stop: &'a AtomicBool,
+}
+
+/// What became of a command.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// How it ended.
+    pub end: ProgramEnd,
+    /// From just before the shell was started to its end.
+    pub wall: Span,
+    /// Processor time of it and of the processes that it waited for, user and system.
+    pub cpu: Span,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramEnd {
+    /// By itself, with this exit status; 0 is success.
+    Exited(i32),
+    /// By a signal that is not ours.
+    Signalled(i32),
+    /// It took too long.
+    TimedOut,
+    /// It printed too much.
+    TooLoud,
+    /// The user asked to stop.
+    Stopped,
+}
+
+impl ProgramEnd {
+    fn of(status: ExitStatus) -> Self {
+        match status.code() {
+            Some(code) => Self::Exited(code),
+            None => Self::Signalled(status.signal().unwrap_or_default()),
+        }
+    }
+}
+
+impl Program<'_> {
+    /// Runs it to its end. Whatever is left of its process group then is killed.
+    ///
+    /// # Errors
+    /// The shell cannot be started.
+    pub fn run(&self) -> io::Result<Ran> {
+        let (stdout, stderr) = (Output::new("stdout")?, Output::new("stderr")?);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", self.command]).process_group(0).stdin(Stdio::null());
+        shell.stdout(stdout.writer()?).stderr(stderr.writer()?);
+        let begin = Instant::now();
+        let group = Group { pid: Pid::from_child(&shell.spawn()?), reaped: Mutex::new(false) };
+        let (send, ended) = mpsc::channel();
+        let (own, ended) = std::thread::scope(|scope| {
+            scope.spawn(|| send.send(group.wait()));
+            self.watch(&group, begin, &ended, [&stdout, &stderr])
+        });
+        let (at, status, cpu) = ended?;
+        let wall = at.saturating_duration_since(begin);
+        Ok(Ran {
+            end: own.unwrap_or_else(|| ProgramEnd::of(status)),
+            wall: Span::from_ns(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX)),
+            cpu,
+            stdout: stdout.text()?,
+            stderr: stderr.text()?,
+        })
+    }
+
+    /// Waits for the end, and brings it about where it must come; says why it did.
+    fn watch(
+        &self,
+        group: &Group,
+        begin: Instant,
+        ended: &mpsc::Receiver<io::Result<Ended>>,
+        outputs: [&Output; 2],
+    ) -> (Option<ProgramEnd>, io::Result<Ended>) {
+        let timeout = Duration::from_nanos(self.timeout.ns());
+        let mut why: Option<(ProgramEnd, Instant)> = None;
+        loop {
+            match ended.recv_timeout(LOOK) {
+                Ok(ended) => return (why.map(|(why, _)| why), ended),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    unreachable!("the waiting thread sends before it ends")
+                }
+            }
+            match why {
+                Some((_, since)) if since.elapsed() > GRACE => group.signal(Signal::KILL),
+                Some(_) => {}
+                None => {
+                    let must = if self.stop.load(Ordering::Relaxed) {
+                        ProgramEnd::Stopped
+                    } else if begin.elapsed() > timeout {
+                        ProgramEnd::TimedOut
+                    } else if outputs.iter().any(|output| output.is_too_long()) {
+                        ProgramEnd::TooLoud
+                    } else {
+                        continue;
+                    };
+                    group.signal(Signal::TERM);
+                    why = Some((must, Instant::now()));
+                }
+            }
+        }
+    }
+}
+
+type Ended = (Instant, ExitStatus, Span);
+
+/// The process group of a command; its number stays taken until the shell is reaped.
+struct Group {
+    pid: Pid,
+    reaped: Mutex<bool>,
+}
+
+impl Group {
+    /// Waits for the shell to end, and ends what it left behind.
+    fn wait(&self) -> io::Result<Ended> {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(error) = waitid(WaitId::Pid(self.pid), ended) {
+            if error != rustix::io::Errno::INTR {
+                return Err(error.into());
+            }
+        }
+        let at = Instant::now();
+        self.signal(Signal::KILL);
+        let mut reaped = self.reaped.lock().expect(HELD);
+        *reaped = true;
+        let (status, cpu) = child::wait(self.pid)?;
+        Ok((at, status, cpu))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let reaped = self.reaped.lock().expect(HELD);
+        if !*reaped {
+            // A group without processes is what is wanted.
+            let _ = kill_process_group(self.pid, signal);
+        }
+    }
+}
+
+/// What a command prints, in memory.
+struct Output(File);
+
+impl Output {
+    fn new(name: &str) -> io::Result<Self> {
+        Ok(Self(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?)))
+    }
+
+    fn writer(&self) -> io::Result<Stdio> {
+        Ok(self.0.try_clone()?.into())
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.0.metadata().is_ok_and(|about| about.len() > OUTPUT_MAX.get())
+    }
+
+    fn text(mut self) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.take(OUTPUT_MAX.get()).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(command: &str, timeout: Span) -> Ran {
+        Program { command, timeout, stop: &AtomicBool::new(false) }.run().unwrap()
+    }
+
+    /// Waits for a killed process to be gone: a signal is not answered at once.
+    fn is_killed(pid: &str) -> bool {
+        let since = Instant::now();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            if since.elapsed() > Duration::from_secs(60) {
+                return false;
+            }
+            std::thread::yield_now();
+        }
+        true
+    }
+
+    /// Long enough that only a defect reaches it.
+    const LONG: Span = Span::from_secs(600);
+
+    #[test]
+    fn what_a_command_prints_and_how_it_ends_is_kept() {
+        let ran = run("echo out; echo err >&2; exit 7", LONG);
+        assert_eq!(ran.end, ProgramEnd::Exited(7));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("out\n", "err\n"));
+        let ran = run("kill -9 $$", LONG);
+        assert_eq!(ran.end, ProgramEnd::Signalled(9));
+    }
+
+    #[test]
+    fn processor_time_is_that_of_the_command_and_what_it_waited_for() {
+        let busy = run("sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'", LONG);
+        let idle = run("sleep 0.05", LONG);
+        assert!(idle.wall >= Span::from_ms(50) && idle.wall > idle.cpu, "{idle:?}");
+        assert!(busy.cpu > idle.cpu, "{busy:?} {idle:?}");
+        assert!(busy.cpu.ns() <= 4 * busy.wall.ns(), "{busy:?}");
+    }
+
+    #[test]
+    fn a_command_that_takes_too_long_dies_with_all_that_it_started() {
+        // The second process does not hear a request to end.
+        let deaf = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & sleep 1000";
+        let ran = run(deaf, Span::from_ms(300));
+        assert_eq!(ran.end, ProgramEnd::TimedOut);
+        assert!(!ran.stdout.is_empty() && is_killed(&ran.stdout), "{ran:?}");
+    }
+
+    #[test]
+    fn what_a_command_leaves_behind_ends_with_it() {
+        let ran = run("sleep 1000 & echo $!", LONG);
+        assert_eq!(ran.end, ProgramEnd::Exited(0));
+        assert!(is_killed(&ran.stdout), "{ran:?}");
+    }
+
+    #[test]
+    fn a_stopped_command_dies_and_a_loud_one_too() {
+        let stop = AtomicBool::new(true);
+        let ran = Program { command: "sleep 1000", timeout: LONG, stop: &stop }.run().unwrap();
+        assert_eq!(ran.end, ProgramEnd::Stopped);
+        assert_eq!(run("yes", LONG).end, ProgramEnd::TooLoud);
+    }
+}

@@ -1,0 +1,36 @@
+//! The end of a child process, and the processor time that it took.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+
+use drivelab_core::units::Span;
+use rustix::process::Pid;
+
+/// Waits for a child to end: how it ended, and the processor time of it and of those of its
+/// descendants that were waited for.
+pub(crate) fn wait(pid: Pid) -> io::Result<(ExitStatus, Span)> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: the kernel writes one number and one `rusage`, to where both live until the call
+        // returns.
+        let ended =
+            unsafe { libc::wait4(pid.as_raw_pid(), &raw mut status, 0, usage.as_mut_ptr()) };
+        if ended == pid.as_raw_pid() {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // SAFETY: zeroes are a valid `rusage`, and so is what the kernel wrote over them.
+    let usage = unsafe { usage.assume_init() };
+    let time = |time: libc::timeval| {
+        let part = |number: i64| u64::try_from(number).unwrap_or(0);
+        Span::from_secs(part(time.tv_sec)) + Span::from_us(part(time.tv_usec))
+    };
+    Ok((ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
+}

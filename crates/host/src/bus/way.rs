@@ -1,0 +1,138 @@
+//! The stations between a disk and the processor, and what is known of each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::root::Node;
+use crate::speed::Speed;
+
+/// The controller a disk hangs on. Absent facts are null, and the keys are always there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Controller {
+    /// Its PCI address: `0000:00:1f.2`.
+    pub address: Option<String>,
+    /// PCI class and subclass: `0x0106`.
+    pub pci_class: Option<String>,
+    /// PCI programming interface: `0x01`.
+    pub prog_if: Option<String>,
+    /// PCI vendor and device: `8086:2820`.
+    pub vendor_device: Option<String>,
+    /// The kernel driver that owns it.
+    pub driver: Option<String>,
+    /// What class and programming interface mean, in a word: `ahci`, `ide-compatibility`, `raid`.
+    pub mode: Option<String>,
+    /// The same in words.
+    pub meaning: Option<String>,
+}
+
+/// The link between controller and disk. Absent facts are null.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The rate it runs at.
+    pub speed_gbps: Option<Speed>,
+    /// The rate that drive and controller both have.
+    pub max_gbps: Option<Speed>,
+    /// The rate that the drive has.
+    pub drive_gbps: Option<Speed>,
+    /// The rate that the controller has.
+    pub host_gbps: Option<Speed>,
+    /// A limit set by the kernel or the user.
+    pub limit_gbps: Option<Speed>,
+}
+
+impl Link {
+    pub(crate) fn settle(&mut self) {
+        self.max_gbps = match (self.drive_gbps, self.host_gbps) {
+            (Some(drive), Some(host)) => Some(drive.min(host)),
+            (drive, host) => drive.or(host),
+        };
+    }
+}
+
+/// One station on the way from the processor to the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// What it is.
+    pub kind: HopKind,
+    /// Its name in the tree.
+    pub name: String,
+    /// What there is to say about it.
+    pub about: String,
+}
+
+/// The kinds of station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HopKind {
+    /// A PCI bridge or root port.
+    Bridge,
+    /// The PCI function of the controller.
+    Controller,
+    /// A paravirtual bus: virtio, VMBus, Xen.
+    Virtual,
+    /// A USB bridge.
+    Usb,
+    /// An ATA port and link.
+    Ata,
+    /// A SCSI host.
+    Scsi,
+    /// An NVMe controller.
+    Nvme,
+}
+
+/// The PCI functions from the disk's own up to the root, as folders.
+pub(crate) fn functions<'r>(device: &Node<'r>) -> Vec<Node<'r>> {
+    device.ancestors().filter(|node| crate::log::is_address(node.name())).collect()
+}
+
+/// Where there is no PCI function, the paravirtual bus that carries the disk.
+pub(crate) fn paravirtual(device: &Node<'_>) -> Option<(Controller, Hop)> {
+    let about = |node: &Node<'_>, mode: &str, meaning: &str| {
+        let driver = node.link_name("driver");
+        let about = format!("{meaning}{}", driver.as_deref().map(in_brackets).unwrap_or_default());
+        let hop = Hop { kind: HopKind::Virtual, name: node.name().to_owned(), about };
+        let (mode, meaning) = (Some(mode.to_owned()), Some(meaning.to_owned()));
+        (Controller { driver, mode, meaning, ..Controller::default() }, hop)
+    };
+    for node in device.ancestors() {
+        let name = node.name();
+        if name.starts_with("vbd-") {
+            return Some(about(&node, "xen", "Xen virtual block device"));
+        }
+        if node.parent().is_some_and(|parent| parent.name().starts_with("VMBUS")) {
+            return Some(about(&node, "hyperv", "Hyper-V virtual storage"));
+        }
+        if node.link_name("driver").as_deref() == Some("hv_storvsc") {
+            return Some(about(&node, "hyperv", "Hyper-V virtual storage"));
+        }
+        if name.starts_with("mmc") && name.contains(':') {
+            return Some(about(&node, "mmc", "memory card or soldered flash"));
+        }
+    }
+    None
+}
+
+/// ` (text)`.
+pub(crate) fn in_brackets(text: &str) -> String {
+    format!(" ({text})")
+}
+
+impl Controller {
+    /// Splits a class code as `/sys` has it, `0x010601`.
+    pub(crate) fn set_class(&mut self, class: u32) {
+        self.pci_class = Some(format!("0x{:04x}", class >> 8));
+        self.prog_if = Some(format!("0x{:02x}", class & 0xff));
+    }
+
+    /// Class, subclass and interface as one number.
+    pub fn class(&self) -> Option<u32> {
+        let part = |text: &Option<String>| {
+            u32::from_str_radix(text.as_deref()?.trim_start_matches("0x"), 16).ok()
+        };
+        Some(part(&self.pci_class)? << 8 | part(&self.prog_if).unwrap_or(0))
+    }
+
+    /// The PCI vendor, in hexadecimal.
+    pub fn vendor(&self) -> Option<&str> {
+        self.vendor_device.as_deref()?.split(':').next()
+    }
+}

@@ -1,0 +1,169 @@
+//! Draws from what is known of the unknowns once the figures are.
+
+use drivelab_core::Rng;
+
+use super::emulator::Emulator;
+use super::linear::Cholesky;
+use super::unknown::Unknown;
+use super::wanted::Wanted;
+
+/// How far a smooth curve may be off the quantiles of a real drive, and the model off its rates at
+/// depth: nobody knows, and the figures themselves show it. Each is as likely as the others.
+const OFF: [f64; 5] = [0.0, 0.01, 0.02, 0.04, 0.08];
+/// Fewer rates than this do not show how far the model is off them.
+const RATES: usize = 3;
+
+const CHAINS: u64 = 4;
+const STEPS: usize = 6_000;
+/// Of which so many are thrown away: the chains begin anywhere.
+const BURN_IN: usize = 1_500;
+
+/// The logarithm of the probability of unknowns, from an emulator of the figures.
+pub(super) struct Posterior<'a> {
+    unknowns: &'a [Unknown],
+    emulator: &'a Emulator,
+    measured: Vec<f64>,
+    /// The lowest and the highest score of each unknown that was simulated.
+    bounds: Vec<[f64; 2]>,
+    /// Figures of one kind, with the factor of their covariance for each of [`OFF`].
+    groups: Vec<(Vec<usize>, Vec<Cholesky>)>,
+}
+
+impl<'a> Posterior<'a> {
+    pub(super) fn new(
+        unknowns: &'a [Unknown],
+        emulator: &'a Emulator,
+        wanted: &Wanted,
+        covariance: &[Vec<f64>],
+        bounds: Vec<[f64; 2]>,
+    ) -> Self {
+        let places = |rates: bool| -> Vec<usize> {
+            let figures = wanted.figures.iter().enumerate();
+            let wanted = figures.filter(|(_, figure)| Wanted::is_rate(figure) == rates);
+            wanted.map(|(place, _)| place).collect()
+        };
+        let group = |places: Vec<usize>, enough: bool| {
+            let factor = |off: &f64| {
+                let row = |at: &usize| {
+                    let mut row: Vec<f64> =
+                        places.iter().map(|other| covariance[*at][*other]).collect();
+                    let own = places.iter().position(|place| place == at).expect("one of them");
+                    let figure = &wanted.figures[*at];
+                    let may_be_off = Wanted::is_quantile(figure) || Wanted::is_rate(figure);
+                    row[own] += emulator.variances()[*at];
+                    row[own] += if may_be_off { off * off } else { 0.0 };
+                    row
+                };
+                Cholesky::of(&places.iter().map(row).collect::<Vec<_>>())
+            };
+            let off = if enough { &OFF[..] } else { &OFF[..1] };
+            let factors = off.iter().map(factor).collect();
+            (places, factors)
+        };
+        let (shape, rates) = (places(false), places(true));
+        let enough = rates.len() >= RATES;
+        let groups = [group(shape, true), group(rates, enough)];
+        let groups = groups.into_iter().filter(|(places, _)| !places.is_empty()).collect();
+        let measured = wanted.figures.iter().map(|figure| figure.measured).collect();
+        Self { unknowns, emulator, measured, bounds, groups }
+    }
+
+    /// Up to a constant; nothing where nothing was simulated.
+    fn log(&self, scores: &[f64]) -> Option<f64> {
+        let inside = |(score, [low, high]): (&f64, &[f64; 2])| (low..=high).contains(&score);
+        if !scores.iter().zip(&self.bounds).all(inside) {
+            return None;
+        }
+        let prior: f64 = scores.iter().map(|score| log_prior(*score)).sum();
+        let terms: Vec<f64> =
+            self.unknowns.iter().zip(scores).map(|(one, score)| one.term(*score)).collect();
+        let found = self.emulator.figures(&terms);
+        let group = |(places, factors): &(Vec<usize>, Vec<Cholesky>)| {
+            let off: Vec<f64> =
+                places.iter().map(|place| self.measured[*place] - found[*place]).collect();
+            let likely = factors.iter().map(|factor| {
+                let white = factor.whitened(&off);
+                let squares: f64 = white.iter().map(|x| x * x).sum();
+                -0.5 * (squares + factor.log_determinant())
+            });
+            let likely: Vec<f64> = likely.collect();
+            let most = likely.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            most + libm::log(likely.iter().map(|one| libm::exp(one - most)).sum())
+        };
+        Some(prior + self.groups.iter().map(group).sum::<f64>())
+    }
+
+    /// `count` draws, by random walks (Metropolis et al. 1953) that begin at `start` and whose
+    /// steps adapt to how often they are taken.
+    pub(super) fn draws(&self, start: &[f64], count: usize, seed: u64) -> Vec<Vec<f64>> {
+        let mut kept = Vec::new();
+        for chain in 0..CHAINS {
+            kept.extend(self.chain(start, seed, chain));
+        }
+        let step = (kept.len() / count.max(1)).max(1);
+        kept.into_iter().step_by(step).take(count).collect()
+    }
+
+    fn chain(&self, start: &[f64], seed: u64, chain: u64) -> Vec<Vec<f64>> {
+        let mut rng = Rng::for_part(seed, 100 + chain);
+        let mut at: Vec<f64> = start.to_vec();
+        let mut likely = self.log(&at).unwrap_or(f64::NEG_INFINITY);
+        let (mut width, mut seen) = (0.5, Vec::new());
+        let identity = |n: usize| -> Vec<Vec<f64>> {
+            (0..n).map(|row| (0..n).map(|x| f64::from(u8::from(x == row))).collect()).collect()
+        };
+        let mut form = Cholesky::of(&identity(at.len()));
+        for step in 0..STEPS {
+            let normal: Vec<f64> = at.iter().map(|_| normal(&mut rng)).collect();
+            let moved = form.coloured(&normal);
+            let next: Vec<f64> = at.iter().zip(moved).map(|(x, by)| x + width * by).collect();
+            let found = self.log(&next).unwrap_or(f64::NEG_INFINITY);
+            let taken = libm::log(rng.unit().max(1e-300)) < found - likely;
+            if taken {
+                (at, likely) = (next, found);
+            }
+            if step < BURN_IN {
+                // One in four is about best in a few dimensions (Roberts et al. 1997).
+                width *= if taken { 1.06 } else { 0.98 };
+            }
+            seen.push(at.clone());
+            if step == BURN_IN / 2 {
+                form = Cholesky::of(&spread(&seen[BURN_IN / 4..]));
+                width = 1.0;
+            }
+        }
+        seen.split_off(BURN_IN)
+    }
+}
+
+/// The logarithm of a prior: normal up to two deviations, and less steep beyond. A drive that is so
+/// far from all that the prior was made from is of another kind, and what it shows counts.
+fn log_prior(score: f64) -> f64 {
+    let far = score.abs();
+    if far < 2.0 { -0.5 * far * far } else { 2.0 - 2.0 * far }
+}
+
+/// The covariance of draws.
+pub(super) fn spread(draws: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let centre = centre(draws);
+    let n = super::simulate::float(draws.len() as u64);
+    let entry = |row: usize, column: usize| {
+        let off = |draw: &Vec<f64>| (draw[row] - centre[row]) * (draw[column] - centre[column]);
+        draws.iter().map(off).sum::<f64>() / n + if row == column { 1e-6 } else { 0.0 }
+    };
+    let all = centre.len();
+    (0..all).map(|row| (0..all).map(|column| entry(row, column)).collect()).collect()
+}
+
+/// The mean of draws.
+pub(super) fn centre(draws: &[Vec<f64>]) -> Vec<f64> {
+    let n = super::simulate::float(draws.len() as u64);
+    let width = draws.first().map_or(0, Vec::len);
+    (0..width).map(|at| draws.iter().map(|draw| draw[at]).sum::<f64>() / n).collect()
+}
+
+/// A standard normal deviate (Box and Muller 1958).
+pub(super) fn normal(rng: &mut Rng) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.unit()));
+    radius * libm::cos(2.0 * std::f64::consts::PI * rng.unit())
+}

@@ -1,0 +1,54 @@
+//! What nobody has measured of a drive: how it is spread over the drives that there are.
+
+mod distribution;
+mod hypercube;
+mod nature;
+pub mod normal;
+mod posterior;
+
+pub use hypercube::hypercube;
+
+pub(crate) use distribution::{Distribution, Value};
+pub(crate) use nature::{Nature, Open};
+pub(crate) use posterior::{Posterior, score};
+
+use drivelab_core::config::{ConfigError, Section, Stated};
+
+/// A number that a profile leaves open.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prior {
+    pub(crate) nature: Nature,
+    pub(crate) distribution: Distribution,
+    /// Where the distribution comes from.
+    pub(crate) source: String,
+    /// The file that gives it.
+    pub(crate) origin: String,
+}
+
+impl Prior {
+    /// Takes the table `key` as the spread of its values, all of which `check` must accept.
+    pub(crate) fn read(
+        section: &mut Section,
+        key: &'static str,
+        nature: Nature,
+        check: impl Fn(&str) -> Result<(), String>,
+        origin: &str,
+    ) -> Result<Self, ConfigError> {
+        let remark = section.stated(key).map(|Stated { remark, .. }| remark);
+        let mut table = section.section(key)?.expect("the caller found a table");
+        let source = table.take("source")?.or(remark).unwrap_or_default();
+        let distribution = Distribution::read(&mut table, nature)?;
+        for text in distribution.extremes(nature) {
+            check(&text).map_err(|wrong| {
+                let message = format!("`{key}` can be drawn as `{text}`: {wrong}");
+                let hint = Some("set its bounds with `min` and `max`".to_owned());
+                ConfigError { hint, ..table.error(message) }
+            })?;
+        }
+        table.finish()?;
+        Ok(Self { nature, distribution, source, origin: origin.to_owned() })
+    }
+}
+
+/// The shares beyond which no drive is drawn: four standard deviations of a normal.
+pub(crate) const OUTERMOST: [f64; 2] = [3.167_124_183_311_992e-5, 1.0 - 3.167_124_183_311_992e-5];

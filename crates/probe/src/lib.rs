@@ -1,0 +1,15 @@
+//! Finds out what a drive is by timed requests.
+//!
+//! It sees a [`drivelab_core::Target`] and nothing behind it: no model, no file, no clock of its
+//! own. A modelled drive in virtual time and a disk behind a ring are measured by the same code.
+#![forbid(unsafe_code)]
+
+mod flush;
+mod load;
+mod measure;
+mod rotation;
+mod session;
+mod stream;
+
+pub use measure::{Measured, Settings, Step, measure, steps};
+pub use session::{ProbeError, Watch};

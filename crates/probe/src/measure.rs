@@ -1,0 +1,214 @@
+//! The measurement of a drive that `drive fit` takes: what, for how long, in which order.
+
+use drivelab_core::Target;
+use drivelab_core::measurements::{MeasuredStream, Measurements, Place};
+use drivelab_core::units::{Bytes, Lba, Sectors, Span};
+
+use crate::flush::Flushes;
+use crate::load::RandomLoad;
+use crate::rotation;
+use crate::session::{ProbeError, Session, Watch};
+use crate::stream::Stream;
+
+/// What a measurement may do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Seed of all addresses.
+    pub seed: u64,
+    /// Write and flush, too: destroys what the drive holds.
+    pub writes: bool,
+    /// The speed, where it is known; found out where not.
+    pub rpm: Option<f64>,
+}
+
+/// One step, in words, and how long it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What is measured.
+    pub what: String,
+    /// The time that it takes.
+    pub takes: Span,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Stream { write: bool, place: Place },
+    Rotation,
+    Load { write: bool, span: Option<Bytes>, iodepth: u32 },
+    Flush { writes: u32 },
+}
+
+/// What a measurement left.
+#[derive(Debug)]
+pub struct Measured {
+    /// Every step that was finished, and the one that was interrupted as far as it had come.
+    pub measurements: Measurements,
+    /// It was stopped before its end.
+    pub stopped: bool,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Time from the first request to the last.
+    pub took: Span,
+}
+
+/// Spans of the drive that random reads are measured in: what a queue gains and an elevator gains
+/// differ between them, which is what tells one firmware from another.
+const SHORT: Bytes = Bytes::new(32_000_000_000);
+const SHORTEST: Bytes = Bytes::new(1_000_000_000);
+
+/// A target below this has no such spans.
+const SMALLEST: u64 = 64 << 20;
+
+/// Sequential reads stay within so much of the drive, where a zone hardly changes.
+const STREAM_REGION: Sectors = Sectors::new(1 << 21);
+
+/// The steps for a drive of this capacity: two minutes to read, one more to write.
+pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
+    let streams = [Place::Outer, Place::Middle, Place::Inner];
+    let stream = |write| streams.map(|place| (2, Kind::Stream { write, place }));
+    let mut kinds: Vec<(u64, Kind)> = stream(false).into();
+    if settings.rpm.is_none() {
+        kinds.push((1, Kind::Rotation));
+    }
+    // A span that is nearly the whole drive shows nothing new.
+    let smaller = |span: &Bytes| span.get() < capacity.get() / 10 * 8;
+    let spans = || [SHORT, SHORTEST].into_iter().filter(smaller).map(Some);
+    let load = |iodepth, span| Kind::Load { write: false, span, iodepth };
+    kinds.push((20, load(1, None)));
+    kinds.extend(spans().map(|span| (14, load(1, span))));
+    kinds.push((14, load(32, None)));
+    kinds.extend(spans().map(|span| (14, load(32, span))));
+    kinds.push((10, load(8, None)));
+    if settings.writes {
+        kinds.extend(stream(true));
+        let load = |iodepth| Kind::Load { write: true, span: None, iodepth };
+        kinds.extend([(16, load(1)), (12, load(8))]);
+        kinds.extend([(8, Kind::Flush { writes: 8 }), (14, Kind::Flush { writes: 64 })]);
+    }
+    let step = |(seconds, kind): (u64, Kind)| Step {
+        what: kind.words(),
+        takes: Span::from_secs(seconds),
+        kind,
+    };
+    kinds.into_iter().map(step).collect()
+}
+
+impl Kind {
+    fn words(self) -> String {
+        match self {
+            Self::Stream { write, place } => {
+                let verb = if write { "writes" } else { "reads" };
+                let place = match place {
+                    Place::Outer => "at the outer edge",
+                    Place::Middle => "in the middle",
+                    Place::Inner => "at the inner edge",
+                };
+                format!("sequential {verb} {place}")
+            }
+            Self::Rotation => "speed of rotation".into(),
+            Self::Load { write, span, iodepth } => {
+                let verb = if write { "writes" } else { "reads" };
+                let place = match span {
+                    None => "the whole drive".to_owned(),
+                    Some(span) => format!("the first {} GB", span.get() / 1_000_000_000),
+                };
+                format!("random {verb} of {place}, {iodepth} outstanding")
+            }
+            Self::Flush { writes } => format!("flushes after {writes} writes"),
+        }
+    }
+}
+
+/// Measures `target`, step by step.
+///
+/// # Errors
+/// The target is too small or breaks, does not answer, or fails more than one request in a hundred.
+pub fn measure<T: Target>(
+    target: &mut T,
+    settings: Settings,
+    watch: &mut dyn Watch,
+) -> Result<Measured, ProbeError> {
+    let capacity = target.capacity();
+    let small = || ProbeError::Small { bytes: capacity.get() };
+    if capacity.get() < SMALLEST {
+        return Err(small());
+    }
+    let of_drive = Measurements::of_drive(capacity.get(), settings.rpm);
+    let mut measurements = of_drive.map_err(|_| small())?;
+    let steps = steps(capacity, settings);
+    let expected = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
+    let begin = target.now();
+    let mut session = Session::new(target, watch, settings.seed, expected);
+    let mut before = Span::ZERO;
+    for step in &steps {
+        if session.stop() {
+            break;
+        }
+        session.begin(&step.what, before);
+        carry_out(step, capacity, &mut session, &mut measurements)?;
+        before += step.takes;
+    }
+    mean_stream(&mut measurements);
+    let took = session.now().since(begin);
+    let Session { stopped, bytes, requests, failed, .. } = session;
+    Ok(Measured { measurements, stopped, bytes, requests, failed, took })
+}
+
+fn carry_out<T: Target>(
+    step: &Step,
+    capacity: Bytes,
+    session: &mut Session<'_, T>,
+    into: &mut Measurements,
+) -> Result<(), ProbeError> {
+    let sectors = Sectors::new(capacity.get() / 512);
+    let time = step.takes;
+    match step.kind {
+        Kind::Stream { write, place } => {
+            let region = STREAM_REGION.min(Sectors::new(sectors.get() / 8));
+            let from = match place {
+                Place::Outer => 0,
+                Place::Middle => sectors.get() / 2,
+                Place::Inner => sectors.get() - region.get(),
+            };
+            let from = Lba::new(from / 2048 * 2048);
+            let stream = Stream { write, from, to: from + region, time };
+            let place = Some(place);
+            let rate = stream.run(session)?;
+            into.streams.extend(rate.map(|mb_per_s| MeasuredStream { write, place, mb_per_s }));
+        }
+        Kind::Rotation => {
+            // A little way in: the first tracks are the busiest of a disk in use.
+            let from = Lba::new((sectors.get() / 64).min(1 << 21) / 8 * 8);
+            into.rpm = rotation::rpm(session, from, into.stream_at(false, Place::Outer))?;
+        }
+        Kind::Load { write, span, iodepth } => {
+            // Writes fill the drive's cache first, reads the queue.
+            let ramp = if write { Span::from_secs(4) } else { Span::from_secs(1) };
+            let (whole, within) = (span.is_none(), span.unwrap_or(capacity).get() / 512);
+            let (span, time) = (Sectors::new(within), time.saturating_sub(ramp));
+            let load = RandomLoad { write, span, whole, iodepth, ramp, time };
+            into.loads.extend(load.run(session)?);
+        }
+        Kind::Flush { writes } => {
+            into.flushes.extend(Flushes { writes, capacity: sectors, time }.run(session)?);
+        }
+    }
+    Ok(())
+}
+
+/// Adds the mean over the three places, which stands where a file has one rate only.
+fn mean_stream(measured: &mut Measurements) {
+    for write in [false, true] {
+        let rate = |place| measured.stream_at(write, place);
+        let places = [Place::Outer, Place::Middle, Place::Inner].map(rate);
+        if let [Some(outer), Some(middle), Some(inner)] = places {
+            let mb_per_s = (outer + middle + inner) / 3.0;
+            measured.streams.push(MeasuredStream { write, place: None, mb_per_s });
+        }
+    }
+}

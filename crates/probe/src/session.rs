@@ -1,0 +1,205 @@
+//! The requests of a measurement: sent, waited for and counted.
+
+use drivelab_core::target::{Rejected, TargetError};
+use drivelab_core::units::{Span, Time};
+use drivelab_core::{Completion, IoError, Request, Rng, Target};
+
+/// What a measurement reports while it goes on, and what ends it.
+pub trait Watch {
+    /// Whether to stop and to keep what there is.
+    fn stop(&mut self) -> bool;
+
+    /// `done` of the expected time `of` is over; `what` is measured now.
+    fn at(&mut self, what: &str, done: Span, of: Span);
+}
+
+/// Why a measurement cannot go on.
+#[expect(missing_docs, reason = "the messages say what the variants and their fields are")]
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error("{what}: none of {requests} requests completed within {within}")]
+    Silent { what: String, requests: u64, within: Span },
+    #[error("{what}: {failed} of {requests} requests failed")]
+    Failing {
+        what: String,
+        failed: u64,
+        requests: u64,
+        #[source]
+        source: IoError,
+    },
+    #[error("the target holds {bytes} bytes, too few for a measurement")]
+    Small { bytes: u64 },
+}
+
+/// How long a wait lasts before [`Watch`] is asked again.
+const LOOK: Span = Span::from_ms(100);
+/// A drive that retries a bad sector may take as long (TLER is 7 s, desktop drives take more).
+const SILENCE: Span = Span::from_secs(60);
+/// How long outstanding requests are waited for after a stop.
+const GRACE: Span = Span::from_secs(1);
+/// More failures than this in one step, and more than one request in a hundred: not a measurement.
+const FAILURES: u64 = 20;
+
+/// A target with the state of a measurement.
+pub(crate) struct Session<'a, T> {
+    target: &'a mut T,
+    watch: &'a mut dyn Watch,
+    pub(crate) rng: Rng,
+    what: String,
+    began: Time,
+    before: Span,
+    expected: Span,
+    inbox: Vec<Completion>,
+    outstanding: u64,
+    heard: Time,
+    pub(crate) stopped: bool,
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) failed: u64,
+    step: [u64; 2],
+}
+
+impl<'a, T: Target> Session<'a, T> {
+    pub(crate) fn new(
+        target: &'a mut T,
+        watch: &'a mut dyn Watch,
+        seed: u64,
+        expected: Span,
+    ) -> Self {
+        let now = target.now();
+        Self {
+            target,
+            watch,
+            rng: Rng::for_part(seed, 0),
+            what: String::new(),
+            began: now,
+            before: Span::ZERO,
+            expected,
+            inbox: Vec::with_capacity(64),
+            outstanding: 0,
+            heard: now,
+            stopped: false,
+            requests: 0,
+            bytes: 0,
+            failed: 0,
+            step: [0; 2],
+        }
+    }
+
+    /// Begins a step before which `before` of the expected time is over.
+    pub(crate) fn begin(&mut self, what: &str, before: Span) {
+        self.what = what.to_owned();
+        self.before = before;
+        self.began = self.now();
+        self.step = [0; 2];
+    }
+
+    pub(crate) fn now(&mut self) -> Time {
+        self.target.now()
+    }
+
+    /// Sends `request`; a full target is waited for.
+    pub(crate) fn send(&mut self, request: Request) -> Result<(), ProbeError> {
+        let mut request = request;
+        let (sectors, transfers) = (request.sectors, request.op.transfers());
+        if self.outstanding == 0 {
+            self.heard = self.now();
+        }
+        loop {
+            match self.target.submit(request) {
+                Ok(()) => break,
+                Err(Rejected::Full(back)) => request = back,
+                Err(Rejected::Broken(error)) => return Err(error.into()),
+            }
+            let until = self.now() + LOOK;
+            self.wait_once(until)?;
+        }
+        self.outstanding += 1;
+        self.requests += 1;
+        self.step[0] += 1;
+        if transfers {
+            self.bytes += sectors.bytes().get();
+        }
+        Ok(())
+    }
+
+    /// What completed since the last call, waiting until something did, `until` is over or the
+    /// measurement is stopped.
+    pub(crate) fn completed(&mut self, until: Time) -> Result<Vec<Completion>, ProbeError> {
+        while self.inbox.is_empty() && self.now() < until && !self.stop() {
+            let look = self.now() + LOOK;
+            self.wait_once(look.min(until))?;
+        }
+        Ok(std::mem::take(&mut self.inbox))
+    }
+
+    /// Sends one request while nothing else is outstanding and waits for it: when it was done, and
+    /// how long it took. Nothing where the measurement is stopped or the request failed.
+    pub(crate) fn one(&mut self, request: Request) -> Result<Option<(Time, Span)>, ProbeError> {
+        let sent = self.now();
+        self.send(request)?;
+        loop {
+            let answers = self.completed(Time::MAX)?;
+            if let Some(answer) = answers.first() {
+                return Ok(answer.result.is_ok().then(|| (answer.at, answer.at.since(sent))));
+            }
+            if self.stopped {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Sends nothing for a while; nothing may be outstanding.
+    pub(crate) fn pause(&mut self, span: Span) -> Result<(), ProbeError> {
+        let until = self.now() + span;
+        while self.now() < until && !self.stop() {
+            self.wait_once(until)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for all that is outstanding; after a stop only for a while.
+    pub(crate) fn drain(&mut self) -> Result<(), ProbeError> {
+        let limit = self.now() + GRACE;
+        while self.outstanding > 0 && !(self.stop() && self.now() >= limit) {
+            let until = self.now() + LOOK;
+            self.wait_once(until)?;
+        }
+        self.inbox.clear();
+        Ok(())
+    }
+
+    pub(crate) fn stop(&mut self) -> bool {
+        self.stopped |= self.watch.stop();
+        self.stopped
+    }
+
+    fn wait_once(&mut self, until: Time) -> Result<(), ProbeError> {
+        let before = self.inbox.len();
+        self.target.wait(until, &mut self.inbox)?;
+        let now = self.now();
+        let done = self.before + now.since(self.began);
+        self.watch.at(&self.what, done.min(self.expected), self.expected);
+        let new = &self.inbox[before..];
+        self.outstanding = self.outstanding.saturating_sub(new.len() as u64);
+        if !new.is_empty() {
+            self.heard = now;
+        } else if self.outstanding > 0 && now.since(self.heard) > SILENCE {
+            let (what, requests) = (self.what.clone(), self.outstanding);
+            return Err(ProbeError::Silent { what, requests, within: SILENCE });
+        }
+        let errors = new.iter().filter_map(|answer| answer.result.err());
+        let (count, last) = errors.fold((0, None), |(count, _), error| (count + 1, Some(error)));
+        self.failed += count;
+        self.step[1] += count;
+        let [requests, failed] = self.step;
+        match last {
+            Some(source) if failed >= FAILURES && failed * 100 > requests => {
+                Err(ProbeError::Failing { what: self.what.clone(), failed, requests, source })
+            }
+            _ => Ok(()),
+        }
+    }
+}

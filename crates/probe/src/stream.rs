@@ -1,0 +1,50 @@
+//! Sequential requests at one place.
+
+use drivelab_core::units::{Lba, Sectors, Span};
+use drivelab_core::{Op, Request, RequestId, Target};
+
+use crate::load::float;
+use crate::session::{ProbeError, Session};
+
+/// Requests of 1 MiB, one after the other.
+const PIECE: Sectors = Sectors::new(2048);
+
+/// What the drive needs to get into its stride: until then nothing is counted.
+const RAMP: Span = Span::from_ms(200);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    pub(crate) write: bool,
+    pub(crate) from: Lba,
+    /// It ends there at the latest.
+    pub(crate) to: Lba,
+    pub(crate) time: Span,
+}
+
+impl Stream {
+    /// Millions of bytes a second; nothing where there was too little of it.
+    pub(crate) fn run<T: Target>(
+        self,
+        session: &mut Session<'_, T>,
+    ) -> Result<Option<f64>, ProbeError> {
+        let begin = session.now();
+        let op = if self.write { Op::Write } else { Op::Read };
+        let (mut next, mut counted, mut since) = (self.from, 0, None);
+        let mut until = begin;
+        while session.now().since(begin) < self.time && next + PIECE <= self.to {
+            let id = RequestId(0);
+            let request = Request { id, op, lba: next, sectors: PIECE, fua: false };
+            let Some((at, _)) = session.one(request)? else { break };
+            next = next + PIECE;
+            match since {
+                None if at.since(begin) >= RAMP => since = Some(at),
+                None => {}
+                Some(_) => (counted, until) = (counted + 1, at),
+            }
+        }
+        session.drain()?;
+        let elapsed = since.map_or(Span::ZERO, |since| until.since(since));
+        let bytes = float(counted * PIECE.bytes().get());
+        Ok((counted >= 8).then(|| bytes / 1e6 / (float(elapsed.ns()) / 1e9)))
+    }
+}

@@ -1,0 +1,156 @@
+//! Modelled drives, measured through nothing but a target.
+
+use drivelab_core::measurements::Place;
+use drivelab_core::target::{Rejected, TargetError};
+use drivelab_core::units::{Bytes, Span, Time};
+use drivelab_core::{Completion, Device, IoError, Op, Request, Target};
+use drivelab_model::Drive;
+use drivelab_model::options::Options;
+use drivelab_model::profile::Profile;
+use drivelab_probe::{Measured, ProbeError, Settings, Watch, measure, steps};
+
+/// A device in virtual time, which counts what it is asked and may fail.
+struct Jumping {
+    drive: Drive,
+    now: Time,
+    writes: u64,
+    fails: fn(u64) -> bool,
+    asked: u64,
+}
+
+impl Target for Jumping {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+
+    fn capacity(&self) -> Bytes {
+        self.drive.capacity().bytes()
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        self.asked += 1;
+        self.writes += u64::from(request.op == Op::Write);
+        self.drive.submit(self.now, request).map_err(Rejected::Full)
+    }
+
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        let event = self.drive.next_event().unwrap_or(Time::MAX);
+        self.now = self.now.max(event.min(until));
+        self.drive.advance(self.now, completed);
+        if (self.fails)(self.asked) {
+            completed.iter_mut().for_each(|answer| answer.result = Err(IoError::Medium));
+        }
+        Ok(())
+    }
+}
+
+/// Stops after so many looks, and keeps what was reported.
+struct Looks {
+    left: u64,
+    seen: Vec<(String, Span, Span)>,
+}
+
+impl Watch for Looks {
+    fn stop(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left == 0
+    }
+
+    fn at(&mut self, what: &str, done: Span, of: Span) {
+        self.seen.push((what.to_owned(), done, of));
+    }
+}
+
+fn target(profile: &str) -> Jumping {
+    let text = profile.to_owned();
+    let profile = Profile::parse("t.toml", &text, &|_| None).unwrap();
+    let drive = drivelab_model::build(&profile, &Options::default(), 1).unwrap();
+    Jumping { drive, now: Time::ZERO, writes: 0, fails: |_| false, asked: 0 }
+}
+
+const READ: Settings = Settings { seed: 1, writes: false, rpm: None };
+
+fn whole(profile: &str, settings: Settings) -> (Measured, Jumping) {
+    let mut target = target(profile);
+    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
+    let measured = measure(&mut target, settings, &mut watch).unwrap();
+    // Progress never runs back or beyond its estimate.
+    let at: Vec<Span> = watch.seen.iter().map(|(_, done, _)| *done).collect();
+    assert!(watch.seen.iter().all(|(_, done, of)| done <= of));
+    assert!(at.is_sorted_by(|left, right| left <= right || left.saturating_sub(*right) < SLACK));
+    (measured, target)
+}
+
+/// The requests that a step leaves behind may end a little after it.
+const SLACK: Span = Span::from_secs(4);
+
+#[test]
+fn two_minutes_of_reads_show_a_disk() {
+    let (measured, target) = whole("base = \"seagate-st31000333as\"\n", READ);
+    assert_eq!(target.writes, 0, "it only reads");
+    assert!(measured.took < Span::from_secs(130), "{}", measured.took);
+    let found = &measured.measurements;
+    assert_eq!(found.rpm, Some(7200.0));
+    let outer = found.stream_at(false, Place::Outer).unwrap();
+    assert!((outer / 123.0 - 1.0).abs() < 0.03, "{outer}");
+    assert_eq!(found.loads.len(), 7);
+    let rate = |iodepth| found.whole(false, iodepth).unwrap().iops().unwrap();
+    assert!((rate(1) / 71.0 - 1.0).abs() < 0.03 && rate(32) > 1.4 * rate(1), "{found:?}");
+    assert!(found.loads.iter().all(|load| load.rate_error.unwrap() < 0.03), "{found:?}");
+    let expected = steps(Bytes::new(found.capacity_bytes), READ);
+    assert_eq!(expected.iter().filter(|step| step.what.contains("the first 32 GB")).count(), 2);
+}
+
+#[test]
+fn speeds_of_rotation_are_found_and_never_invented() {
+    let check = |profile: &str, rpm: Option<f64>| {
+        let (measured, _) = whole(profile, READ);
+        assert_eq!(measured.measurements.rpm, rpm, "{profile}");
+    };
+    check("base = \"generic-5400\"\n", Some(5400.0));
+    check("base = \"generic-10k\"\n", Some(10_000.0));
+    check("base = \"seagate-st31000333as\"\nrpm = 5900\n", Some(5900.0));
+    // Every request takes as long as a revolution would.
+    check("base = \"fixed\"\nservice = \"8333us\"\n", None);
+}
+
+#[test]
+fn writes_and_flushes_are_measured_only_where_they_are_allowed() {
+    let profile = "base = \"seagate-st31000333as\"\n";
+    let (measured, target) = whole(profile, Settings { writes: true, ..READ });
+    assert!(target.writes > 1000);
+    let found = measured.measurements;
+    let flush: Vec<(u32, f64)> =
+        found.flushes.iter().map(|one| (one.writes, one.mean_ms)).collect();
+    let [(8, few), (64, many)] = flush[..] else { panic!("{flush:?}") };
+    assert!(few > 20.0 && many > 3.0 * few, "{flush:?}");
+    let [reads, writes] = [false, true].map(|write| found.whole(write, 1).unwrap().iops().unwrap());
+    assert!(writes > 1.3 * reads, "the cache sorts: {writes} for {reads}");
+}
+
+#[test]
+fn what_was_measured_before_an_interruption_is_kept() {
+    let mut target = target("base = \"seagate-st31000333as\"\n");
+    let mut watch = Looks { left: 20_000, seen: Vec::new() };
+    let measured = measure(&mut target, READ, &mut watch).unwrap();
+    assert!(measured.stopped);
+    let loads = measured.measurements.loads.len();
+    assert!((1..7).contains(&loads), "{loads}");
+}
+
+#[test]
+fn a_failing_drive_ends_the_measurement() {
+    let mut target = target("base = \"seagate-st31000333as\"\n");
+    target.fails = |asked| asked > 2000;
+    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
+    let error = measure(&mut target, READ, &mut watch).unwrap_err();
+    assert!(matches!(error, ProbeError::Failing { failed: 20.., .. }), "{error}");
+}
+
+#[test]
+fn a_target_too_small_for_spans_is_refused() {
+    let profile = "base = \"fixed\"\ncapacity_bytes = 33554432\n";
+    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
+    let error = measure(&mut target(profile), READ, &mut watch).unwrap_err();
+    assert!(matches!(error, ProbeError::Small { .. }), "{error}");
+}

@@ -1,0 +1,142 @@
+//! What was measured of a drive.
+
+use drivelab_core::measurements::{MeasuredFlush, MeasuredLoad, Measurements, Place};
+use drivelab_core::record::Mark;
+use drivelab_core::units::Span;
+use serde_json::{Value, json};
+
+use super::DRIVE_SCHEMA;
+use crate::text::{Align, Look, Table};
+
+/// A measurement with what it is.
+#[derive(Debug, Clone, Copy)]
+pub struct MeasuredDrive<'a> {
+    /// What was measured.
+    pub target: &'a str,
+    /// The file that was written.
+    pub path: &'a str,
+    /// What it holds.
+    pub measurements: &'a Measurements,
+    /// What the figures are, and what casts doubt on them.
+    pub marks: &'a [Mark],
+    /// It came to its end.
+    pub complete: bool,
+    /// How long it took.
+    pub took: Span,
+    /// Requests sent.
+    pub requests: u64,
+    /// Requests that failed.
+    pub failed: u64,
+}
+
+/// The heading of the file: what made it, and what must be known of it.
+pub fn measured_heading(command: &str, words: &[String]) -> String {
+    let lines = [format!("Measured by `{command}`.")].into_iter().chain(words.iter().cloned());
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+const PLACES: [(Place, &str); 3] =
+    [(Place::Outer, "outer"), (Place::Middle, "middle"), (Place::Inner, "inner")];
+
+/// The measurement for scripts.
+pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
+    let MeasuredDrive { target, path, measurements, marks, complete, took, requests, failed } =
+        *drive;
+    let load = |load: &MeasuredLoad| {
+        let mut row = json!({
+            "rw": if load.write { "randwrite" } else { "randread" },
+            "bs_bytes": load.block_bytes,
+            "span_bytes": load.span_bytes.unwrap_or(measurements.capacity_bytes),
+            "iodepth": load.iodepth,
+            "n": load.requests,
+            "iops_error": load.rate_error,
+        });
+        for (key, value) in load.figures.iter() {
+            row[key] = value.into();
+        }
+        row
+    };
+    let streams = |write| {
+        let rates = PLACES.map(|(place, name)| (name, measurements.stream_at(write, place)));
+        let given = rates.into_iter().filter_map(|(name, rate)| Some((name.to_owned(), rate?)));
+        given.map(|(name, rate)| (name, rate.into())).collect::<serde_json::Map<String, Value>>()
+    };
+    let flush = |it: &MeasuredFlush| json!({ "writes": it.writes, "mean_ms": it.mean_ms, "mean_error": it.mean_error });
+    json!({
+        "schema": DRIVE_SCHEMA,
+        "target": target,
+        "measurements": path,
+        "complete": complete,
+        "seconds": float(took.ns()) / 1e9,
+        "requests": requests,
+        "errors": failed,
+        "capacity_bytes": measurements.capacity_bytes,
+        "rpm": measurements.rpm,
+        "loads": measurements.loads.iter().map(load).collect::<Vec<_>>(),
+        "read_mb_per_s": streams(false),
+        "write_mb_per_s": streams(true),
+        "flushes": measurements.flushes.iter().map(flush).collect::<Vec<_>>(),
+        "marks": marks,
+    })
+}
+
+/// The measurement for people.
+pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
+    let measured = drive.measurements;
+    let titles = ["random 4 KiB", "within", "depth", "IOPS", "+-", "gain", "p10 ms", "p50", "p99"];
+    let align = |at: usize| if at < 2 { Align::Left } else { Align::Right };
+    let columns: Vec<_> =
+        titles.iter().enumerate().map(|(at, title)| (*title, align(at), 0)).collect();
+    let mut table = Table::new(&columns);
+    for load in &measured.loads {
+        let alone = |other: &&MeasuredLoad| {
+            (other.write, other.span_bytes, other.iodepth) == (load.write, load.span_bytes, 1)
+        };
+        let alone = measured.loads.iter().find(alone).and_then(MeasuredLoad::iops);
+        let gain = alone.zip(load.iops()).map(|(one, all)| all / one);
+        let figure = |key| load.figures.get(key);
+        let number = |value: Option<f64>, digits| {
+            value.map_or_else(String::new, |value: f64| format!("{value:.digits$}"))
+        };
+        let span = load.span_bytes.map(|bytes| format!("{} GB", bytes / 1_000_000_000));
+        table.row([
+            if load.write { "writes" } else { "reads" }.to_owned(),
+            span.unwrap_or_else(|| "whole drive".into()),
+            load.iodepth.to_string(),
+            number(load.iops(), 1),
+            load.rate_error.map_or_else(String::new, |error| format!("{:.1}%", 100.0 * error)),
+            number(gain, 2),
+            number(figure("p10_ms"), 2),
+            number(figure("p50_ms"), 2),
+            number(figure("p99_ms"), 2),
+        ]);
+    }
+    let mut text = format!("{}\n", table.render(look));
+    for (write, verb) in [(false, "reads"), (true, "writes")] {
+        let rate =
+            |(place, name)| Some(format!("{name} {:.0} MB/s", measured.stream_at(write, place)?));
+        let rates: Vec<String> = PLACES.into_iter().filter_map(rate).collect();
+        if !rates.is_empty() {
+            text += &format!("sequential {verb}: {}\n", rates.join(", "));
+        }
+    }
+    if let Some(rpm) = measured.rpm {
+        text += &format!("rotation: {rpm} rpm\n");
+    }
+    for MeasuredFlush { writes, mean_ms, .. } in &measured.flushes {
+        text += &format!("flush after {writes} writes: {mean_ms:.1} ms\n");
+    }
+    for mark in drive.marks {
+        text += &format!("{}\n", look.wrap(&format!("note: {}", mark.message), 2));
+    }
+    let MeasuredDrive { path, requests, failed, took, .. } = *drive;
+    let seconds = took.ns() / 1_000_000_000;
+    let errors = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
+    text += &format!("\n{requests} requests in {seconds} s{errors}\nwritten: {path}\n");
+    text + &look.command("next: ", &format!("drivelab drive fit {path} --out own.toml")) + "\n"
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times are far below 2^52 ns")]
+fn float(ns: u64) -> f64 {
+    ns as f64
+}

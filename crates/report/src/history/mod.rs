@@ -1,0 +1,28 @@
+//! Kept runs as a list.
+
+mod json;
+mod text;
+
+pub use json::json;
+pub use text::text;
+
+use jiff::Timestamp;
+
+/// The minute of a time in milliseconds since 1970, UTC: `2026-11-23 00:55`.
+fn minute(time_ms: u64) -> String {
+    moment(time_ms).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// A time in milliseconds since 1970 as RFC 3339 writes it, UTC.
+fn rfc_3339(time_ms: u64) -> String {
+    moment(time_ms).to_string()
+}
+
+/// The last moment there is, where the time lies beyond it.
+fn moment(time_ms: u64) -> Timestamp {
+    let time_ms = i64::try_from(time_ms).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(time_ms).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! What decides: the variance of the log ratio, shared out among its causes.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use super::kinds;
+use super::linear::{Fit, dot};
+use super::predictive::indicators;
+use super::unknown::Unknown;
+use crate::criteria::Criteria;
+use crate::distribution::{normal, student};
+use crate::interval::float;
+
+/// Where a part of the variance comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// An unknown of the drive, by place.
+    Unknown(usize),
+    /// The addresses that the runs happened to ask for, and what no single unknown explains.
+    Addresses,
+    /// What the model leaves out.
+    Model,
+}
+
+/// A part of the variance.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its cause.
+    pub cause: Cause,
+    /// Its share of the whole; all parts add up to 1.
+    pub share: f64,
+    /// 95 % interval of the share.
+    pub ci95: [f64; 2],
+}
+
+/// Degrees of freedom that the unknowns must leave, or nothing can be attributed to them.
+const FREEDOM_MIN: f64 = 3.0;
+/// Draws for the intervals: the 2.5 % point is then known to a third of a point.
+const DRAWS: usize = 2_000;
+
+/// Shares the variance out by a regression on all unknowns together; the largest part first.
+///
+/// An unknown's part is its coefficient times its covariance with the response, less what chance
+/// adds. Unknowns are drawn independently, so that this is its main effect, and a correlation in
+/// the sample is chance; where one is beyond chance, they were drawn together, and it counts. The
+/// intervals follow the distribution of the coefficients
+/// and of the residual variance; one whose coefficients are not significant begins at zero.
+pub(super) fn parts(
+    d: &[f64],
+    unknowns: &[Unknown],
+    model_sigma: f64,
+    criteria: &Criteria,
+) -> Vec<Part> {
+    let (groups, columns): (Vec<Group>, Vec<Vec<Vec<f64>>>) = unknowns.iter().map(columns).unzip();
+    let columns: Vec<Vec<f64>> = columns.into_iter().flatten().collect();
+    let Some(fit) = Fit::new(d, &columns).filter(|fit| fit.freedom >= FREEDOM_MIN) else {
+        return Vec::new();
+    };
+    let shared = Shared { covariance: covariance(&fit, &groups), fit, groups, model_sigma };
+    let estimate = shared.estimate();
+    if estimate.iter().sum::<f64>() <= 0.0 {
+        return Vec::new();
+    }
+    let intervals = shared.intervals(criteria);
+    let whole: f64 = estimate.iter().sum();
+    let causes = (0..unknowns.len()).map(Cause::Unknown).chain([Cause::Addresses, Cause::Model]);
+    let part = |((cause, own), [lo, hi]): ((Cause, f64), [f64; 2])| {
+        let share = own / whole;
+        Part { cause, share, ci95: [lo.min(share), hi.max(share)] }
+    };
+    let mut parts: Vec<Part> = causes.zip(estimate).zip(intervals).map(part).collect();
+    parts.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.cause.cmp(&b.cause)));
+    parts
+}
+
+/// The columns of an unknown.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    columns: usize,
+    are_kinds: bool,
+}
+
+/// Kinds as indicators, all else by its place in the prior.
+fn columns(unknown: &Unknown) -> (Group, Vec<Vec<f64>>) {
+    let kinds = kinds::of(&unknown.values);
+    let are_kinds = kinds.is_some();
+    let columns = kinds.map_or_else(|| vec![unknown.scores.clone()], |kinds| indicators(&kinds));
+    (Group { columns: columns.len(), are_kinds }, columns)
+}
+
+/// How the columns vary together among all drives: those of one unknown, and those that do beyond
+/// chance.
+///
+/// A place in a prior is a standard normal deviate: its variance is known, and that of a sample
+/// would only add noise.
+fn covariance(fit: &Fit, groups: &[Group]) -> Vec<Vec<f64>> {
+    let owners = groups.iter().enumerate();
+    let owner: Vec<(usize, bool)> = owners
+        .flat_map(|(at, group)| std::iter::repeat_n((at, group.are_kinds), group.columns))
+        .collect();
+    let columns = &fit.centred;
+    let rows = float(fit.fitted.len());
+    let limit = chance(rows);
+    let sum = |a: usize, b: usize| dot(&columns[a], &columns[b]);
+    let deviation = |a: usize| if owner[a].1 { (sum(a, a) / (rows - 1.0)).sqrt() } else { 1.0 };
+    let entry = |a: usize, b: usize| {
+        let scale = (sum(a, a) * sum(b, b)).sqrt();
+        let correlation = if scale > 0.0 { sum(a, b) / scale } else { 0.0 };
+        let counts = owner[a].0 == owner[b].0 || correlation.abs() > limit;
+        if counts { correlation * deviation(a) * deviation(b) } else { 0.0 }
+    };
+    (0..columns.len()).map(|a| (0..columns.len()).map(|b| entry(a, b)).collect()).collect()
+}
+
+/// The correlation of `rows` pairs that chance exceeds once in a thousand times.
+fn chance(rows: f64) -> f64 {
+    let t = student::quantile(1.0 - 0.0005, rows - 2.0);
+    t / (rows - 2.0 + t * t).sqrt()
+}
+
+struct Shared {
+    fit: Fit,
+    covariance: Vec<Vec<f64>>,
+    groups: Vec<Group>,
+    model_sigma: f64,
+}
+
+impl Shared {
+    /// The variance of each unknown, of the addresses and of the model.
+    fn estimate(&self) -> Vec<f64> {
+        let rows = float(self.fit.fitted.len());
+        let mut parts = self.of_unknowns(&self.fit.coefficients);
+        for (part, group) in parts.iter_mut().zip(&self.groups) {
+            // The expectation of a square is larger than the square of the expectation.
+            *part = (*part - self.fit.variance * float(group.columns) / (rows - 1.0)).max(0.0);
+        }
+        parts.extend([self.fit.variance, self.model_sigma * self.model_sigma]);
+        parts
+    }
+
+    fn of_unknowns(&self, coefficients: &[f64]) -> Vec<f64> {
+        let own = coefficients.iter().zip(&self.covariance);
+        let mut each = own.map(|(b, row)| b * dot(row, coefficients));
+        let sum = |group: &Group| each.by_ref().take(group.columns).sum::<f64>();
+        self.groups.iter().map(sum).collect()
+    }
+
+    /// An interval of each share, in the order of [`Shared::estimate`].
+    fn intervals(&self, criteria: &Criteria) -> Vec<[f64; 2]> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(criteria.seed);
+        let count = self.groups.len() + 2;
+        let mut drawn: Vec<Vec<f64>> = vec![Vec::with_capacity(DRAWS); count];
+        for _ in 0..DRAWS {
+            let shares = self.draw(&mut rng);
+            drawn.iter_mut().zip(shares).for_each(|(all, share)| all.push(share));
+        }
+        let outside = 0.5 * criteria.alpha;
+        let limits = |mut all: Vec<f64>| {
+            all.sort_unstable_by(f64::total_cmp);
+            [outside, 1.0 - outside].map(|p| all[place(p)])
+        };
+        let mut intervals: Vec<[f64; 2]> = drawn.into_iter().map(limits).collect();
+        for (interval, is_shown) in intervals.iter_mut().zip(self.shown(criteria.alpha)) {
+            interval[0] = if is_shown { interval[0] } else { 0.0 };
+        }
+        intervals
+    }
+
+    /// Shares as they may be by what the data leave open.
+    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+        let freedom = self.fit.freedom;
+        // Wilson and Hilferty's approximation of chi-square over its degrees of freedom.
+        let third = 2.0 / (9.0 * freedom);
+        let root = (1.0 - third + deviate(rng) * third.sqrt()).max(0.1);
+        let variance = self.fit.variance / (root * root * root);
+        let deviates: Vec<f64> = self.fit.coefficients.iter().map(|_| deviate(rng)).collect();
+        let mut parts = self.of_unknowns(&self.fit.moved(&deviates, variance.sqrt()));
+        for part in &mut parts {
+            *part = part.max(0.0);
+        }
+        parts.extend([variance, self.model_sigma * self.model_sigma]);
+        let whole: f64 = parts.iter().sum();
+        parts.iter().map(|part| if whole > 0.0 { part / whole } else { 0.0 }).collect()
+    }
+
+    /// Which unknowns have a significant coefficient, adjusted for their columns.
+    fn shown(&self, alpha: f64) -> Vec<bool> {
+        let Fit { coefficients, variance, freedom, .. } = &self.fit;
+        let mut column = 0;
+        let any = |group: &Group| {
+            let own = column..column + group.columns;
+            column += group.columns;
+            let outside = 0.5 * alpha / float(group.columns.max(1));
+            let limit = student::quantile(1.0 - outside, *freedom) * variance.sqrt();
+            own.into_iter().any(|at| coefficients[at].abs() > limit * self.fit.error(at))
+        };
+        self.groups.iter().map(any).collect()
+    }
+}
+
+/// A standard normal deviate.
+#[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+fn deviate(rng: &mut Xoshiro256PlusPlus) -> f64 {
+    normal::quantile(((rng.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a place among two thousand"
+)]
+fn place(p: f64) -> usize {
+    ((p * DRAWS as f64) as usize).min(DRAWS - 1)
+}

@@ -1,0 +1,34 @@
+//! A suite as a workload: phases that the caller carries out.
+
+use drivelab_core::recipe::Recipe;
+use drivelab_core::units::Span;
+
+/// What a suite needs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Needs {
+    /// A file, a block device or a modelled drive, for the tests of a recipe.
+    Blocks(Box<Recipe>),
+    /// A directory.
+    Tree,
+}
+
+/// A suite with its options, as the caller knows it.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// Its name, or the file of a recipe.
+    pub name: String,
+    /// Options that differ from its own, in alphabetical order.
+    pub options: Vec<(String, String)>,
+    /// What it does, in a phrase.
+    pub summary: String,
+    /// Its numbers, each as `PHASE.FIGURE` ([`drivelab_core::record::metric_name`]).
+    pub metrics: Vec<String>,
+    /// The one that speaks for it.
+    pub headline: String,
+    /// What it needs.
+    pub needs: Needs,
+    /// Whether it writes.
+    pub writes: bool,
+    /// How long it takes, where that is known.
+    pub time: Option<Span>,
+}
