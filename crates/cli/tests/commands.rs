@@ -177,7 +177,7 @@ fn a_study_of_fio_reads_its_figures() {
     // What is compared is what fio printed.
     let run = &runs(folder.path())[0];
     let kept = std::fs::read_to_string(folder.path().join("out/output/run-0001.txt")).unwrap();
-    let printed = &kept[kept.find("\n{").unwrap()..kept.rfind('}').unwrap() + 1];
+    let printed = &kept[kept.find("\n{").unwrap()..=kept.rfind('}').unwrap()];
     let printed: serde_json::Value = serde_json::from_str(printed).unwrap();
     let figures = run["record"]["phases"].to_string();
     let expected = printed["jobs"][0]["read"]["bw_bytes"].as_f64().unwrap();

@@ -63,3 +63,29 @@ pub trait Target {
     /// The target is broken and nothing more will complete.
     fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError>;
 }
+
+impl<T: Target + ?Sized> Target for Box<T> {
+    fn holds_back(&self) -> bool {
+        (**self).holds_back()
+    }
+
+    fn now(&mut self) -> Time {
+        (**self).now()
+    }
+
+    fn capacity(&self) -> Bytes {
+        (**self).capacity()
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Rejected> {
+        (**self).submit(request)
+    }
+
+    fn hand_over(&mut self) -> Result<usize, TargetError> {
+        (**self).hand_over()
+    }
+
+    fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
+        (**self).wait(until, completed)
+    }
+}

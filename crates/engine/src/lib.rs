@@ -36,7 +36,7 @@ pub use file::{Null, Psync, TargetSetup};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
 pub use jobs::{page_size, seed_of};
-pub use lent::{Lent, lend};
+pub use lent::lend;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{

@@ -67,14 +67,11 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 
 /// Reads a result of the tool called `tool`, one of [`tools`], whatever else the text looks like.
 pub fn parse_as(tool: &str, text: &str) -> Result<Imported, ParseError> {
-    match READERS.iter().find(|reader| reader.tool == tool) {
-        Some(reader) => (reader.parse)(text),
-        None => {
-            let known = tools().collect::<Vec<_>>().join("`, `");
-            let hint = format!("there are `{known}`");
-            Err(ParseError::new(0, format!("`{tool}` is not the name of a known tool"), hint))
-        }
-    }
+    let Some(reader) = READERS.iter().find(|reader| reader.tool == tool) else {
+        let hint = format!("there are `{}`", tools().collect::<Vec<_>>().join("`, `"));
+        return Err(ParseError::new(0, format!("`{tool}` is not the name of a known tool"), hint));
+    };
+    (reader.parse)(text)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl<'a, T: Target> Session<'a, T> {
 
     /// Begins a step before which `before` of the expected time is over.
     pub(crate) fn begin(&mut self, what: &str, before: Span) {
-        self.what = what.to_owned();
+        what.clone_into(&mut self.what);
         self.before = before;
         self.began = self.now();
         self.step = [0; 2];

@@ -38,7 +38,9 @@ impl Target for Jumping {
         self.now = self.now.max(event.min(until));
         self.drive.advance(self.now, completed);
         if (self.fails)(self.asked) {
-            completed.iter_mut().for_each(|answer| answer.result = Err(IoError::Medium));
+            for answer in completed {
+                answer.result = Err(IoError::Medium);
+            }
         }
         Ok(())
     }
@@ -63,8 +65,8 @@ impl Watch for Looks {
 
 fn target(profile: &str) -> Jumping {
     let text = profile.to_owned();
-    let profile = Profile::parse("t.toml", &text, &|_| None).unwrap();
-    let drive = drivelab_model::build(&profile, &Options::default(), 1).unwrap();
+    let profile = Profile::parse("t.toml", &text, &|_| None).expect("a profile");
+    let drive = drivelab_model::build(&profile, &Options::default(), 1).expect("a drive");
     Jumping { drive, now: Time::ZERO, writes: 0, fails: |_| false, asked: 0 }
 }
 
@@ -73,7 +75,7 @@ const READ: Settings = Settings { seed: 1, writes: false, rpm: None };
 fn whole(profile: &str, settings: Settings) -> (Measured, Jumping) {
     let mut target = target(profile);
     let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
-    let measured = measure(&mut target, settings, &mut watch).unwrap();
+    let measured = measure(&mut target, settings, &mut watch).expect("nothing fails");
     // Progress never runs back or beyond its estimate.
     let at: Vec<Span> = watch.seen.iter().map(|(_, done, _)| *done).collect();
     assert!(watch.seen.iter().all(|(_, done, of)| done <= of));
@@ -132,7 +134,7 @@ fn writes_and_flushes_are_measured_only_where_they_are_allowed() {
 fn what_was_measured_before_an_interruption_is_kept() {
     let mut target = target("base = \"seagate-st31000333as\"\n");
     let mut watch = Looks { left: 20_000, seen: Vec::new() };
-    let measured = measure(&mut target, READ, &mut watch).unwrap();
+    let measured = measure(&mut target, READ, &mut watch).expect("nothing fails");
     assert!(measured.stopped);
     let loads = measured.measurements.loads.len();
     assert!((1..7).contains(&loads), "{loads}");

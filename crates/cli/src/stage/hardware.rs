@@ -61,9 +61,11 @@ impl Hardware {
                 "a study writes to files only: give a file on a file system of that device",
             ));
         }
-        let absolute = |target: &PathBuf| match target.as_os_str().is_empty() {
-            true => Ok(target.clone()),
-            false => std::path::absolute(target).at_path("find", target),
+        let absolute = |target: &PathBuf| {
+            if target.as_os_str().is_empty() {
+                return Ok(target.clone());
+            }
+            std::path::absolute(target).at_path("find", target)
         };
         let mut hardware = Self {
             paths: targets.iter().map(absolute).collect::<Result<_, _>>()?,

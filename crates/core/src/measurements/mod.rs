@@ -9,7 +9,7 @@ mod text;
 pub use figures::{Figures, MEAN_MS, QUANTILES};
 
 use crate::record::RunRecord;
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use crate::workload::{Pace, Rw};
 
 /// What was measured of one drive.
@@ -134,7 +134,7 @@ impl Measurements {
                 });
             }
             Rw::RandRead | Rw::RandWrite if depth > 0 && offset == 0 => {
-                let span = workload.size.map(|size| size.get());
+                let span = workload.size.map(Bytes::get);
                 self.loads.push(MeasuredLoad {
                     write: workload.rw == Rw::RandWrite,
                     span_bytes: span.filter(|span| *span < self.capacity_bytes),

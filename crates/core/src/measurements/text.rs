@@ -8,7 +8,10 @@ use super::{MeasuredFlush, MeasuredLoad, Measurements};
 impl Measurements {
     /// The file; each line of `heading` is a comment at its beginning.
     pub fn text(&self, heading: &str) -> String {
-        let mut text: String = heading.lines().map(|line| format!("# {line}\n")).collect();
+        let mut text = String::new();
+        for line in heading.lines() {
+            let _ = writeln!(text, "# {line}");
+        }
         let _ = writeln!(text, "[drive]\ncapacity_bytes = {}", self.capacity_bytes);
         if let Some(rpm) = self.rpm {
             let _ = writeln!(text, "rpm = {rpm}");

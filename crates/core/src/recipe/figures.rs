@@ -37,8 +37,8 @@ pub(super) fn phase(test: &Test, rounds: &[Vec<Placed>]) -> Phase {
     let rates: Vec<f64> = totals.iter().map(|total| total.record().bytes_per_s).collect();
     let (reported, place) = match test.reports {
         Reports::Mean => (all(&totals), 0),
-        Reports::Best => one(&totals, ranked(&rates), rates.len() - 1),
-        Reports::Median => one(&totals, ranked(&rates), (rates.len() - 1) / 2),
+        Reports::Best => one(&totals, &ranked(&rates), rates.len() - 1),
+        Reports::Median => one(&totals, &ranked(&rates), (rates.len() - 1) / 2),
     };
     let record = reported.record();
     let points = points(test, &rounds[place]);
@@ -59,14 +59,18 @@ pub(super) fn phase(test: &Test, rounds: &[Vec<Placed>]) -> Phase {
 fn in_sequence(places: &[Placed]) -> Tally {
     let (first, rest) = places.split_first().expect("a run has a place");
     let mut total = first.done.tally.clone();
-    rest.iter().for_each(|placed| total.follow(&placed.done.tally));
+    for placed in rest {
+        total.follow(&placed.done.tally);
+    }
     total
 }
 
 fn all(totals: &[Tally]) -> Tally {
     let (first, rest) = totals.split_first().expect("a test has a run that counts");
     let mut total = first.clone();
-    rest.iter().for_each(|next| total.follow(next));
+    for next in rest {
+        total.follow(next);
+    }
     total
 }
 
@@ -77,7 +81,7 @@ fn ranked(rates: &[f64]) -> Vec<usize> {
     order
 }
 
-fn one(totals: &[Tally], order: Vec<usize>, rank: usize) -> (Tally, usize) {
+fn one(totals: &[Tally], order: &[usize], rank: usize) -> (Tally, usize) {
     (totals[order[rank]].clone(), order[rank])
 }
 

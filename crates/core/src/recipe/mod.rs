@@ -57,11 +57,7 @@ impl Recipe {
     ///
     /// # Errors
     /// A load could not be made.
-    pub fn carry_out<E>(
-        &self,
-        ground: Ground,
-        run: &mut dyn FnMut(&Test, &Part) -> Result<Option<Done>, E>,
-    ) -> Result<Outcome, E> {
+    pub fn carry_out<E>(&self, ground: Ground, run: &mut Loads<'_, E>) -> Result<Outcome, E> {
         let (mut phases, mut marks) = (Vec::new(), Vec::new());
         for (number, test) in (0_u64..).zip(&self.tests) {
             let seed = Rng::for_part(ground.seed, number).bits();
@@ -115,12 +111,15 @@ impl Recipe {
     }
 }
 
+/// Makes one load of a test; nothing when the user asked to stop.
+pub type Loads<'a, E> = dyn FnMut(&Test, &Part) -> Result<Option<Done>, E> + 'a;
+
 /// Every run that counts: one, or one for each place. Nothing when the user asked to stop.
 fn rounds<E>(
     test: &Test,
     ground: Ground,
     pause: Span,
-    run: &mut dyn FnMut(&Test, &Part) -> Result<Option<Done>, E>,
+    run: &mut Loads<'_, E>,
 ) -> Result<Option<Vec<Vec<Placed>>>, E> {
     let mut rounds = Vec::new();
     let mut start_delay = pause;

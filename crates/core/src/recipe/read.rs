@@ -103,12 +103,12 @@ pub(super) fn recipe(file: &str, text: &str, adjust: &Adjust) -> Result<Content,
     };
     let mut tests: Vec<Test> = Vec::new();
     for mut section in top.sections("test")? {
-        let test = test(&mut section, &shared)?;
-        if tests.iter().any(|known| known.name == test.name) {
-            return Err(section.error(format!("two tests are named `{}`", test.name)));
+        let read = test(&mut section, &shared)?;
+        if tests.iter().any(|known| known.name == read.name) {
+            return Err(section.error(format!("two tests are named `{}`", read.name)));
         }
         section.finish()?;
-        tests.push(test);
+        tests.push(read);
     }
     if tests.is_empty() {
         return Err(top.error("the recipe has no test: add a `[[test]]` table"));

@@ -233,7 +233,7 @@ impl Search<'_> {
     }
 
     fn finish(self, model: &str, command: &str, draws: &[Vec<f64>]) -> Result<Fit, String> {
-        let middle = self.middle(draws);
+        let middle = middle(draws);
         let values = self.values(&middle);
         let seen = self.seen(&middle, MANY, 0)?;
         let found = self.wanted.of(&seen);
@@ -256,23 +256,11 @@ impl Search<'_> {
         let simulations = self.simulated;
         let heading = Heading { model, command, seed: self.seed, simulations, error, gain };
         let kept = draws.iter().step_by(draws.len().div_ceil(DRAWS));
-        let drawn: Vec<Vec<f64>> = kept.map(|scores| self.values(scores)).collect();
-        let profile = self.text.fitted(heading, &self.unknowns, &values, &drawn);
-        let left_open = self.left_open(&drawn);
+        let posterior: Vec<Vec<f64>> = kept.map(|scores| self.values(scores)).collect();
+        let profile = self.text.fitted(heading, &self.unknowns, &values, &posterior);
+        let left_open = self.left_open(&posterior);
         let not_identified = self.text.not_identified();
         Ok(Fit { profile, figures, rms_log_error: error, gain, left_open, not_identified })
-    }
-
-    /// The draw nearest to the mean of all: each number is a median, and they go together.
-    fn middle(&self, draws: &[Vec<f64>]) -> Vec<f64> {
-        let centre = posterior::centre(draws);
-        let factor = Cholesky::of(&posterior::spread(draws));
-        let distance = |draw: &Vec<f64>| {
-            let off: Vec<f64> = draw.iter().zip(&centre).map(|(x, mean)| x - mean).collect();
-            factor.whitened(&off).iter().map(|x| x * x).sum::<f64>()
-        };
-        let nearer = |one: &&Vec<f64>, other: &&Vec<f64>| distance(one).total_cmp(&distance(other));
-        draws.iter().min_by(nearer).cloned().unwrap_or(centre)
     }
 
     fn left_open(&self, drawn: &[Vec<f64>]) -> Vec<LeftOpen> {
@@ -285,6 +273,18 @@ impl Search<'_> {
         };
         self.unknowns.iter().enumerate().map(of).collect()
     }
+}
+
+/// The draw nearest to the mean of all: each number is a median, and they go together.
+fn middle(draws: &[Vec<f64>]) -> Vec<f64> {
+    let centre = posterior::centre(draws);
+    let factor = Cholesky::of(&posterior::spread(draws));
+    let distance = |draw: &Vec<f64>| {
+        let off: Vec<f64> = draw.iter().zip(&centre).map(|(x, mean)| x - mean).collect();
+        factor.whitened(&off).iter().map(|x| x * x).sum::<f64>()
+    };
+    let nearer = |one: &&Vec<f64>, other: &&Vec<f64>| distance(one).total_cmp(&distance(other));
+    draws.iter().min_by(nearer).cloned().unwrap_or(centre)
 }
 
 /// The lowest and the highest score of each unknown among simulated drives, with a little room.

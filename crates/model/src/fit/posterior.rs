@@ -108,7 +108,7 @@ impl<'a> Posterior<'a> {
         let mut rng = Rng::for_part(seed, 100 + chain);
         let mut at: Vec<f64> = start.to_vec();
         let mut likely = self.log(&at).unwrap_or(f64::NEG_INFINITY);
-        let (mut width, mut seen) = (0.5, Vec::new());
+        let (mut width, mut walked) = (0.5, Vec::new());
         let identity = |n: usize| -> Vec<Vec<f64>> {
             (0..n).map(|row| (0..n).map(|x| f64::from(u8::from(x == row))).collect()).collect()
         };
@@ -126,13 +126,13 @@ impl<'a> Posterior<'a> {
                 // One in four is about best in a few dimensions (Roberts et al. 1997).
                 width *= if taken { 1.06 } else { 0.98 };
             }
-            seen.push(at.clone());
+            walked.push(at.clone());
             if step == BURN_IN / 2 {
-                form = Cholesky::of(&spread(&seen[BURN_IN / 4..]));
+                form = Cholesky::of(&spread(&walked[BURN_IN / 4..]));
                 width = 1.0;
             }
         }
-        seen.split_off(BURN_IN)
+        walked.split_off(BURN_IN)
     }
 }
 

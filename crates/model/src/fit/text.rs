@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use drivelab_core::measurements::{Measurements, Place};
+use drivelab_core::measurements::{MeasuredLoad, Measurements, Place};
 
 use super::extremes::{Extremes, RETRY_REVOLUTIONS};
 use super::unknown::Unknown;
@@ -168,7 +168,7 @@ impl<'a> Text<'a> {
 
     /// Random writes hardly faster than reads: nothing puts them off.
     fn without_write_cache(&self) -> bool {
-        let rate = |write| self.measurements.whole(write, 1).and_then(|load| load.iops());
+        let rate = |write| self.measurements.whole(write, 1).and_then(MeasuredLoad::iops);
         rate(true).zip(rate(false)).is_some_and(|(writes, reads)| writes < 1.15 * reads)
     }
 

@@ -68,13 +68,13 @@ impl Wanted {
         let (span, sectors) = (span_bytes.map(|bytes| bytes / 512), (block_bytes / 512).max(1));
         let random = |depth| Task::Random { write, span, depth, sectors };
         let requests = load.requests.map_or(REQUESTS, float);
-        let named = |key: &str| match (write, span_bytes, iodepth) {
-            (false, None, 1) => key.to_owned(),
-            _ => {
-                let verb = if write { ", writes" } else { "" };
-                let within = span_bytes.map(|bytes| format!(", {} GB", bytes / 1_000_000_000));
-                format!("{key}{verb}{}, depth {iodepth}", within.unwrap_or_default())
+        let named = |key: &str| {
+            if (write, span_bytes, iodepth) == (false, None, 1) {
+                return key.to_owned();
             }
+            let verb = if write { ", writes" } else { "" };
+            let within = span_bytes.map(|bytes| format!(", {} GB", bytes / 1_000_000_000));
+            format!("{key}{verb}{}, depth {iodepth}", within.unwrap_or_default())
         };
         let error = load.rate_error.unwrap_or(RATE_ERROR).max(0.002);
         if write || iodepth > 1 {

@@ -163,7 +163,7 @@ impl Scale {
                 continue;
             }
             shown.push(at);
-            let class = if ratio > 1.0 || ratio < 1.0 { "grid" } else { "one" };
+            let class = if ratio.total_cmp(&1.0).is_eq() { "one" } else { "grid" };
             svg += &format!(
                 "<line class=\"{class}\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" \
                  y2=\"{FLOOR}\"/><text class=\"x\" x=\"{at:.1}\" \

@@ -4,7 +4,7 @@
 mod reading;
 mod template;
 
-pub use reading::Printed;
+pub use reading::{AsTool, Printed};
 pub use template::{Filling, Template};
 
 use std::borrow::Cow;

@@ -9,6 +9,9 @@ use super::{CPU, Command, Metric, Place, WALL};
 /// Of its time a command spent so many parts in a hundred on a processor: it was the limit.
 const CPU_BOUND_PERCENT: u64 = 90;
 
+/// Reads the output (second) of a tool (first) into phases, or says what is wrong with it.
+pub type AsTool<'a> = dyn Fn(&str, &str) -> Result<Vec<Phase>, String> + 'a;
+
 /// What a command that succeeded took and printed.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
@@ -29,11 +32,7 @@ impl Command {
     ///
     /// # Errors
     /// What is not in what it printed.
-    pub fn phases(
-        &self,
-        printed: Printed<'_>,
-        as_tool: &dyn Fn(&str, &str) -> Result<Vec<Phase>, String>,
-    ) -> Result<Vec<Phase>, String> {
+    pub fn phases(&self, printed: Printed<'_>, as_tool: &AsTool<'_>) -> Result<Vec<Phase>, String> {
         let mut figures = Vec::with_capacity(self.metrics.len() + 2);
         for metric in &self.metrics {
             figures.push(metric.figure(printed)?);

@@ -176,6 +176,6 @@ mod tests {
         let wrong = Template::parse("a {traget}").unwrap_err();
         assert!(wrong.contains("`{traget}` is not a placeholder"), "{wrong}");
         assert!(wrong.contains("`{target}`, `{dir}`") && wrong.contains("{{traget}}"), "{wrong}");
-        assert!(Template::parse("  ").is_err());
+        Template::parse("  ").unwrap_err();
     }
 }

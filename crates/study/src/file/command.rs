@@ -97,7 +97,7 @@ fn pointer(text: &str) -> Result<String, String> {
             "`{text}` is not a path: write `jobs[0].read.iops` or `/jobs/0/read/iops`"
         ));
     }
-    Ok(steps.iter().map(|step| format!("/{}", step.replace('~', "~0"))).collect())
+    Ok(format!("/{}", steps.join("/").replace('~', "~0")))
 }
 
 fn better(text: &str) -> Result<Better, String> {

@@ -421,15 +421,14 @@ impl StudyFile {
         let commands = self.workloads.iter().filter_map(|named| named.work.command());
         let takes = commands.flat_map(Command::templates).any(Template::has_own);
         let wrong = self.arms.iter().find(|arm| arm.command.is_some() != takes);
-        let message = |arm: &Arm| match takes {
-            true => {
-                format!("a workload runs `{{command}}`, but arm `{}` has no `command`", arm.name)
+        let message = |Arm { name, .. }: &Arm| {
+            if takes {
+                return format!("a workload runs `{{command}}`, but arm `{name}` has no `command`");
             }
-            false => format!(
-                "no workload runs the command of arm `{}`: add a `[[workload]]` with `command = \
-                 \"{{command}}\"`",
-                arm.name
-            ),
+            format!(
+                "no workload runs the command of arm `{name}`: add a `[[workload]]` with `command = \
+                 \"{{command}}\"`"
+            )
         };
         wrong.map_or(Ok(()), |arm| Err(top.error(message(arm))))
     }

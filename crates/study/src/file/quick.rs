@@ -56,6 +56,6 @@ mod tests {
         assert_eq!(command.prepare.as_ref().unwrap().to_string(), "sync; echo \"$HOME\"");
         assert_eq!(study.primary, "command.wall_ns");
         // One alone is refused as any study of one arm.
-        assert!(StudyFile::parse("quick", &quick(&commands[..1], None), &TwoKeys).is_err());
+        StudyFile::parse("quick", &quick(&commands[..1], None), &TwoKeys).unwrap_err();
     }
 }

@@ -304,7 +304,7 @@ fn a_command_is_a_workload_with_metrics_of_its_own() {
     wrong(&tps("better = \"more\""), &["one of `regex = ` and `json = `"]);
     wrong(&tps("json = \"a\", unti = \"s\", better = \"more\""), &["[metrics.tps]", "`unti`"]);
     // What a format holds is known when it is there.
-    assert!(parse(&commands("command = \"a\"\nformat = \"fio\"")).is_ok());
+    parse(&commands("command = \"a\"\nformat = \"fio\"")).unwrap();
 }
 
 #[test]

@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         let (target, allow_destructive) = (arguments.target, arguments.allow_destructive);
         return job::run(&JobArgs { file, target, overwrite, allow_destructive }, ui);
     }
-    if let Some(file) = arguments.matrix.clone() {
+    if let Some(file) = arguments.matrix {
         let (out, progress) = (arguments.out, arguments.progress);
         let allow_destructive = arguments.allow_destructive;
         let matrix = MatrixRequest { file, out, overwrite, allow_destructive, progress };

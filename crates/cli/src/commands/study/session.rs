@@ -60,9 +60,10 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
             return Err(Failure::bad_words(message));
         }
     };
-    let typed = match is_quick || arguments.study.is_some() {
-        true => Some(asked_for(arguments).and_then(|(name, text)| named(name, text))?),
-        false => None,
+    let typed = if is_quick || arguments.study.is_some() {
+        Some(asked_for(arguments).and_then(|(name, text)| named(name, text))?)
+    } else {
+        None
     };
     let begun = Begun::open(&folder)?;
     let (name, text, mut study) = match typed {
