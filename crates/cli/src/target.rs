@@ -225,8 +225,8 @@ fn scaled(about: &About) -> Option<Mark> {
     let gb = |bytes: u64| (bytes + 500_000_000) / 1_000_000_000;
     let (size, whole) = (gb(about.capacity_bytes), gb(flash.whole_bytes));
     let message = format!(
-        "{} of the flash is modelled: {size} of {whole} GB, with spare space and the blocks of a die \
-         in proportion; {} before the run",
+        "{} of the flash is modelled: {size} of {whole} GB, with spare space and the blocks of a \
+         die in proportion; {} before the run",
         flash.scale,
         state(flash.precondition)
     );
