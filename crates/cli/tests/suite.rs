@@ -109,7 +109,7 @@ fn a_recipe_of_a_user_runs_on_a_file_and_in_a_study() {
     let wrong = ["run", "data", "--suite", "wrong.toml"];
     drivelab(folder.path(), &wrong).failed(2, &["wrong.toml:7", "unknown key `bz`"]);
     let unknown = ["run", "data", "--suite", "crystaldiskmark9"];
-    drivelab(folder.path(), &unknown).failed(2, &["no suite", "did you mean `crystaldiskmark8`"]);
+    drivelab(folder.path(), &unknown).failed(2, &["no suite", "did you mean `crystaldiskmark"]);
     let study = "title = \"Is buffered I/O faster?\"\nprimary = \"own.a_read\"\nblocks = 6\nmargin = \
                  \"50%\"\n[[arm]]\nname = \"a\"\n[[arm]]\nname = \"b\"\n[[workload]]\nname = \
                  \"own\"\nsuite = \"own.toml\"\nloops = 2\nsize = \"1M\"\n";

@@ -13,7 +13,6 @@ pub mod file;
 mod guard;
 mod ioengine;
 mod jobs;
-mod lent;
 pub mod load;
 mod marks;
 mod open;
@@ -36,7 +35,6 @@ pub use file::{Null, Psync, TargetSetup};
 pub use guard::{GuardError, Membership, Use, sees_all_processes};
 pub use ioengine::IoEngineError;
 pub use jobs::{page_size, seed_of};
-pub use lent::lend;
 pub use load::{Control, End, LoadError, Phase, Progress};
 pub use marks::few_requests;
 pub use open::{
@@ -44,7 +42,7 @@ pub use open::{
 };
 pub use plan::RunPlan;
 pub use program::{Program, ProgramEnd, Ran};
-pub use run::{RunOutcome, fits, run, run_together, try_out};
+pub use run::{RunOutcome, fits, lend, run, run_together, try_out};
 pub use simulate::{Simulation, VirtualJobs, simulate};
 pub use sys::ring::Ring;
 pub use virtual_target::VirtualTarget;

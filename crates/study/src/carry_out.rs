@@ -60,13 +60,8 @@ pub fn carry_out<S: Stage + ?Sized>(
         }
         for runs in missing.chunks(stage.at_once().max(1)) {
             watch.begins(out.done.len(), &describe(study, step, runs[0].1));
-            let request = |task| Request {
-                arm: step.arm,
-                task,
-                seed: seed(study, step, task),
-                specimen: study.draws_specimens.then_some(step.block),
-            };
-            let requests: Vec<Request> = runs.iter().map(|(_, task)| request(*task)).collect();
+            let requests: Vec<Request> =
+                runs.iter().map(|(_, task)| request(study, step, *task)).collect();
             let made = stage.run_all(&requests);
             if let Some(printed) = stage.printed() {
                 out.keep_output(runs[0].0, &printed, watch)?;
@@ -94,6 +89,16 @@ pub fn carry_out<S: Stage + ?Sized>(
     }
     leave(stage, place)?;
     Ok(Progressed::Done)
+}
+
+/// What the stage is asked for.
+fn request(study: &StudyFile, step: &Step, task: Task) -> Request {
+    Request {
+        arm: step.arm,
+        task,
+        seed: seed(study, step, task),
+        specimen: study.draws_specimens.then_some(step.block),
+    }
 }
 
 /// Whether a finished run keeps `step` from being made in this boot.

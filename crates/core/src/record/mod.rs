@@ -12,7 +12,6 @@ mod mark;
 mod served;
 mod specimen;
 mod tally;
-pub mod unknown;
 mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
@@ -22,7 +21,7 @@ pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
 pub use mark::{Mark, MarkId};
 pub use served::{LatenessNs, Served};
-pub use specimen::{Drawn, Specimen};
+pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally};
 pub use verification::{Damage, DamageExample, Verification};
 

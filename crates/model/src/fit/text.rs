@@ -62,10 +62,10 @@ impl<'a> Text<'a> {
         let unplaced = || measurements.stream(false).or_else(|| measurements.stream(true));
         let (outer, inner) = match (rate(Place::Outer), rate(Place::Inner)) {
             (Some(outer), Some(inner)) if inner < outer => (sectors(outer), sectors(inner)),
-            // With tracks twice as long outside as inside the mean rate is three quarters of the
-            // outer.
+            // With tracks twice as long outside as inside the mean rate over all addresses is 7/9 of
+            // the outer: long tracks hold more of them.
             _ => {
-                let outer = sectors(unplaced().unwrap_or(RATE) / 0.75);
+                let outer = sectors(unplaced().unwrap_or(RATE) * 9.0 / 7.0);
                 (outer, outer / 2)
             }
         };

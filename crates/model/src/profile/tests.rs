@@ -331,7 +331,8 @@ fn specimens_are_the_same_in_all_profiles_that_inherit_their_unknowns() {
         assert_eq!(shared[1..], other[1..]);
         assert_ne!(shared[0], other[0]);
     }
-    let same = crate::Specimens::new(3, 20, [&one].into_iter()).of(0, &one, 7);
+    // Arms that change places keep their drives.
+    let same = crate::Specimens::new(3, 20, [&own, &faster, &one].into_iter()).of(2, &one, 7);
     assert_eq!(same.record(&about).unwrap(), of(0, &one, 7));
     assert_ne!(one.drawn(7, 3).record(&about), Some(of(0, &one, 7)));
     assert_eq!(one.drawn(7, 3).record(&about), one.drawn(7, 3).record(&about));

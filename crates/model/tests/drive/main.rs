@@ -7,11 +7,14 @@
 )]
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
+mod caches;
+mod closed_forms;
 mod controllers;
 mod counters;
-mod disk;
 mod flash;
 mod invariants;
 mod load;
 mod mixed;
 mod profiles;
+mod queue;
+mod writes;

@@ -61,7 +61,10 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         let given = rates.into_iter().filter_map(|(name, rate)| Some((name.to_owned(), rate?)));
         given.map(|(name, rate)| (name, rate.into())).collect::<serde_json::Map<String, Value>>()
     };
-    let flush = |it: &MeasuredFlush| json!({ "writes": it.writes, "mean_ms": it.mean_ms, "mean_error": it.mean_error });
+    let flush = |it: &MeasuredFlush| {
+        let MeasuredFlush { writes, mean_ms, mean_error } = *it;
+        json!({ "writes": writes, "mean_ms": mean_ms, "mean_error": mean_error })
+    };
     json!({
         "schema": DRIVE_SCHEMA,
         "target": target,

@@ -163,14 +163,18 @@ pub(crate) mod tests {
         let one = vec![all[3].clone(); 20];
         assert_eq!(foreseen(&one, &one, ["a", "b"]), None);
         let mut median = all.clone();
-        median.iter_mut().for_each(|it| it.number = None);
+        for it in &mut median {
+            it.number = None;
+        }
         assert_eq!(foreseen(&median, &median, ["a", "b"]), None);
     }
 
     #[test]
     fn a_profile_that_leaves_nothing_open_makes_no_specimens() {
         let mut known = specimens(20);
-        known.iter_mut().for_each(|it| it.drawn.clear());
+        for it in &mut known {
+            it.drawn.clear();
+        }
         assert_eq!(foreseen(&known, &known, ["a", "b"]), None);
     }
 
@@ -178,7 +182,9 @@ pub(crate) mod tests {
     fn what_the_model_leaves_out_is_the_larger_of_both_arms_and_cancels_in_equal_ones() {
         let all = specimens(20);
         let mut less = all.clone();
-        less.iter_mut().for_each(|it| it.model_sigma = 0.05);
+        for it in &mut less {
+            it.model_sigma = 0.05;
+        }
         let (both, one) = (foreseen(&all, &all, ["a", "b"]), foreseen(&less, &all, ["a", "b"]));
         assert_eq!(both, one);
         let little = width(&foreseen(&less, &less, ["a", "b"]).unwrap());

@@ -90,8 +90,8 @@ pub fn foresee(
 /// How far a ratio may be from the model, from how far a rate may be.
 ///
 /// What the model gets wrong is the effect of a mechanism: which request goes next, for example. On
-/// work where no arm differs from another, no mechanism that tells them apart has anything to do; the
-/// model is wrong in all of them alike, and it cancels. So the error is at most as large as the
+/// work where no arm differs from another, no mechanism that tells them apart has anything to do;
+/// the model is wrong in all of them alike, and it cancels. So the error is at most as large as the
 /// largest of `effects`, of which each is a root mean square of log ratios. Arms whose effects
 /// happen to be of one size are none of these: the effect of each against a third is large.
 pub fn unshared(model_sigma: f64, effects: impl IntoIterator<Item = f64>) -> f64 {

@@ -1,5 +1,9 @@
 //! A run on this machine, from a path to figures.
 
+mod lend;
+
+pub use lend::lend;
+
 use std::sync::Arc;
 
 use drivelab_core::JOBS_MAX;
@@ -99,7 +103,7 @@ pub fn try_out(
 }
 
 /// Opens the target of `plan` and chooses how I/O is done on it.
-pub(crate) fn prepare<'a>(
+fn prepare<'a>(
     plan: &'a RunPlan,
     census: &dyn Census,
     control: &Control<'_>,

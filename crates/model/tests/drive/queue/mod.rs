@@ -1,14 +1,11 @@
-//! Disks: where the heads are and what they wait for.
+//! What queue depth buys: by depth, by span, and over all drives that fit a profile.
 
-mod caches;
-mod closed_forms;
 mod depth;
 mod prior;
 mod spans;
-mod writes;
 
 /// The disks that come along.
-fn disks() -> impl Iterator<Item = &'static str> {
+pub(crate) fn disks() -> impl Iterator<Item = &'static str> {
     use drivelab_model::profile::{Profile, names};
     let turns = |name: &&str| Profile::embedded(name).is_some_and(|profile| profile.rotates());
     names().into_iter().filter(turns)

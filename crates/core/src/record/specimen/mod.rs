@@ -1,5 +1,7 @@
 //! Which of all drives that fit a profile was simulated.
 
+pub mod unknown;
+
 use serde::{Deserialize, Serialize};
 
 /// One drive out of all that fit a profile: what its unknown numbers were in a run.

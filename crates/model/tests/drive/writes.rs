@@ -5,8 +5,8 @@ use drivelab_core::{
 };
 use drivelab_model::Drive;
 
-use super::disks;
 use crate::load::{Load, drive, run};
+use crate::queue::disks;
 
 const DISK: &str = "seagate-st31000333as";
 

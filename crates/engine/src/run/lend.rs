@@ -5,13 +5,13 @@ use drivelab_core::units::Span;
 use drivelab_core::usage::Census;
 use drivelab_core::{IoEngine, Target};
 
+use super::prepare;
 use crate::conditions::{self, CounterLog};
 use crate::error::RunError;
 use crate::file::{Clock, Null, Psync, TargetSetup};
 use crate::load::{Control, End};
 use crate::marks::{self, RunFacts};
 use crate::plan::RunPlan;
-use crate::run::prepare;
 use crate::sys::ring::Ring;
 
 /// Opens the target of `plan` behind the guard, with room for requests as its workload has them,
