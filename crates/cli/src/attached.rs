@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use drivelab_core::record::{Attached, AttachedDevice, FoundFault};
 use drivelab_host::device::Mount;
 use drivelab_host::{Device, Inspection, Options, Reader, Wanted};
-use drivelab_model::About;
+use drivelab_model::{About, Controller};
 
 use crate::kernel_log;
 
@@ -168,9 +168,14 @@ pub(crate) fn to_model(profile: &str, about: &About) -> Attached {
     if let Some(attached) = &about.attached {
         noted.set("controller", Some(attached.controller.to_string()));
         noted.set("queue_depth", u64::try_from(attached.tags).ok());
-        noted.set("ncq", Some(attached.queued));
+        noted.set("ncq", (attached.controller != Controller::Nvme).then_some(attached.queued));
         noted.set("dispatch", Some(attached.dispatch.to_string()));
-        noted.set("link_gbps", attached.link.map(|link| link.to_string()));
+        let link = |sata| attached.link.filter(|link| link.is_sata() == sata);
+        noted.set("link_gbps", link(true).map(|link| link.to_string()));
+        noted.set("pcie_link", link(false).map(|link| link.to_string()));
+        noted.set("completion", attached.notice.map(|notice| notice.to_string()));
+        noted.set("scale", attached.flash.map(|flash| flash.scale.to_string()));
+        noted.set("precondition", attached.flash.map(|flash| flash.precondition.to_string()));
         noted.set("wire_mb_per_s", Some(attached.wire_bytes_per_s / 1_000_000));
         noted.set("scheduler", Some(attached.scheduler.to_string()));
         noted.set("nr_requests", u64::try_from(attached.nr_requests).ok());

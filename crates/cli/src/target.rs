@@ -5,12 +5,12 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use drivelab_core::Target as _;
-use drivelab_core::record::{Attached, RunRecord, Specimen};
+use drivelab_core::record::{Attached, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
 use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
-use drivelab_model::options::{DriveSpec, Options, ProfileRef, SpecError};
+use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
-use drivelab_model::{About, Arrangement, Drive};
+use drivelab_model::{About, Arrangement, Attachment, Drive};
 
 use crate::attached;
 use crate::failure::Failure;
@@ -104,6 +104,8 @@ pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<D
 #[derive(Debug)]
 pub(crate) struct ModelledDrive {
     attached: Attached,
+    /// What every run on it says, where only a part of the drive is modelled.
+    scaled: Option<Mark>,
     specimen: Option<Specimen>,
     target: VirtualTarget<Drive>,
 }
@@ -112,8 +114,9 @@ impl ModelledDrive {
     pub(crate) fn new(spec: &DriveSpec, profile: &Profile, seed: u64) -> Result<Self, Failure> {
         let drive = build(profile, &spec.options, seed)?;
         let attached = attached::to_model(&spec.profile.to_string(), drive.about());
+        let scaled = scaled(drive.about());
         let specimen = profile.record(drive.about());
-        Ok(Self { attached, specimen, target: VirtualTarget::new(drive) })
+        Ok(Self { attached, scaled, specimen, target: VirtualTarget::new(drive) })
     }
 
     /// How large it is.
@@ -141,8 +144,10 @@ impl ModelledDrive {
         let done = drivelab_engine::simulate(&mut self.target, &sets.collect::<Vec<_>>(), &control);
         let made = plans.iter().zip(done.map_err(Failure::bad_request)?).map(|(plan, done)| {
             let total = done.total();
+            let mut marks = done.marks(&plan.workload, &total);
+            marks.extend(self.scaled.clone());
             Made {
-                marks: done.marks(&plan.workload, &total),
+                marks,
                 jobs: done.jobs,
                 total,
                 ioengine: "virtual".into(),
@@ -214,12 +219,51 @@ impl ModelledDrives {
     }
 }
 
+/// What a run on a part of a drive must say.
+fn scaled(about: &About) -> Option<Mark> {
+    let flash = about.attached.as_ref()?.flash.filter(|flash| !flash.scale.is_whole())?;
+    let gb = |bytes: u64| (bytes + 500_000_000) / 1_000_000_000;
+    let (size, whole) = (gb(about.capacity_bytes), gb(flash.whole_bytes));
+    let message = format!(
+        "{} of the flash is modelled: {size} of {whole} GB, with spare space and the blocks of a \
+         die in proportion; {} before the run",
+        flash.scale,
+        state(flash.precondition)
+    );
+    Some(Mark { id: MarkId::Scaled, message })
+}
+
+const fn state(of_flash: Precondition) -> &'static str {
+    match of_flash {
+        Precondition::Fresh => "never written to",
+        Precondition::Full => "written once in sequence",
+        Precondition::Steady => "in the steady state of random writes",
+    }
+}
+
+/// The rows that only a solid-state drive has.
+fn flash(attached: &Attachment) -> Vec<(String, String)> {
+    let Some(flash) = attached.flash else { return Vec::new() };
+    let whole = flash.whole_bytes / 1_000_000_000;
+    let protection =
+        if flash.protected { "on: what is acknowledged survives a power cut" } else { "off" };
+    let rows = [
+        ("scale", format!("{} of {whole} GB", flash.scale)),
+        ("state", format!("{} ({})", flash.precondition, state(flash.precondition))),
+        ("power-loss protection", protection.to_owned()),
+    ];
+    let notice = attached.notice.map(|notice| ("completions", notice.to_string()));
+    let rows = rows.into_iter().chain(notice);
+    rows.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 /// Everything that is set about a drive, as names and values for people.
 pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
     let mut settings = vec![("drive".to_owned(), about.model.clone())];
     settings.extend(about.arrangement.iter().flat_map(arrangement));
     let Some(attached) = &about.attached else { return settings };
     let guard = match (attached.guard_ns.map(Span::from_ns), attached.guard_growth) {
+        (None, _) if attached.flash.is_some() => "all at once, each on its die".into(),
         (None, _) => "first come, first served".into(),
         (Some(guard), None) => format!("shortest positioning first, guard band {guard}"),
         (Some(guard), Some(share)) => format!(
@@ -243,6 +287,7 @@ pub(crate) fn settings(about: &About) -> Vec<(String, String)> {
         ("write cache", cache),
     ];
     settings.extend(rows.map(|(name, value)| (name.to_owned(), value)));
+    settings.extend(flash(attached));
     settings
 }
 

@@ -21,6 +21,20 @@ fn every_listed_drive_can_be_shown_and_run() {
 }
 
 #[test]
+fn a_run_on_a_part_of_a_drive_says_which_part() {
+    let folder = folder();
+    let marks = |options: &str| {
+        let target = format!("drive:micron-7300pro{options}");
+        let run = drivelab(folder.path(), &["run", &target, "--number-ios", "50", "--json"]);
+        run.json()["marks"].as_array().unwrap().clone()
+    };
+    let scaled = |options: &str| marks(options).into_iter().find(|mark| mark["id"] == "scaled");
+    let said = scaled(",scale=1/64").unwrap()["message"].as_str().unwrap().to_owned();
+    assert!(said.starts_with("1/64 of the flash is modelled: 60 of 3841 GB"), "{said}");
+    assert!(scaled("").is_some());
+}
+
+#[test]
 fn own_profiles_start_from_others() {
     let folder = folder();
     let at = |rpm: &str| {

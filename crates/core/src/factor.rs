@@ -84,16 +84,19 @@ const FACTORS: &[Factor] = &[
     },
     Factor {
         name: "link",
-        own: &["link_gbps"],
+        own: &["link_gbps", "pcie_link"],
         aliases: "link-speed",
         follows: "wire_mb_per_s transfer_mode kernel_options",
         words: "link gbps",
     },
+    Factor { name: "completion", own: &["completion"], ..NONE },
+    Factor { name: "scale", own: &["scale"], follows: "capacity_bytes", ..NONE },
+    Factor { name: "precondition", own: &["precondition"], ..NONE },
     Factor { name: "pcie", own: &["pcie"], words: "pcie", ..NONE },
     Factor {
         name: "dispatch",
         own: &["dispatch"],
-        follows: "queue_depth tags",
+        follows: "queue_depth tags ncq",
         words: "dispatch",
         ..NONE
     },

@@ -50,11 +50,19 @@ impl Blueprint for ScsiDisk {
 
     fn build(&self, model: &str, options: &Options) -> Result<Drive, BuildError> {
         if let Some(controller) = options.controller.filter(|asked| *asked != Controller::Scsi) {
-            return Err(BuildError::WrongController { model: model.to_owned(), controller });
+            return Err(BuildError::WrongController {
+                model: model.to_owned(),
+                controller,
+                kind: "SCSI",
+                right: Controller::Scsi,
+            });
         }
         let unknown = [
             ("link", options.link.is_some()),
             ("ncq", options.ncq.is_some()),
+            ("completion", options.completion.is_some()),
+            ("scale", options.scale.is_some()),
+            ("precondition", options.precondition.is_some()),
             ("dispatch", options.dispatch.is_some_and(|asked| asked != Dispatch::Single)),
         ];
         if let Some((key, _)) = unknown.into_iter().find(|(_, set)| *set) {
@@ -81,6 +89,8 @@ impl Blueprint for ScsiDisk {
             write_cache_bytes: params.writes.immediate_report.then_some(segment),
             guard_ns: None,
             guard_growth: None,
+            notice: None,
+            flash: None,
         };
         Ok(Drive::of_mechanism(model.to_owned(), attached, Disk::new(params)))
     }

@@ -27,11 +27,13 @@ fn drive() -> Drive {
         channel_command: Span::ZERO,
         suspend: None,
         overtaking_reads: 8,
+        retry: None,
+        seed: 1,
     };
     let shape = Shape { dies, blocks_per_die: 64, slots_per_block: 1024, units: UNITS };
     let ftl = Rules { choice: Choice::Greedy, low_water: 2, page_slots: 1, seed: 1 };
     let parts = SsdParts {
-        backend: BackendRules { shape, ftl, flash, units_per_page: 4, planes: 2 },
+        backend: BackendRules { shape, ftl, flash, units_per_page: 4, erase_every: 1, planes: 2 },
         sectors_per_unit: 8,
         read_processing: Span::from_us(20),
         write_processing: Span::from_us(15),
@@ -39,6 +41,7 @@ fn drive() -> Drive {
         buffer_units: 1024,
         write_cache: true,
         protected: false,
+        map_cache: None,
     };
     let attached = Attachment {
         controller: Controller::Ahci,
@@ -52,6 +55,8 @@ fn drive() -> Drive {
         write_cache_bytes: None,
         guard_ns: None,
         guard_growth: None,
+        notice: None,
+        flash: None,
     };
     Drive::solid_state("bench".to_owned(), attached, Span::from_ns(3_300), parts)
         .expect("the parts make a drive")

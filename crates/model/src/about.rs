@@ -2,9 +2,10 @@
 
 use drivelab_core::dispatch::Dispatch;
 
-use crate::controller::{Controller, Link};
+use crate::controller::{Controller, Link, Notice};
 use crate::elevator::Scheduler;
 use crate::raid::Level;
+use crate::ssd::{Precondition, Scale};
 
 /// What a drive is, for reports.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -30,7 +31,7 @@ pub struct Attachment {
     pub tags: usize,
     /// Native (or SCSI) command queuing in use.
     pub queued: bool,
-    /// The SATA link speed negotiated; `None` on SCSI.
+    /// The link negotiated; `None` on SCSI.
     pub link: Option<Link>,
     /// What the wire carries at most, in bytes of data per second.
     pub wire_bytes_per_s: u64,
@@ -44,6 +45,23 @@ pub struct Attachment {
     pub guard_ns: Option<u64>,
     /// By what share of the seek that guard band grows; `None` where it does not.
     pub guard_growth: Option<f64>,
+    /// How the host learns of completions; `None` but on `NVMe`.
+    pub notice: Option<Notice>,
+    /// What of the flash is modelled, and in which state; `None` without flash.
+    pub flash: Option<ModelledFlash>,
+}
+
+/// What of a solid-state drive is modelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct ModelledFlash {
+    /// How much smaller it is than the drive.
+    pub scale: Scale,
+    /// The bytes that the drive itself has.
+    pub whole_bytes: u64,
+    /// What was written to it before.
+    pub precondition: Precondition,
+    /// Whether acknowledged data survives a power cut.
+    pub protected: bool,
 }
 
 /// How several drives are put together.

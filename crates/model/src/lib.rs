@@ -30,9 +30,9 @@ pub mod stack;
 pub mod unknown;
 mod watch;
 
-pub use about::{About, Arrangement, Attachment};
+pub use about::{About, Arrangement, Attachment, ModelledFlash};
 pub use assembly::{BuildError, SCSI_NR_REQUESTS, build};
-pub use controller::Controller;
+pub use controller::{Controller, Notice};
 pub use counters::Counters;
 pub use drive::Drive;
 pub use elevator::Scheduler;

@@ -3,7 +3,9 @@
 /// Name and text of each, in the order they are listed.
 pub const STUDIES: &[(&str, &str)] = &[
     ("ahci-or-ide", include_str!("../../../studies/ahci-or-ide.toml")),
+    ("ahci-or-nvme", include_str!("../../../studies/ahci-or-nvme.toml")),
     ("buffered-or-direct", include_str!("../../../studies/buffered-or-direct.toml")),
+    ("tag-dispatch", include_str!("../../../studies/tag-dispatch.toml")),
     ("two-controllers", include_str!("../../../studies/two-controllers.toml")),
 ];
 

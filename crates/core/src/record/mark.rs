@@ -19,6 +19,8 @@ pub struct Mark {
 pub enum MarkId {
     /// Virtual time over a model: no real device was touched.
     Modelled,
+    /// A part of a drive was modelled, in proportion.
+    Scaled,
     /// A model served in real time: no real device was touched.
     Emulated,
     /// The host that served the drive was later than the drive: it was measured, not the drive.
@@ -76,6 +78,7 @@ impl MarkId {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Modelled => "model in virtual time, no real device",
+            Self::Scaled => "a part of the drive was modelled, in proportion",
             Self::Emulated => "model served in real time, no real device",
             Self::Void => "the host was later than the drive: not a measurement of the drive",
             Self::PageCache => {

@@ -1,17 +1,39 @@
 //! Why a drive cannot be built.
 
-use crate::controller::Controller;
+use crate::controller::{Controller, Link};
 
 /// Why a drive cannot be built as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// The drive does not fit the controller.
-    #[error("{model} is a SCSI drive: attach it with `controller=scsi`, not `{controller}`")]
+    #[error("{model} is a {kind} drive: attach it with `controller={right}`, not `{controller}`")]
     WrongController {
         /// The drive's model.
         model: String,
         /// What was asked for.
         controller: Controller,
+        /// What it is.
+        kind: &'static str,
+        /// What would be right.
+        right: Controller,
+    },
+    /// The drive does not fit the link.
+    #[error("{model} has no link of that kind: `link={link}`; it has `{own}`")]
+    WrongLink {
+        /// The drive's model.
+        model: String,
+        /// What was asked for.
+        link: Link,
+        /// What the drive has.
+        own: Link,
+    },
+    /// The flash cannot be modelled so.
+    #[error("{model}: {message}")]
+    Flash {
+        /// The drive's model.
+        model: String,
+        /// What is wrong.
+        message: String,
     },
     /// The drive has nothing that this option could set.
     #[error("{model} {nature}: it has no `{key}`")]

@@ -1,11 +1,12 @@
 //! From a profile and options to a drive that runs.
 
+mod attach;
 mod error;
 mod shelf;
 mod single;
 
+pub use attach::SCSI_NR_REQUESTS;
 pub use error::BuildError;
-pub use single::SCSI_NR_REQUESTS;
 
 use crate::drive::Drive;
 use crate::options::Options;

@@ -1,9 +1,12 @@
 //! Which commands may be on the wire together, and what the wire costs.
 
 mod link;
+mod notice;
 mod port;
 
 pub use link::Link;
+pub(crate) use link::pcie_lane;
+pub use notice::Notice;
 pub(crate) use port::{Pace, Port};
 
 use drivelab_core::config::Choice;
@@ -19,12 +22,14 @@ pub enum Controller {
     Ahci,
     /// A SCSI host adapter: every command is queued, the flush too.
     Scsi,
+    /// `NVMe` over PCI Express: a deep queue, in which the flush is a command like others.
+    Nvme,
 }
 
 impl Choice for Controller {
     const WHAT: &'static str = "controller";
     const NAMES: &'static [(&'static str, Self)] =
-        &[("ide", Self::Ide), ("ahci", Self::Ahci), ("scsi", Self::Scsi)];
+        &[("ide", Self::Ide), ("ahci", Self::Ahci), ("scsi", Self::Scsi), ("nvme", Self::Nvme)];
 }
 choice_as_text!(Controller);
 

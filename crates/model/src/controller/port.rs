@@ -2,13 +2,17 @@
 
 use drivelab_core::{Sectors, Span, Time};
 
-/// A half-duplex wire that carries one transfer at a time, in order.
+/// A wire that carries one transfer at a time in order, or one for each direction.
 #[derive(Debug, Clone)]
 pub(crate) struct Port {
     pace: Pace,
     /// What a command costs on the wire besides its data.
     per_command: Span,
+    /// From the answer on the wire until the host has it; the wire is free meanwhile.
+    notice: Span,
     free: Time,
+    /// The wire to the drive, where that is another.
+    inward: Option<Time>,
 }
 
 /// How long sectors take at a rate, in units of 2^-16 ns a sector, so that no rate is rounded off.
@@ -33,12 +37,30 @@ const FRAME: Sectors = Sectors::new(16);
 impl Port {
     /// A wire of `bytes_per_s` that needs `per_command` for everything but data.
     pub(crate) fn new(bytes_per_s: u64, per_command: Span) -> Self {
-        Self { pace: Pace::new(bytes_per_s), per_command, free: Time::ZERO }
+        let (pace, notice) = (Pace::new(bytes_per_s), Span::ZERO);
+        Self { pace, per_command, notice, free: Time::ZERO, inward: None }
+    }
+
+    /// The same with a wire for each direction, and a host that has an answer after `notice`.
+    pub(crate) fn duplex(self, notice: Span) -> Self {
+        Self { notice, inward: Some(Time::ZERO), ..self }
+    }
+
+    /// The same with so much more for a command.
+    pub(crate) fn slowed(self, by: Span) -> Self {
+        Self { per_command: self.per_command + by, ..self }
     }
 
     /// When everything that it has taken so far is through.
     pub(crate) fn quiet(&self) -> Time {
         self.free
+    }
+
+    /// Brings all data of a write in: when the last of it has arrived.
+    pub(crate) fn receive_all(&mut self, now: Time, sectors: Sectors) -> Time {
+        let free = self.inward.as_mut().unwrap_or(&mut self.free);
+        *free = (*free).max(now) + self.pace.time(sectors);
+        *free
     }
 
     /// When the answer to a read has arrived at the host, if its data came off the medium between
@@ -53,7 +75,7 @@ impl Port {
     /// When the drive has answered a command out of its memory, busy with it for `processing`.
     pub(crate) fn exchange(&mut self, now: Time, processing: Span, sectors: Sectors) -> Time {
         self.free = self.free.max(now) + processing + self.pace.time(sectors) + self.per_command;
-        self.free
+        self.free + self.notice
     }
 
     /// Brings the data of a write in: when its first frame has arrived, with the wire in use until

@@ -6,7 +6,8 @@ mod switch;
 pub use spec::{DriveSpec, ProfileRef, SpecError};
 pub use switch::Switch;
 
-pub use crate::controller::Link;
+pub use crate::controller::{Link, Notice};
+pub use crate::ssd::{Precondition, Scale};
 
 use drivelab_core::config::{Value, nearest};
 use drivelab_core::dispatch::Dispatch;
@@ -70,6 +71,12 @@ options! {
     "nr-requests" => nr_requests: u32, whole::<1, 65_536>;
     /// Native command queuing.
     "ncq" => ncq: Switch, Value::read;
+    /// How the host learns of completions.
+    "completion" => completion: Notice, Value::read;
+    /// How much smaller the flash is than the drive's.
+    "scale" => scale: Scale, Value::read;
+    /// What was written to the flash before.
+    "precondition" => precondition: Precondition, Value::read;
     /// Seed of what is random in the drive, such as retries.
     "seed" => seed: u64, Value::read;
     /// Which drive of those that fit the profile; the median one where absent.
@@ -187,8 +194,8 @@ mod tests {
     #[test]
     fn each_key_can_be_set_and_is_listed() {
         let values = [
-            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "9", "3", "5", "5", "64k", "2",
-            "pcie1x8", "32", "128",
+            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady", "9",
+            "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
         ];
         let mut options = Options::default();
         for (key, value) in Options::KEYS.into_iter().zip(values) {

@@ -9,10 +9,19 @@ macro_rules! profiles {
 }
 
 profiles![
+    "crucial-bx500",
+    "crucial-c300",
+    "crucial-mx200",
     "fixed",
     "generic-10k",
     "generic-5400",
     "hitachi-hts542516k9sa00",
+    "intel-x25m",
+    "micron-7300pro",
+    "samsung-850evo",
+    "samsung-860pro",
+    "samsung-970pro",
+    "samsung-pm9a3",
     "seagate-st2000dm006",
     "seagate-st250dm000",
     "seagate-st31000333as",

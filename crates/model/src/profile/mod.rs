@@ -6,6 +6,7 @@ mod embedded;
 mod hdd;
 mod raw;
 mod specimen;
+mod ssd;
 mod values;
 
 use std::sync::Arc;
@@ -16,7 +17,8 @@ pub use embedded::{names, text};
 pub use specimen::{Known, Unknown};
 pub use values::Interface;
 
-pub(crate) use hdd::HddProfile;
+pub(crate) use hdd::{HddProfile, ScsiBus};
+pub(crate) use ssd::SsdProfile;
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::record::{Drawn, Specimen};
@@ -55,6 +57,7 @@ const LACKS_ELEVATOR: f64 = 0.10;
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Hdd(Box<HddProfile>),
+    Ssd(Box<SsdProfile>),
     /// A drive that another crate models.
     Other(Arc<dyn Blueprint>),
     Fixed {
@@ -104,6 +107,7 @@ impl Profile {
     pub fn draws(&self) -> bool {
         match &self.body {
             Body::Hdd(hdd) => hdd.parts.retries.share != Ratio::ZERO,
+            Body::Ssd(_) => true,
             Body::Other(_) | Body::Fixed { .. } => false,
         }
     }
@@ -226,6 +230,7 @@ impl Profile {
     pub fn capacity(&self) -> Sectors {
         match &self.body {
             Body::Hdd(hdd) => hdd.parts.mechanics.geometry.capacity(),
+            Body::Ssd(ssd) => ssd.capacity,
             Body::Other(blueprint) => blueprint.capacity(),
             Body::Fixed { capacity, .. } => *capacity,
         }
@@ -235,7 +240,7 @@ impl Profile {
     pub fn rotates(&self) -> bool {
         match &self.body {
             Body::Hdd(_) | Body::Other(_) => true,
-            Body::Fixed { .. } => false,
+            Body::Ssd(_) | Body::Fixed { .. } => false,
         }
     }
 
@@ -243,7 +248,7 @@ impl Profile {
     pub fn rpm(&self) -> Option<u64> {
         match &self.body {
             Body::Hdd(hdd) => Some(hdd.milli_rpm().div_ceil(1000)),
-            Body::Other(_) | Body::Fixed { .. } => None,
+            Body::Ssd(_) | Body::Other(_) | Body::Fixed { .. } => None,
         }
     }
 
@@ -275,6 +280,7 @@ impl Profile {
                 let hdd = HddProfile::assemble(raw)?;
                 Body::Hdd(Box::new(hdd))
             }
+            Kind::Ssd => Body::Ssd(Box::new(SsdProfile::assemble(raw)?)),
             Kind::Fixed => Body::Fixed {
                 capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
                 service: required(raw.service, "service")?.0,

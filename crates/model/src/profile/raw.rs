@@ -7,10 +7,10 @@ use drivelab_core::config::{ConfigError, Row, Section, Stated, Value};
 
 use super::values::{
     Capacity, Count, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape,
-    Share, Short, Sigma,
+    Share, Short, Sigma, VictimsName,
 };
 use crate::controller::Link;
-use crate::options::Switch;
+use crate::options::{Precondition, Scale, Switch};
 use crate::unknown::{Nature, Open, Posterior, Prior};
 
 /// Lists the keys of a profile once: reading, overriding and the list of known keys follow.
@@ -23,6 +23,10 @@ macro_rules! profile_keys {
             pub(super) zones: Option<Vec<(u32, u32)>>,
             /// Cylinders and time, rising.
             pub(super) seek_table: Option<Vec<(u32, Span)>>,
+            /// Read time of each kind of page.
+            pub(super) page_read: Option<Vec<Span>>,
+            /// Program time of each kind of page.
+            pub(super) page_program: Option<Vec<Span>>,
             /// The keys that are open; their values above are those of the median drive.
             pub(super) priors: BTreeMap<&'static str, Prior>,
             /// Draws of several open keys together, in place of their priors.
@@ -33,7 +37,8 @@ macro_rules! profile_keys {
         }
 
         /// Every key, in the order of the reference.
-        pub(super) const KEYS: &[&str] = &[$(stringify!($key),)+ "zones", "seek_table"];
+        pub(super) const KEYS: &[&str] = &[$(stringify!($key),)+ "zones", "seek_table",
+            "page_read", "page_program"];
 
         impl Raw {
             fn read_keys(section: &mut Section, file: &str) -> Result<Self, ConfigError> {
@@ -44,6 +49,8 @@ macro_rules! profile_keys {
                     $($key: take(section, stringify!($key), file, &mut priors)?,)+
                     zones: zones(section)?,
                     seek_table: seek_table(section)?,
+                    page_read: times(section, "page_read")?,
+                    page_program: times(section, "page_program")?,
                     priors,
                     posteriors: Vec::new(),
                     lacks: Lacks::default(),
@@ -68,6 +75,8 @@ macro_rules! profile_keys {
                     $($key: self.$key.or(base.$key),)+
                     zones: self.zones.or(base.zones),
                     seek_table: self.seek_table.or(base.seek_table),
+                    page_read: self.page_read.or(base.page_read),
+                    page_program: self.page_program.or(base.page_program),
                     priors: base.priors,
                     posteriors: posteriors.chain(self.posteriors).collect(),
                     lacks: self.lacks.over(base.lacks),
@@ -81,6 +90,8 @@ macro_rules! profile_keys {
                     $(stringify!($key) => self.$key.is_some(),)+
                     "zones" => self.zones.is_some(),
                     "seek_table" => self.seek_table.is_some(),
+                    "page_read" => self.page_read.is_some(),
+                    "page_program" => self.page_program.is_some(),
                     _ => false,
                 }
             }
@@ -142,7 +153,7 @@ profile_keys! {
     write_cache_bytes: Memory,
     write_cache_runs: Count<1, 1024>,
     // Queue.
-    queue_depth: Count<1, 256>,
+    queue_depth: Count<1, 1023>,
     gain_sigma: Sigma,
     order: OrderName,
     guard: Short,
@@ -165,6 +176,36 @@ profile_keys! {
     link: Link,
     bus_mb_per_s: Count<1, 10_000>,
     bus_overhead: Short,
+    // Flash.
+    raw_bytes: Capacity,
+    dies: Count<1, 4096>,
+    channels: Count<1, 256>,
+    planes: Count<1, 16>,
+    page_bytes: Memory,
+    block_pages: Count<1, 65_536>,
+    erase: Short,
+    channel_mb_per_s: Count<1, 10_000>,
+    channel_command: Short,
+    suspend_stop: Short,
+    suspend_resume: Short,
+    suspend_most: Count<1, 1000>,
+    overtaking_reads: Count<0, 1000>,
+    read_retry_share: Share,
+    read_retry: Short,
+    // Translation layer.
+    victims: VictimsName,
+    victim_draws: Count<1, 1000>,
+    low_water: Count<1, 64>,
+    map_cache_bytes: Memory,
+    power_loss_protection: Switch,
+    // Controller of a solid-state drive.
+    command_processing: Short,
+    read_processing: Short,
+    write_processing: Short,
+    flush_processing: Short,
+    // What of it is modelled.
+    scale: Scale,
+    precondition: Precondition,
     // A drive of exactly known service time.
     service: Short,
     servers: Count<1, 4096>,
@@ -200,8 +241,21 @@ impl Lacks {
 
 /// The tables of a profile. Leaf keys are unique over all of them, so that an override may leave
 /// the heading out.
-pub(super) const TABLES: [&str; 9] =
-    ["drive", "geometry", "seek", "buffer", "queue", "overhead", "tail", "attachment", "fixed"];
+pub(super) const TABLES: [&str; 13] = [
+    "drive",
+    "geometry",
+    "seek",
+    "buffer",
+    "queue",
+    "overhead",
+    "tail",
+    "flash",
+    "translation",
+    "processing",
+    "modelled",
+    "attachment",
+    "fixed",
+];
 
 impl Raw {
     /// Reads `text`; the second value is what the file says about its sources.
@@ -304,6 +358,11 @@ fn zones(section: &mut Section) -> Result<Option<Vec<(u32, u32)>>, ConfigError> 
         Ok((cylinders.0, per_track.0))
     };
     rows.iter().map(read).collect::<Result<_, _>>().map(Some)
+}
+
+fn times(section: &mut Section, key: &'static str) -> Result<Option<Vec<Span>>, ConfigError> {
+    let list = section.list::<Short>(key)?;
+    Ok(list.map(|times| times.into_iter().map(|time| time.0).collect()))
 }
 
 fn seek_table(section: &mut Section) -> Result<Option<Vec<(u32, Span)>>, ConfigError> {

@@ -90,7 +90,7 @@ fn slips_are_found_with_line_and_suggestion() {
     check("zones = [[10, 100]]", "the zones hold 4000 sectors");
     check("zones = [[10]]", "this row has 1 values, not 2");
     check("seek_table = [[5, \"1ms\"], [2, \"2ms\"]]", "must increase");
-    check("kind = \"ssd\"", "`ssd` is not a valid kind of drive");
+    check("kind = \"tape\"", "`tape` is not a valid kind of drive");
     check_error("base = \"generic-540\"\n", "did you mean `generic-5400`?");
     check_error("[drive]\nkind = \"hdd\"\nmodel = \"x\"\n", "`capacity_bytes` is missing");
 }

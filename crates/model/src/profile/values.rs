@@ -5,7 +5,7 @@ use drivelab_core::config::{Choice, Value};
 use drivelab_core::{Bytes, Ratio, Sectors, Span};
 
 use crate::controller::Link;
-use crate::options::{Switch, whole};
+use crate::options::{Precondition, Scale, Switch, whole};
 use crate::unknown::{Nature, Open};
 
 /// Which values may be drawn, and as what; the others say what a drive is.
@@ -18,12 +18,12 @@ macro_rules! open {
 }
 
 open! {
-    String, Kind, Capacity, SectorSize, Sigma, Interface, Link => None;
+    String, Kind, Capacity, SectorSize, Sigma, Interface, Link, Scale, Precondition => None;
     Short, Patience => Some(Nature::Time);
     Memory => Some(Nature::Memory);
     Share => Some(Nature::Share);
     Rpm, Growth, Shape => Some(Nature::Number);
-    OrderName, Switch => Some(Nature::Name);
+    OrderName, VictimsName, Switch => Some(Nature::Name);
 }
 
 impl<const MIN: u32, const MAX: u32> Open for Count<MIN, MAX> {
@@ -33,12 +33,14 @@ impl<const MIN: u32, const MAX: u32> Open for Count<MIN, MAX> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Hdd,
+    Ssd,
     Fixed,
 }
 
 impl Choice for Kind {
     const WHAT: &'static str = "kind of drive";
-    const NAMES: &'static [(&'static str, Self)] = &[("hdd", Self::Hdd), ("fixed", Self::Fixed)];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("hdd", Self::Hdd), ("ssd", Self::Ssd), ("fixed", Self::Fixed)];
 }
 choice_as_text!(Kind);
 
@@ -54,6 +56,26 @@ impl Choice for OrderName {
 }
 choice_as_text!(OrderName);
 
+/// How blocks are chosen for collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VictimsName {
+    Greedy,
+    BestOf,
+    Fifo,
+    Random,
+}
+
+impl Choice for VictimsName {
+    const WHAT: &'static str = "choice of victims";
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("greedy", Self::Greedy),
+        ("best-of", Self::BestOf),
+        ("fifo", Self::Fifo),
+        ("random", Self::Random),
+    ];
+}
+choice_as_text!(VictimsName);
+
 /// What a drive's connector speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
@@ -61,11 +83,14 @@ pub enum Interface {
     Sata,
     /// SCSI in any of its physical forms.
     Scsi,
+    /// `NVMe` over PCI Express.
+    Nvme,
 }
 
 impl Choice for Interface {
     const WHAT: &'static str = "interface";
-    const NAMES: &'static [(&'static str, Self)] = &[("sata", Self::Sata), ("scsi", Self::Scsi)];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("sata", Self::Sata), ("scsi", Self::Scsi), ("nvme", Self::Nvme)];
 }
 choice_as_text!(Interface);
 

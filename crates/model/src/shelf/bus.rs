@@ -5,7 +5,7 @@ use std::fmt;
 use drivelab_core::config::Value;
 use drivelab_core::{Op, Sectors, Span};
 
-use crate::controller::{Link, Pace};
+use crate::controller::{Link, Pace, pcie_lane};
 
 /// What all drives of a shelf share on their way to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,17 +119,13 @@ impl Bus {
             // Of each 128-byte packet's time a fifth goes to its header, checksum and the flow
             // control between packets. An estimate.
             Self::Pcie { generation, lanes } => {
-                let rate = per_lane(generation) * u64::from(lanes) / 10 * 8;
+                let rate = pcie_lane(generation) * u64::from(lanes) / 10 * 8;
                 let per_command = Span::from_ns(500);
                 Rates { reads: rate, writes: rate, shared: false, per_command }
             }
             // As the link of a drive: framing is not apart from the command's cost there either.
             Self::Multiplier { .. } => {
-                let rate = match link {
-                    Some(Link::Sata1) => 150_000_000,
-                    Some(Link::Sata2) | None => 300_000_000,
-                    Some(Link::Sata3) => 600_000_000,
-                };
+                let rate = link.unwrap_or(Link::Sata2).bytes_per_s();
                 Rates { reads: rate, writes: rate, shared: true, per_command: Span::ZERO }
             }
         }
@@ -138,18 +134,6 @@ impl Bus {
     /// Whether commands to two drives may be under way at once.
     pub(super) fn one_at_a_time(self) -> bool {
         self == Self::Multiplier { switching: Switching::Command }
-    }
-}
-
-/// Bytes a second of one lane and direction after its coding: 8b/10b at 2.5 and 5 GT/s, 128b/130b
-/// from 8 GT/s on (PCI Express Base Specification 5.0, section 4.2).
-fn per_lane(generation: u8) -> u64 {
-    match generation {
-        1 => 250_000_000,
-        2 => 500_000_000,
-        3 => 984_615_384,
-        4 => 1_969_230_769,
-        _ => 3_938_461_538,
     }
 }
 

@@ -11,14 +11,14 @@ impl Ssd {
     /// Takes a command; the controller looks at it after its processing time.
     pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request) {
         self.counters.count(request.op);
+        let must = request.fua || !self.parts.write_cache;
+        let durable = request.op == Op::Write && must && !self.parts.protected;
+        let left = u32::from(durable);
         self.commands[tag.index()] =
-            Some(Command { request: *request, accepted: now, reads_left: 0 });
+            Some(Command { request: *request, accepted: now, left, durable });
         let ready = match request.op {
             Op::Read => now + self.parts.read_processing,
-            Op::Write => {
-                self.port.receive(now, request.sectors);
-                self.port.quiet() + self.parts.write_processing
-            }
+            Op::Write => self.port.receive_all(now, request.sectors) + self.parts.write_processing,
             Op::Flush | Op::Trim => now + self.parts.flush_processing,
         };
         self.looked_at.push(ready, tag);
@@ -28,9 +28,9 @@ impl Ssd {
         let command = self.commands[tag.index()].as_ref().expect("the command is under way");
         let (request, accepted) = (command.request, command.accepted);
         match request.op {
-            Op::Read => self.begin_read(now, tag, &request, events),
+            Op::Read => self.find_and_read(now, tag, events),
             Op::Write => {
-                let (next, end) = self.units(&request);
+                let (next, end) = self.parts.units(&request);
                 self.waiting.push_back(Waiting { tag, accepted, next, end });
                 self.pump(now, events);
             }
@@ -45,9 +45,24 @@ impl Ssd {
         }
     }
 
+    /// Reads what the map is missing, then the data.
+    pub(super) fn find_and_read(&mut self, now: Time, tag: Tag, events: &mut Events) {
+        let request = self.command(tag).request;
+        if let Some(map) = &mut self.cached_map {
+            let (first, end) = self.parts.units(&request);
+            let missing = (first..end).map(Unit).find_map(|unit| map.missing(unit));
+            if let Some(part) = missing {
+                let of = u32::try_from(tag.index()).expect("tags are few");
+                self.backend.read_map(now, part, of);
+                return;
+            }
+        }
+        self.begin_read(now, tag, &request, events);
+    }
+
     /// Reads from the flash what is not in memory, one read for each page.
     fn begin_read(&mut self, now: Time, tag: Tag, request: &Request, events: &mut Events) {
-        let (first, end) = self.units(request);
+        let (first, end) = self.parts.units(request);
         let of = u32::try_from(tag.index()).expect("tags are few");
         let mut reads = 0;
         let mut run = None;
@@ -76,16 +91,7 @@ impl Ssd {
             self.answer(now, tag, ServedBy::DriveReadCache, events);
             return;
         }
-        let command = self.commands[tag.index()].as_mut().expect("the command is under way");
-        command.reads_left = reads;
-    }
-
-    pub(super) fn read_done(&mut self, now: Time, index: u32, events: &mut Events) {
-        let command = self.commands[index as usize].as_mut().expect("the command is under way");
-        command.reads_left -= 1;
-        if command.reads_left == 0 {
-            self.answer(now, Tag::new(index as usize), ServedBy::Medium, events);
-        }
+        self.command(tag).left = reads;
     }
 
     /// Forgets the units that lie wholly in the range.
@@ -95,8 +101,13 @@ impl Ssd {
         let (first, end) = (request.lba.get().div_ceil(per_unit), end / per_unit);
         for unit in first..end {
             let unit = Unit(u32::try_from(unit).expect("below the capacity"));
-            self.buffer.trim(unit);
-            self.backend.ftl.trim(unit);
+            if self.buffer.trim(unit) {
+                // Its data will never be programmed.
+                while let Some(tag) = self.owed.dropped(unit) {
+                    self.settle(now, tag, events);
+                }
+            }
+            self.backend.trim(unit);
         }
         self.pump(now, events);
         self.answer(now, tag, ServedBy::DriveWriteCache, events);

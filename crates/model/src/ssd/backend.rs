@@ -19,6 +19,9 @@ pub struct BackendRules {
     pub units_per_page: u32,
     /// Planes that are programmed together.
     pub planes: u32,
+    /// One erase of so many takes its time: the others belong to the same block of the drive, of
+    /// which a block here is a part.
+    pub erase_every: u32,
 }
 
 /// What the flash has finished.
@@ -30,6 +33,8 @@ pub(super) enum Outcome {
     Programmed { page: u32, host_units: u32 },
     /// A die has moved on with its collection.
     Collected,
+    /// A part of the map for the command of this number.
+    Map(u32),
 }
 
 #[derive(Debug, Clone)]
@@ -38,12 +43,19 @@ pub(super) struct Backend {
     flash: Flash,
     pages: Pages,
     units_per_page: u32,
+    erase_every: u32,
+    /// Erases of each die since one took its time.
+    erased: Vec<u32>,
     /// Pages of one plane in a block.
     program_units: u32,
     /// Dies that wait for a copy or an erase.
     collecting: Vec<bool>,
     /// Where the host writes next.
     current: Die,
+    /// No die had space for the host when each was last asked ...
+    stuck: bool,
+    /// ... but this one has moved on with its collection since.
+    moved: Option<Die>,
     copies: Vec<Copied>,
     finished: Vec<(Time, u32)>,
 }
@@ -52,6 +64,7 @@ pub(super) struct Backend {
 const READ: u32 = 0;
 const PROGRAM: u32 = 1 << 30;
 const COLLECT: u32 = 2 << 30;
+const MAP: u32 = 3 << 30;
 const PAYLOAD: u32 = (1 << 30) - 1;
 
 impl Backend {
@@ -68,9 +81,13 @@ impl Backend {
             flash: Flash::new(FlashRules { dies, ..rules.flash }),
             pages: Pages::new(slots, program_units),
             units_per_page: rules.units_per_page,
+            erase_every: rules.erase_every.max(1),
+            erased: vec![0; dies as usize],
             program_units,
             collecting: vec![false; dies as usize],
             current: Die(0),
+            stuck: false,
+            moved: None,
             copies: Vec::with_capacity(rules.units_per_page as usize),
             finished: Vec::with_capacity(dies as usize * 2),
         })
@@ -101,25 +118,55 @@ impl Backend {
         self.flash.submit(now, die, command);
     }
 
+    /// Reads a part of the map for the command of number `of`.
+    pub(super) fn read_map(&mut self, now: Time, part: u32, of: u32) {
+        let die = Die(part % self.ftl.shape().dies);
+        let command = Command { kind: Kind::Read, page: part, units: 1, token: MAP | of };
+        self.flash.submit(now, die, command);
+    }
+
     /// Writes a unit of the host to the next die that can take it; whether there is one.
     ///
     /// Dies take turns page by page, so that a page fills before the next is begun.
     pub(super) fn write(&mut self, now: Time, unit: Unit) -> bool {
-        let dies = self.ftl.shape().dies;
-        for _ in 0..dies {
-            let die = self.current;
-            if self.ftl.may_write(die, unit) {
-                let slot = self.ftl.write(die, unit);
-                if self.place(now, slot, true) {
-                    self.current = Die((die.0 + 1) % dies);
-                }
-                self.collect(now, die);
+        if self.stuck {
+            let Some(die) = self.moved else { return false };
+            let done = self.write_on(now, die, unit);
+            if !done {
+                self.moved = None;
+            }
+            return done;
+        }
+        for _ in 0..self.ftl.shape().dies {
+            if self.write_on(now, self.current, unit) {
                 return true;
             }
-            self.collect(now, die);
-            self.current = Die((die.0 + 1) % dies);
+            self.current = self.next_die(self.current);
         }
+        (self.stuck, self.moved) = (true, None);
         false
+    }
+
+    fn write_on(&mut self, now: Time, die: Die, unit: Unit) -> bool {
+        let may = self.ftl.may_write(die, unit);
+        if may {
+            let slot = self.ftl.write(die, unit);
+            if self.place(now, slot, true) && die == self.current {
+                self.current = self.next_die(die);
+            }
+        }
+        self.collect(now, die);
+        may
+    }
+
+    /// Forgets `unit`; whether it lay anywhere.
+    pub(super) fn trim(&mut self, unit: Unit) -> bool {
+        self.stuck = false;
+        self.ftl.trim(unit)
+    }
+
+    fn next_die(&self, die: Die) -> Die {
+        Die((die.0 + 1) % self.ftl.shape().dies)
     }
 
     /// Completes every page that waits with data of the host.
@@ -129,7 +176,10 @@ impl Backend {
                 && self.pages.host_units(next) > 0
             {
                 let slot = self.ftl.pad(die).expect("a page was begun");
-                self.place(now, slot, false);
+                let complete = self.place(now, slot, false);
+                if complete && die == self.current {
+                    self.current = self.next_die(die);
+                }
             }
             self.collect(now, die);
         }
@@ -143,6 +193,7 @@ impl Backend {
             let payload = token & PAYLOAD;
             outcomes.push(match token & !PAYLOAD {
                 READ => Outcome::Read(payload),
+                MAP => Outcome::Map(payload),
                 PROGRAM => {
                     let host_units = self.pages.programmed(payload);
                     Outcome::Programmed { page: payload, host_units }
@@ -150,6 +201,9 @@ impl Backend {
                 _ => {
                     self.collecting[payload as usize] = false;
                     self.collect(at, Die(payload));
+                    self.moved = Some(Die(payload));
+                    // A die that stands still reports no more: each is asked again.
+                    self.stuck &= self.collecting[payload as usize];
                     Outcome::Collected
                 }
             });
@@ -183,13 +237,22 @@ impl Backend {
             self.flash.submit(now, die, Command { kind: Kind::Copy, page, units, token });
         } else {
             self.ftl.erase(die);
-            self.flash.submit(now, die, Command { kind: Kind::Erase, page: 0, units: 0, token });
+            let kind = self.erase_kind(die);
+            self.flash.submit(now, die, Command { kind, page: 0, units: 0, token });
         }
         // Programs stand behind the read in the queue of the die: they cannot come too early.
         for copied in copies.drain(..) {
             self.place(now, copied.to, false);
         }
         self.copies = copies;
+    }
+
+    /// The erase of a block that is a part of one of the drive's: the first of them is its erase.
+    fn erase_kind(&mut self, die: Die) -> Kind {
+        let erased = &mut self.erased[die.0 as usize];
+        let kind = if *erased == 0 { Kind::Erase } else { Kind::Release };
+        *erased = (*erased + 1) % self.erase_every;
+        kind
     }
 
     /// Moves data into `slot` and programs its page if that completes it; whether it does.

@@ -72,15 +72,17 @@ impl Buffer {
         self.waits[word] &= !bit;
     }
 
-    /// Forgets `unit` where it waits.
-    pub(super) fn trim(&mut self, unit: Unit) {
+    /// Forgets `unit` where it waits; whether it did.
+    pub(super) fn trim(&mut self, unit: Unit) -> bool {
         let (word, bit) = Self::bit(unit);
-        if self.waits[word] & bit != 0 {
+        let waits = self.waits[word] & bit != 0;
+        if waits {
             self.waits[word] &= !bit;
             // A later write must find a place of its own: one unit never waits twice.
             self.waiting.retain(|(waiting, _)| *waiting != unit);
             self.used -= 1;
         }
+        waits
     }
 
     /// `units` units are programmed.

@@ -5,13 +5,17 @@
 mod accept;
 mod backend;
 mod buffer;
+mod durable;
 pub mod flash;
 pub mod ftl;
+mod map_cache;
 mod pages;
 mod parts;
+mod state;
 
 pub use backend::BackendRules;
-pub use parts::{PartsError, SsdParts};
+pub use parts::{MapCache, PartsError, SsdParts};
+pub use state::{Precondition, Scale};
 
 use std::collections::VecDeque;
 
@@ -23,15 +27,20 @@ use crate::event::{Event, EventQueue, Events};
 use crate::stack::{Mechanism, Tag};
 use backend::{Backend, Outcome};
 use buffer::Buffer;
+use durable::Owed;
 use ftl::Unit;
+use map_cache::CachedMap;
 
 /// A command that the controller works on.
 #[derive(Debug, Clone, Copy)]
 struct Command {
     request: Request,
     accepted: Time,
-    /// Reads of the flash that are not through.
-    reads_left: u32,
+    /// Reads of the flash that are not through, or units of a durable write that are not
+    /// programmed, and 1 more while it is taken over.
+    left: u32,
+    /// A write that is answered once it is programmed.
+    durable: bool,
 }
 
 /// A write that waits for space in the buffer.
@@ -65,8 +74,9 @@ pub(crate) struct Ssd {
     /// Commands that the controller has looked at by then.
     looked_at: EventQueue<Tag>,
     waiting: VecDeque<Waiting>,
-    /// Flushes, and writes that must be durable, that wait until the buffer is clean. Writes are
-    /// not taken over meanwhile.
+    owed: Owed,
+    cached_map: Option<CachedMap>,
+    /// Flushes that wait until the buffer is clean. Writes are not taken over meanwhile.
     drains: VecDeque<Tag>,
     outcomes: Vec<Outcome>,
     /// The earliest wake-up that is scheduled.
@@ -80,7 +90,8 @@ impl Ssd {
     pub(crate) fn new(parts: SsdParts, port: Port, tags: usize) -> Result<Self, PartsError> {
         parts.check()?;
         let backend = Backend::new(parts.backend.clone())?;
-        let buffer = Buffer::new(parts.buffer_units, parts.backend.shape.units);
+        let units = parts.backend.shape.units;
+        let buffer = Buffer::new(parts.buffer_units, units);
         Ok(Self {
             backend,
             buffer,
@@ -88,6 +99,8 @@ impl Ssd {
             commands: vec![None; tags],
             looked_at: EventQueue::with_capacity(tags),
             waiting: VecDeque::with_capacity(tags),
+            owed: Owed::default(),
+            cached_map: parts.map_cache.map(|rules| CachedMap::new(rules, units)),
             drains: VecDeque::with_capacity(tags),
             outcomes: Vec::with_capacity(tags),
             wake_at: None,
@@ -98,12 +111,13 @@ impl Ssd {
         })
     }
 
-    /// The units that a request touches.
-    fn units(&self, request: &Request) -> (u32, u32) {
-        let per_unit = self.parts.sectors_per_unit;
-        let unit = |sectors: u64| u32::try_from(sectors).expect("the capacity was checked");
-        let end = request.end().get().div_ceil(per_unit);
-        (unit(request.lba.get() / per_unit), unit(end))
+    /// Writes to the flash what `state` says, at no time; nothing was asked of the drive yet.
+    pub(crate) fn precondition(&mut self, state: Precondition) {
+        match state {
+            Precondition::Fresh => {}
+            Precondition::Full => self.backend.ftl.fill(),
+            Precondition::Steady => self.backend.ftl.settle(),
+        }
     }
 
     /// Asks to be woken for what happens next.
@@ -131,6 +145,10 @@ impl Ssd {
                 && self.backend.write(now, unit)
             {
                 self.buffer.placed();
+                if !self.owed.is_empty() {
+                    let page = self.backend.page_of(unit).expect("it was just written");
+                    self.owed.placed(unit, page);
+                }
                 if self.destaged.is_some() && !self.parts.protected {
                     let page = self.backend.page_of(unit).expect("it was just written");
                     self.placed.push(Placed { unit, page, accepted });
@@ -140,13 +158,13 @@ impl Ssd {
                 break;
             }
         }
-        if self.drains.is_empty() {
+        if self.drains.is_empty() && self.owed.is_empty() {
             return;
         }
         if self.buffer.first().is_none() {
             self.backend.pad(now);
         }
-        if self.buffer.is_clean() {
+        if !self.drains.is_empty() && self.buffer.is_clean() {
             while let Some(tag) = self.drains.pop_front() {
                 self.answer(now, tag, ServedBy::Medium, events);
             }
@@ -162,7 +180,12 @@ impl Ssd {
         while self.drains.is_empty()
             && let Some(mut write) = self.waiting.pop_front()
         {
+            let durable = self.command(write.tag).durable;
             while write.next < write.end && self.buffer.take(Unit(write.next), write.accepted) {
+                if durable {
+                    self.command(write.tag).left += 1;
+                    self.owed.taken(Unit(write.next), write.tag);
+                }
                 write.next += 1;
                 taken = true;
             }
@@ -177,20 +200,36 @@ impl Ssd {
 
     /// All of a write is in the buffer.
     fn taken_over(&mut self, now: Time, tag: Tag, events: &mut Events) {
-        let fua = self.commands[tag.index()].as_ref().is_some_and(|command| command.request.fua);
-        if self.parts.protected {
+        if self.command(tag).durable {
+            self.settle(now, tag, events);
+        } else if self.parts.protected {
             // The capacitors make it durable.
             self.answer(now, tag, ServedBy::Medium, events);
-        } else if fua || !self.parts.write_cache {
-            self.drains.push_back(tag);
         } else {
             self.counters.cached_writes += 1;
             self.answer(now, tag, ServedBy::DriveWriteCache, events);
         }
     }
 
-    fn programmed(&mut self, now: Time, page: u32, host_units: u32) {
+    #[inline]
+    fn command(&mut self, tag: Tag) -> &mut Command {
+        self.commands[tag.index()].as_mut().expect("the command is under way")
+    }
+
+    /// One of the things that a command waits for is done: answers it after the last.
+    fn settle(&mut self, now: Time, tag: Tag, events: &mut Events) {
+        let command = self.command(tag);
+        command.left -= 1;
+        if command.left == 0 {
+            self.answer(now, tag, ServedBy::Medium, events);
+        }
+    }
+
+    fn programmed(&mut self, now: Time, page: u32, host_units: u32, events: &mut Events) {
         self.buffer.programmed(host_units);
+        while let Some(tag) = self.owed.programmed(page) {
+            self.settle(now, tag, events);
+        }
         self.counters.destaged_runs += u64::from(host_units > 0);
         let Some(mut records) = self.destaged.take() else { return };
         let (backend, sectors) = (&self.backend, self.parts.sectors_per_unit);
@@ -232,9 +271,10 @@ impl Mechanism for Ssd {
         let mut writes_move = false;
         for outcome in outcomes.drain(..) {
             match outcome {
-                Outcome::Read(index) => self.read_done(now, index, events),
+                Outcome::Read(index) => self.settle(now, Tag::new(index as usize), events),
+                Outcome::Map(index) => self.find_and_read(now, Tag::new(index as usize), events),
                 Outcome::Programmed { page, host_units } => {
-                    self.programmed(now, page, host_units);
+                    self.programmed(now, page, host_units, events);
                     writes_move = true;
                 }
                 Outcome::Collected => writes_move = true,

@@ -1,6 +1,6 @@
 //! What a solid-state drive is made from.
 
-use drivelab_core::Span;
+use drivelab_core::{Request, Span};
 
 use super::backend::BackendRules;
 use super::ftl::ShapeError;
@@ -24,6 +24,17 @@ pub struct SsdParts {
     pub write_cache: bool,
     /// Whether capacitors save the buffer when power fails: what it holds is durable then.
     pub protected: bool,
+    /// What of the map is in memory; all of it where absent.
+    pub map_cache: Option<MapCache>,
+}
+
+/// A map that lies on the flash, with parts of it in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapCache {
+    /// Units that one page of the map places.
+    pub units: u32,
+    /// Pages of the map that are in memory at once; at least 1.
+    pub pages: u32,
 }
 
 /// Why a drive cannot be made of its parts.
@@ -43,7 +54,14 @@ pub enum PartsError {
 }
 
 impl SsdParts {
-    pub(super) fn check(&self) -> Result<(), PartsError> {
+    /// The units that a request touches.
+    pub(super) fn units(&self, request: &Request) -> (u32, u32) {
+        let unit = |sectors: u64| u32::try_from(sectors).expect("the capacity was checked");
+        let end = request.end().get().div_ceil(self.sectors_per_unit);
+        (unit(request.lba.get() / self.sectors_per_unit), unit(end))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PartsError> {
         let backend = &self.backend;
         let least = backend.shape.dies * backend.units_per_page * backend.planes;
         let units = self.buffer_units;

@@ -27,11 +27,13 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         channel_command: Span::ZERO,
         suspend: None,
         overtaking_reads: 8,
+        retry: None,
+        seed: 1,
     };
     let ftl = Rules { choice: Choice::Greedy, low_water: 2, page_slots: 1, seed: 1 };
     let shape = Shape { dies, blocks_per_die, slots_per_block: 32, units };
     SsdParts {
-        backend: BackendRules { shape, ftl, flash, units_per_page: 4, planes: 1 },
+        backend: BackendRules { shape, ftl, flash, units_per_page: 4, erase_every: 1, planes: 1 },
         sectors_per_unit: 8,
         read_processing: Span::from_us(20),
         write_processing: Span::from_us(15),
@@ -39,6 +41,7 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         buffer_units: dies * 4 * 4,
         write_cache: true,
         protected: false,
+        map_cache: None,
     }
 }
 
@@ -55,6 +58,8 @@ fn drive(parts: SsdParts, tags: usize) -> Stack<Ssd> {
         write_cache_bytes: None,
         guard_ns: None,
         guard_growth: None,
+        notice: None,
+        flash: None,
     };
     let port = Port::new(attached.wire_bytes_per_s, PER_COMMAND);
     Stack::new(&attached, true, Ssd::new(parts, port, tags).unwrap())
@@ -145,6 +150,43 @@ fn what_a_flush_covers_is_reported_before_its_answer() {
     found.sort_unstable();
     assert_eq!(found, [0, 80, 160]);
     assert!(records.iter().all(|record| record.at <= completed[3].at));
+}
+
+/// A write that must be durable waits for its own page, not for those of others.
+#[test]
+fn uncached_writes_work_on_all_dies() {
+    let rates = [1, 2, 4].map(|tags: usize| {
+        let uncached = SsdParts { write_cache: false, ..parts(4, 40, 1_000) };
+        let mut load = Load::new(drive(uncached, tags));
+        load.run(tags as u64, 200, |id| write(id, id % 1_000))
+    });
+    println!("{rates:?}");
+    // 1,013.654 us: nothing overlaps; then as many pages at once as there are writes.
+    assert_eq!(rates[0], 986);
+    assert!(rates[1] > 1_900 && rates[2] > 3_700, "{rates:?}");
+}
+
+#[test]
+fn a_trim_forgets_whole_units_and_nothing_else() {
+    let trim = |id, lba, sectors| Request {
+        op: Op::Trim,
+        lba: Lba::new(lba),
+        sectors: Sectors::new(sectors),
+        ..read(id, 0)
+    };
+    let requests = [
+        write(0, 3),
+        write(1, 4),
+        write(2, 5),
+        flush(3),
+        trim(4, 28, 16),
+        read(5, 3),
+        read(6, 4),
+        read(7, 5),
+    ];
+    let took = one_by_one(&mut drive(parts(4, 40, 1_000), 1), &requests);
+    let (flash, nothing) = (20_000 + 60_000 + 20_000 + DATA + 5_000, 20_000 + DATA + 5_000);
+    assert_eq!(took[5..], [flash, nothing, flash]);
 }
 
 /// A load on a drive, with its own clock.

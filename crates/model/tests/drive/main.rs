@@ -11,6 +11,7 @@ mod caches;
 mod closed_forms;
 mod controllers;
 mod counters;
+mod flash;
 mod invariants;
 mod load;
 mod mixed;

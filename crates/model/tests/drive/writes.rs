@@ -6,6 +6,7 @@ use drivelab_core::{
 use drivelab_model::Drive;
 
 use crate::load::{Load, drive, run};
+use crate::queue::disks;
 
 const DISK: &str = "seagate-st31000333as";
 
@@ -35,7 +36,7 @@ fn order(drive: &mut Drive, requests: impl IntoIterator<Item = Request>) -> Vec<
 
 #[test]
 fn cached_random_writes_are_flat_with_depth_and_faster_than_reads() {
-    for name in drivelab_model::profile::names().into_iter().filter(|name| *name != "fixed") {
+    for name in disks() {
         let name = &format!("{name},write-cache=on");
         let load = |depth, reads| Load { depth, reads, requests: 20_000, ..Load::default() };
         let reading = run(&mut drive(name), load(1, 100)).iops();

@@ -15,6 +15,8 @@ pub enum Kind {
     Program,
     /// An erase.
     Erase,
+    /// Takes no time, but waits its turn: a part of a block that is erased with another part.
+    Release,
 }
 
 /// A command to one die.
@@ -38,6 +40,7 @@ impl Command {
             Kind::Read | Kind::Copy => rules.times_of(self.page).read,
             Kind::Program => rules.times_of(self.page).program,
             Kind::Erase => rules.erase,
+            Kind::Release => Span::ZERO,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use drivelab_core::{Span, Time};
+use drivelab_core::{Rng, Span, Time};
 
 use super::command::{Command, Kind};
 use super::timing::FlashRules;
@@ -72,7 +72,9 @@ impl DieState {
     pub(super) fn queue(&mut self, command: Command) {
         match command.kind {
             Kind::Read => self.reads.push_back(command),
-            Kind::Copy | Kind::Program | Kind::Erase => self.others.push_back(command),
+            Kind::Copy | Kind::Program | Kind::Erase | Kind::Release => {
+                self.others.push_back(command);
+            }
         }
     }
 
@@ -103,12 +105,12 @@ impl DieState {
     }
 
     /// Begins what comes next on a die that does nothing.
-    pub(super) fn begin(&mut self, now: Time, rules: &FlashRules) -> Next {
+    pub(super) fn begin(&mut self, now: Time, rules: &FlashRules, rng: &mut Rng) -> Next {
         let alone = self.suspended.is_none() && self.others.is_empty();
         let may_overtake = alone || self.overtaken < rules.overtaking_reads;
         if may_overtake && let Some(read) = self.reads.pop_front() {
             self.overtaken += u32::from(!alone);
-            return self.array(now, read.array_time(rules), read);
+            return self.array(now, read.array_time(rules) + rules.repeated(rng), read);
         }
         self.overtaken = 0;
         if let Some(Suspended { command, left }) = self.suspended.take() {

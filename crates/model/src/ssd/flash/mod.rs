@@ -10,9 +10,9 @@ mod die;
 mod timing;
 
 pub use command::{Command, Kind};
-pub use timing::{FlashRules, PageTimes, Suspend};
+pub use timing::{FlashRules, PageTimes, Retry, Suspend};
 
-use drivelab_core::{Span, Time};
+use drivelab_core::{Rng, Span, Time};
 
 use super::ftl::Die;
 use crate::event::EventQueue;
@@ -45,6 +45,7 @@ pub struct Flash {
     dies: Vec<DieState>,
     channels: Vec<Channel>,
     events: EventQueue<Event>,
+    rng: Rng,
     busy: Busy,
 }
 
@@ -64,6 +65,7 @@ impl Flash {
             dies: (0..dies).map(|_| DieState::new(USUAL_QUEUE)).collect(),
             channels: (0..channels).map(|_| Channel::new(dies.div_ceil(channels))).collect(),
             events: EventQueue::with_capacity(dies * 4),
+            rng: Rng::new(rules.seed),
             rules,
             busy: Busy::default(),
         }
@@ -129,7 +131,7 @@ impl Flash {
     #[inline]
     fn begin(&mut self, now: Time, die: Die) {
         let state = &mut self.dies[die.0 as usize];
-        match state.begin(now, &self.rules) {
+        match state.begin(now, &self.rules, &mut self.rng) {
             Next::Nothing => {}
             Next::Array(until) => {
                 let generation = state.generation;

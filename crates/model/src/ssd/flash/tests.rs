@@ -20,6 +20,8 @@ fn rules(channels: u32, dies: u32) -> FlashRules {
         channel_command: Span::ZERO,
         suspend: None,
         overtaking_reads: 8,
+        retry: None,
+        seed: 1,
     }
 }
 

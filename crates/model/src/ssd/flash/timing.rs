@@ -1,6 +1,6 @@
 //! How long the flash takes for what.
 
-use drivelab_core::Span;
+use drivelab_core::{Ratio, Rng, Span};
 
 /// Read and program times of one kind of page.
 ///
@@ -25,6 +25,18 @@ pub struct Suspend {
     pub most: u32,
 }
 
+/// Reads whose data cannot be corrected, and that are repeated with other thresholds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// The share of reads; of the repetitions the same share is repeated.
+    pub share: Ratio,
+    /// What one repetition takes.
+    pub again: Span,
+}
+
+/// No drive repeats a read more often before it rebuilds the data from parity.
+const MOST_RETRIES: u64 = 8;
+
 /// Times and counts of the flash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlashRules {
@@ -44,6 +56,10 @@ pub struct FlashRules {
     pub suspend: Option<Suspend>,
     /// Reads that may overtake a waiting program, erase or copy before it has its turn.
     pub overtaking_reads: u32,
+    /// Reads of the host that are repeated.
+    pub retry: Option<Retry>,
+    /// What governs which reads are repeated.
+    pub seed: u64,
 }
 
 impl FlashRules {
@@ -51,5 +67,15 @@ impl FlashRules {
     #[inline]
     pub fn times_of(&self, page: u32) -> PageTimes {
         self.pages[page as usize % self.pages.len()]
+    }
+
+    /// What repetitions add to a read.
+    pub(super) fn repeated(&self, rng: &mut Rng) -> Span {
+        let Some(retry) = self.retry else { return Span::ZERO };
+        let mut times = 0;
+        while times < MOST_RETRIES && rng.chance(retry.share) {
+            times += 1;
+        }
+        retry.again * times
     }
 }

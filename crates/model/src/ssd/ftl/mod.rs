@@ -9,6 +9,7 @@ mod broken;
 mod check;
 pub mod closed_form;
 mod map;
+mod precondition;
 mod victim;
 mod wear;
 
@@ -82,6 +83,8 @@ struct Collection {
     victim: Block,
     /// Slots that were looked at.
     seen: u32,
+    /// Valid slots that it had when it was chosen.
+    had: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -98,6 +101,7 @@ struct DieBlocks {
 #[derive(Debug, Clone)]
 pub struct Ftl {
     shape: Shape,
+    choice: Choice,
     low_water: u32,
     page_slots: u32,
     map: Map,
@@ -127,6 +131,7 @@ impl Ftl {
         });
         Ok(Self {
             shape,
+            choice: rules.choice,
             low_water,
             page_slots,
             map: Map::new(&shape),
@@ -177,6 +182,18 @@ impl Ftl {
         }
     }
 
+    /// Slots of `die` that the host leaves alone: those that collection needs, and of those that it
+    /// will win the part that it has not yet worked for. So the host gets its slots evenly while a
+    /// victim is copied, not all at once when it is erased.
+    #[inline]
+    fn reserved(&self, die: Die) -> u64 {
+        let all = u64::from(self.shape.slots_per_block);
+        let Some(Collection { victim, had, .. }) = self.dies[die.index()].collection else {
+            return all;
+        };
+        (u64::from(self.map.valid(victim)) * all).div_ceil(u64::from(had.max(1)))
+    }
+
     /// Whether the host may write `unit` to `die` now: what collection needs is kept for it, and no
     /// die fills with valid units so far that collecting it gains nothing.
     ///
@@ -185,7 +202,7 @@ impl Ftl {
     pub fn may_write(&self, die: Die, unit: Unit) -> bool {
         // The rest of a page may have to be padded.
         let padding = self.page_slots - 1;
-        if self.room(die) <= u64::from(self.kept(die) + padding) {
+        if self.room(die) <= self.reserved(die) + u64::from(padding) {
             return false;
         }
         let reserve = self.low_water + 1;
@@ -244,7 +261,7 @@ impl Ftl {
         let victim = blocks.victims.take(&mut self.rng, |local| map.valid(Block(first + local)))?;
         let victim = Block(first + victim);
         self.state[victim.index()] = State::Victim;
-        blocks.collection = Some(Collection { victim, seen: 0 });
+        blocks.collection = Some(Collection { victim, seen: 0, had: self.map.valid(victim) });
         Some(victim)
     }
 
@@ -257,7 +274,7 @@ impl Ftl {
     /// Copies the next valid slot of the victim of `die`; `None` once nothing valid is left.
     #[inline]
     pub fn copy_next(&mut self, die: Die) -> Option<Copied> {
-        let Collection { victim, mut seen } = self.dies[die.index()].collection?;
+        let Collection { victim, mut seen, had } = self.dies[die.index()].collection?;
         let first = self.shape.first_slot(victim).0;
         let mut found = None;
         while self.map.valid(victim) > 0 && found.is_none() {
@@ -265,7 +282,7 @@ impl Ftl {
             found = self.map.unit_in(from).map(|unit| (unit, from));
             seen += 1;
         }
-        self.dies[die.index()].collection = Some(Collection { victim, seen });
+        self.dies[die.index()].collection = Some(Collection { victim, seen, had });
         let (unit, from) = found?;
         self.drop_unit(unit);
         self.written.copied += 1;

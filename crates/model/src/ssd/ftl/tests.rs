@@ -239,3 +239,82 @@ fn no_unit_is_lost_whatever_happens_between_the_steps_of_collection() {
         }
     }
 }
+
+/// Blocks by their share of valid slots, in tenths, and write amplification while `count` units are
+/// written at random.
+fn state_of(ftl: &mut Ftl, count: u64, seed: u64) -> (Vec<f64>, f64) {
+    ftl.check().unwrap();
+    let mut tenths = vec![0.0; 11];
+    let shape = *ftl.shape();
+    let blocks = u32::try_from(shape.blocks()).unwrap();
+    for block in (0..blocks).map(Block) {
+        let place = ftl.map.valid(block) * 10 / shape.slots_per_block;
+        tenths[place as usize] += 1.0 / f64::from(blocks);
+    }
+    let before = ftl.written();
+    write_at_random(ftl, count, seed);
+    let after = ftl.written();
+    let (host, copied) = (after.host - before.host, after.copied - before.copied);
+    (
+        tenths,
+        f64::from(u32::try_from(host + copied).unwrap()) / f64::from(u32::try_from(host).unwrap()),
+    )
+}
+
+/// Writes units at random, to one die after the other.
+fn write_at_random(ftl: &mut Ftl, count: u64, seed: u64) {
+    let mut rng = Rng::new(seed);
+    let (dies, units) = (ftl.shape().dies, u64::from(ftl.shape().units));
+    for number in 0..count {
+        let unit = Unit(u32::try_from(rng.below(units)).unwrap());
+        let mut die = Die(u32::try_from(number % u64::from(dies)).unwrap());
+        ftl.collect(die);
+        while !ftl.may_write(die, unit) {
+            die = Die((die.0 + 1) % dies);
+            ftl.collect(die);
+        }
+        ftl.write(die, unit);
+    }
+}
+
+/// The computed steady state against the one that random writes of twice the capacity reach.
+#[test]
+fn the_computed_steady_state_is_the_one_that_writing_reaches() {
+    for choice in [Choice::Greedy, Choice::BestOf(4), Choice::Fifo, Choice::Random] {
+        let shape = Shape { dies: 4, blocks_per_die: 400, slots_per_block: 64, units: 88_000 };
+        let rules = Rules { choice, low_water: 2, page_slots: 4, seed: 1 };
+        let twice = u64::from(shape.units) * 2;
+        let mut written = Ftl::new(shape, rules).unwrap();
+        written.fill();
+        write_at_random(&mut written, twice, 5);
+        let mut computed = Ftl::new(shape, rules).unwrap();
+        computed.settle();
+        let (reached, by_writing) = state_of(&mut written, twice, 6);
+        let (tenths, by_computing) = state_of(&mut computed, twice, 7);
+        println!("{choice:?} {by_writing:.3} {by_computing:.3}\n{reached:.3?}\n{tenths:.3?}");
+        assert!((by_computing / by_writing - 1.0).abs() < 0.02, "{by_computing} {by_writing}");
+        let apart: f64 = tenths.iter().zip(&reached).map(|(a, b)| (a - b).abs()).sum();
+        assert!(apart < 0.1, "{choice:?}: {tenths:?} {reached:?}");
+    }
+}
+
+/// Dies whose units do not divide evenly, and what the host does next.
+#[test]
+fn preconditioned_drives_are_whole() {
+    for (units, page_slots) in [(4_001, 1), (4_002, 4), (4_100, 8)] {
+        let shape = Shape { dies: 3, blocks_per_die: 60, slots_per_block: 32, units };
+        let rules = Rules { choice: Choice::Greedy, low_water: 2, page_slots, seed: 1 };
+        for steady in [false, true] {
+            let mut ftl = Ftl::new(shape, rules).unwrap();
+            if steady {
+                ftl.settle();
+            } else {
+                ftl.fill();
+            }
+            ftl.check().unwrap();
+            assert!((0..units).all(|unit| ftl.lookup(Unit(unit)).is_some()), "{units} {steady}");
+            write_at_random(&mut ftl, 20_000, 1);
+            ftl.check().unwrap();
+        }
+    }
+}

@@ -32,6 +32,12 @@ impl Wear {
         self.total += 1;
     }
 
+    /// Sets the erases of a block that had none.
+    pub(super) fn set(&mut self, block: Block, erases: u32) {
+        self.erases[block.index()] = erases;
+        self.total += u64::from(erases);
+    }
+
     pub(super) fn of(&self, block: Block) -> u32 {
         self.erases[block.index()]
     }

@@ -1,6 +1,7 @@
 //! What queue depth buys, against measured facts and an independent simulation of
 //! simple rules (docs/internals/drive-facts.md).
 
+use super::disks;
 use crate::load::{Load, drive_with, run};
 
 /// The drive of that simulation: half square root, half line, 2:1 density,
@@ -87,10 +88,7 @@ fn short_spans_tell_rotation_aware_drives_from_elevators() {
 
 #[test]
 fn two_requests_are_as_slow_as_one_and_64_as_fast_as_32() {
-    for name in drivelab_model::profile::names() {
-        if name == "fixed" {
-            continue;
-        }
+    for name in disks() {
         let load = Load { requests: 30_000, ..Load::default() };
         let (gain, _) = gains(name, "", &[2, 32, 64], load);
         assert!((1.0..=1.04).contains(&gain[0]), "{name}: R(2) = {}", gain[0]);

@@ -6,6 +6,7 @@ use drivelab_model::options::Options;
 use drivelab_model::profile::Profile;
 use drivelab_model::unknown::hypercube;
 
+use super::disks;
 use crate::load::{Load, Outcome, drive_with, run};
 
 const DISK: &str = "seagate-st31000333as";
@@ -24,13 +25,9 @@ fn gains<const N: usize>(spec: &str, depths: [usize; N], within: u64) -> [f64; N
     depths.map(|depth| at(spec, "", depth, within).iops() / alone)
 }
 
-fn profiles() -> impl Iterator<Item = &'static str> {
-    drivelab_model::profile::names().into_iter().filter(|name| *name != "fixed")
-}
-
 #[test]
 fn a_queue_never_loses_on_any_span() {
-    for name in profiles() {
+    for name in disks() {
         for within in SPANS {
             let [two, eight, deep] = gains(name, [2, 8, 32], within);
             // Chance may move either rate by its standard error, a tenth of a percent.
@@ -46,7 +43,7 @@ fn a_queue_never_loses_on_any_span() {
 /// drive loses a percent at depth 8: one drive in a million millions.)
 #[test]
 fn a_queue_never_loses_on_any_drive_that_fits_a_profile() {
-    for name in profiles() {
+    for name in disks() {
         let profile = Profile::embedded(name).unwrap();
         let unknowns = profile.unknowns().len();
         assert!(unknowns >= 2, "{name} knows what nobody has measured");
@@ -75,7 +72,7 @@ fn a_queue_never_loses_on_any_drive_that_fits_a_profile() {
 
 #[test]
 fn a_queue_gains_more_and_an_elevator_less_as_the_span_shrinks() {
-    for name in profiles() {
+    for name in disks() {
         let elevator = format!("{name},ncq=off,scheduler=deadline,nr-requests=64");
         let [whole, short, shortest] = SPANS.map(|within| gains(name, [32], within)[0]);
         assert!(whole < short && short < shortest, "{name}: {whole}, {short}, {shortest}");

@@ -73,6 +73,26 @@ fn two_thousand_histories_on_modelled_disks_are_legal() {
 }
 
 #[test]
+fn a_thousand_histories_on_solid_state_drives_are_legal() {
+    // Small parts of the drives, so that a thousand of them are made soon.
+    for (name, options) in [
+        ("crucial-mx200", "scale=1/512,precondition=fresh"),
+        ("crucial-mx200", "scale=1/512,precondition=full,tags=2"),
+        ("crucial-mx200", "scale=1/512,precondition=fresh,controller=ide"),
+        ("crucial-mx200", "scale=1/512,precondition=fresh,write-cache=off"),
+        ("micron-7300pro", "scale=1/2304,precondition=fresh"),
+    ] {
+        let spec: drivelab_model::options::DriveSpec =
+            format!("drive:{name},{options}").parse().unwrap();
+        let profile = Profile::embedded(name).unwrap();
+        let make = |seed| -> Box<dyn Device> {
+            Box::new(drivelab_model::build(&profile, &spec.options, seed).unwrap())
+        };
+        check(&spec.to_string(), 200, &make);
+    }
+}
+
+#[test]
 fn two_thousand_histories_on_arrays_are_legal() {
     let profile = Profile::embedded("seagate-st31000333as").unwrap();
     // Chunks and pieces of eight sectors, so that the twelve of a history lie on several drives.

@@ -1,0 +1,208 @@
+//! From the keys of a solid-state drive's profile to its parts, with everything checked.
+
+use drivelab_core::units::Bytes;
+use drivelab_core::{Ratio, Sectors, Span};
+
+use super::raw::{Raw, required};
+use super::values::{Interface, VictimsName};
+use crate::controller::Link;
+use crate::options::Switch;
+use crate::ssd::flash::{FlashRules, PageTimes, Retry, Suspend};
+use crate::ssd::ftl::{Choice, Rules, Shape};
+use crate::ssd::{BackendRules, MapCache, Precondition, Scale, SsdParts};
+
+/// A solid-state drive, checked: at its own scale it can be built.
+#[derive(Debug, Clone)]
+pub(crate) struct SsdProfile {
+    pub(crate) capacity: Sectors,
+    pub(crate) interface: Interface,
+    pub(crate) link: Link,
+    pub(crate) queue_depth: usize,
+    pub(crate) write_cache: Switch,
+    pub(crate) protected: bool,
+    pub(crate) scale: Scale,
+    pub(crate) precondition: Precondition,
+    /// What the controller needs for a command alone, whatever else it works on.
+    pub(crate) command_processing: Span,
+    flash: FlashRules,
+    chip: Chip,
+    times: Processing,
+    choice: Choice,
+    low_water: u32,
+    buffer: Bytes,
+    map_cache: Option<Bytes>,
+}
+
+/// Sizes of the flash.
+#[derive(Debug, Clone, Copy)]
+struct Chip {
+    planes: u32,
+    units_per_page: u32,
+    /// Pages of one plane in a block.
+    pages: u32,
+    raw: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Processing {
+    read: Span,
+    write: Span,
+    flush: Span,
+}
+
+/// What is mapped as one.
+const UNIT: u64 = 4096;
+const UNIT_SECTORS: u64 = UNIT / 512;
+/// One entry of a map that is read from the flash: 4 bytes, 4 KiB of them in a page.
+const MAP_UNITS: u32 = 1024;
+
+impl SsdProfile {
+    pub(super) fn assemble(raw: &Raw) -> Result<Self, String> {
+        let page_bytes = required(raw.page_bytes, "page_bytes")?.0.bytes().get();
+        if page_bytes < UNIT || !page_bytes.is_multiple_of(UNIT) {
+            return Err(format!("`page_bytes` is not a multiple of {UNIT}"));
+        }
+        let interface = raw.interface.unwrap_or(Interface::Sata);
+        let (link, queue_depth) = match interface {
+            Interface::Nvme => (Link::Pcie { generation: 3, lanes: 4 }, 1023),
+            Interface::Sata | Interface::Scsi => (Link::Sata3, 32),
+        };
+        let profile = Self {
+            capacity: required(raw.capacity_bytes, "capacity_bytes")?.0,
+            interface,
+            link: raw.link.unwrap_or(link),
+            queue_depth: raw.queue_depth.map_or(queue_depth, |count| count.0 as usize),
+            write_cache: raw.write_cache.unwrap_or(Switch::On),
+            protected: raw.power_loss_protection.is_some_and(Switch::is_on),
+            scale: raw.scale.unwrap_or(Scale::WHOLE),
+            precondition: raw.precondition.unwrap_or_default(),
+            command_processing: raw.command_processing.map_or(Span::ZERO, |span| span.0),
+            flash: flash(raw)?,
+            chip: Chip {
+                planes: raw.planes.map_or(1, |count| count.0),
+                units_per_page: u32::try_from(page_bytes / UNIT).expect("a page is small"),
+                pages: required(raw.block_pages, "block_pages")?.0,
+                raw: required(raw.raw_bytes, "raw_bytes")?.0.bytes().get(),
+            },
+            times: Processing {
+                read: required(raw.read_processing, "read_processing")?.0,
+                write: required(raw.write_processing, "write_processing")?.0,
+                flush: required(raw.flush_processing, "flush_processing")?.0,
+            },
+            choice: choice(raw)?,
+            low_water: raw.low_water.map_or(2, |count| count.0),
+            buffer: required(raw.write_cache_bytes, "write_cache_bytes")?.0.bytes(),
+            map_cache: raw.map_cache_bytes.map(|bytes| bytes.0.bytes()),
+        };
+        let sata = interface == Interface::Sata;
+        if interface == Interface::Scsi {
+            return Err("a solid-state drive has the interface `sata` or `nvme`".into());
+        }
+        if sata != profile.link.is_sata() {
+            return Err(format!("a link of `{}` does not fit the interface", profile.link));
+        }
+        profile.parts(profile.scale, 0)?;
+        Ok(profile)
+    }
+
+    /// Its parts at a scale: blocks have fewer pages, and everything is in proportion.
+    pub(crate) fn parts(&self, scale: Scale, seed: u64) -> Result<SsdParts, String> {
+        let (chip, parts) = (&self.chip, scale.parts());
+        if !chip.pages.is_multiple_of(parts) {
+            return Err(format!(
+                "a scale of {scale} does not leave whole pages: `block_pages` is {}",
+                chip.pages
+            ));
+        }
+        let page_slots = chip.units_per_page * chip.planes;
+        let (dies, slots_per_block) = (self.flash.dies, chip.pages / parts * page_slots);
+        let die_units = chip.raw / UNIT / u64::from(dies);
+        let blocks = die_units / u64::from(chip.pages * page_slots);
+        let small = |count: u64| u32::try_from(count);
+        let units = self.capacity.get() / UNIT_SECTORS / u64::from(parts);
+        let (Ok(units), Ok(blocks_per_die)) = (small(units), small(blocks)) else {
+            return Err("more than 2^32 units: choose a smaller scale, for example `1/32`".into());
+        };
+        let shape = Shape { dies, blocks_per_die, slots_per_block, units };
+        let rules = Rules { choice: self.choice, low_water: self.low_water, page_slots, seed };
+        shape.check(self.low_water, page_slots).map_err(|error| error.to_string())?;
+        let made = SsdParts {
+            backend: BackendRules {
+                shape,
+                ftl: rules,
+                flash: FlashRules { seed, ..self.flash.clone() },
+                units_per_page: chip.units_per_page,
+                erase_every: parts,
+                planes: chip.planes,
+            },
+            sectors_per_unit: UNIT_SECTORS,
+            read_processing: self.times.read,
+            write_processing: self.times.write,
+            flush_processing: self.times.flush,
+            buffer_units: small(self.buffer.get() / UNIT).expect("at most 1 GiB"),
+            write_cache: self.write_cache.is_on(),
+            protected: self.protected,
+            map_cache: self.map_cache.map(|memory| MapCache {
+                units: MAP_UNITS,
+                // Of a smaller drive the same share of the map is in memory.
+                pages: small(memory.get() / UNIT / u64::from(parts)).expect("at most 1 GiB").max(1),
+            }),
+        };
+        made.check().map_err(|error| error.to_string())?;
+        Ok(made)
+    }
+
+    /// What its volatile cache holds; `None` where what it answers is durable.
+    pub(crate) fn volatile_cache(&self) -> Option<Bytes> {
+        (!self.protected).then_some(self.buffer)
+    }
+}
+
+fn flash(raw: &Raw) -> Result<FlashRules, String> {
+    let reads = required(raw.page_read.clone(), "page_read")?;
+    let programs = required(raw.page_program.clone(), "page_program")?;
+    if reads.is_empty() || reads.len() != programs.len() {
+        return Err("`page_read` and `page_program` need a time for each kind of page".into());
+    }
+    let pages = reads.into_iter().zip(programs);
+    let rate = u64::from(required(raw.channel_mb_per_s, "channel_mb_per_s")?.0);
+    let suspend = raw.suspend_stop.map(|stop| Suspend {
+        stop: stop.0,
+        resume: raw.suspend_resume.map_or(stop.0, |span| span.0),
+        most: raw.suspend_most.map_or(8, |count| count.0),
+    });
+    let share = raw.read_retry_share.map_or(Ratio::ZERO, |share| share.0);
+    let retry = match raw.read_retry {
+        Some(again) if share != Ratio::ZERO => Some(Retry { share, again: again.0 }),
+        _ => None,
+    };
+    let dies = required(raw.dies, "dies")?.0;
+    let channels = required(raw.channels, "channels")?.0;
+    if channels > dies {
+        return Err(format!("{channels} channels for {dies} dies: some would have none"));
+    }
+    Ok(FlashRules {
+        channels,
+        dies,
+        pages: pages.map(|(read, program)| PageTimes { read, program }).collect(),
+        erase: required(raw.erase, "erase")?.0,
+        transfer: Span::from_ns(UNIT * 1000 / rate),
+        channel_command: raw.channel_command.map_or(Span::ZERO, |span| span.0),
+        suspend,
+        overtaking_reads: raw.overtaking_reads.map_or(8, |count| count.0),
+        retry,
+        seed: 0,
+    })
+}
+
+fn choice(raw: &Raw) -> Result<Choice, String> {
+    let draws = raw.victim_draws.map(|count| count.0);
+    match (raw.victims.unwrap_or(VictimsName::Greedy), draws) {
+        (VictimsName::BestOf, Some(draws)) => Ok(Choice::BestOf(draws)),
+        (VictimsName::BestOf, None) => Err("`victims = \"best-of\"` needs `victim_draws`".into()),
+        (_, Some(_)) => Err("`victim_draws` needs `victims = \"best-of\"`".into()),
+        (VictimsName::Greedy, None) => Ok(Choice::Greedy),
+        (VictimsName::Fifo, None) => Ok(Choice::Fifo),
+        (VictimsName::Random, None) => Ok(Choice::Random),
+    }
+}
