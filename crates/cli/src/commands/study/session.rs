@@ -75,6 +75,8 @@ pub(super) fn resume(arguments: &StudyArgs, ui: Ui) -> Outcome {
     refuse_other_size(arguments.size, &again, &folder)?;
     refuse_other_blocks(&begun, &study, &again, arguments)?;
     let mut stage = stage::of(&mut study, &again, arguments.in_place.as_deref(), ui)?;
+    // As many as the stage settled, which a damaged plan does not say.
+    let asked = Asked { blocks: study.blocks, ..asked };
     let header = header(&study, stage.target(), plan(&study), &asked);
     let console = Console::new(ui);
     let going = begun.resume(&text, &header, &console)?;
