@@ -79,6 +79,7 @@ fn archives_are_filled_merged_and_checked() {
     assert_eq!((&checked["whole"], &checked["damage"]), (&2.into(), &serde_json::json!([])));
     two(&["merge", "missing.db"]).failed(2, &["does not exist"]);
     two(&["import", "missing.json"]).failed(2, &["missing.json"]);
+    two(&["import", "."]).failed(2, &["is a directory", "not a folder"]);
 }
 
 #[test]

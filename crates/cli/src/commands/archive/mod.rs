@@ -24,8 +24,7 @@ use crate::ui::Ui;
 Examples:
   drivelab archive check                      read everything back
   drivelab archive merge /backup/runs.db      take over the runs of another archive
-  drivelab archive import run.json            keep a run that was written to a file
-  drivelab archive import results-folder      keep the runs of a study")]
+  drivelab archive import run.json            keep a run that was written to a file")]
 pub(crate) struct ArchiveVerbArgs {
     #[command(subcommand)]
     verb: Verb,
@@ -42,9 +41,9 @@ enum Verb {
         /// The other archive.
         file: PathBuf,
     },
-    /// Keep runs that were written to files, or that a study left in its results folder.
+    /// Keep runs that were written to files.
     Import {
-        /// Files of `run --json`, or results folders.
+        /// Files of `run --json`.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
@@ -114,11 +113,10 @@ fn import(files: &[PathBuf], arguments: &ArchiveVerbArgs, ui: Ui) -> Outcome {
     ui.result(&format!("{} runs added\n", entries.len()))
 }
 
-/// The runs of a file, or those that a study left in a folder.
+/// The runs of a file.
 fn records(path: &Path) -> Result<Vec<drivelab_core::record::RunRecord>, Failure> {
-    let file = if path.is_dir() { path.join("runs.jsonl") } else { path.to_owned() };
-    let text = input::lossy(&file, input::RESULTS)?;
+    let text = input::lossy(path, input::RESULTS)?;
     run::parse(&text).map_err(|error| {
-        Failure::bad_words(format!("{}: {}", file.display(), error.what)).hint(error.hint)
+        Failure::bad_words(format!("{}: {}", path.display(), error.what)).hint(error.hint)
     })
 }
