@@ -36,7 +36,6 @@ pub trait Device {
     /// Submits `request` at `now`.
     ///
     /// # Errors
-    ///
     /// Returns the request when the queue is full; try again after the next completion. A request
     /// that can never succeed (out of range) is accepted and completes with an error.
     fn submit(&mut self, now: Time, request: Request) -> Result<(), Request>;

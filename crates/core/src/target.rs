@@ -43,7 +43,6 @@ pub trait Target {
     /// Accepts `request`; it may reach the device now or at the next [`Target::wait`].
     ///
     /// # Errors
-    ///
     /// [`Rejected::Full`] returns the request.
     fn submit(&mut self, request: Request) -> Result<(), Rejected>;
 
@@ -51,7 +50,6 @@ pub trait Target {
     /// already available, to be fetched with [`Target::wait`].
     ///
     /// # Errors
-    ///
     /// The target is broken and nothing more will complete.
     fn hand_over(&mut self) -> Result<usize, TargetError> {
         Ok(0)
@@ -62,7 +60,6 @@ pub trait Target {
     /// With nothing in flight it waits only for `until`. A time in the past makes it a poll.
     ///
     /// # Errors
-    ///
     /// The target is broken and nothing more will complete.
     fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError>;
 }

@@ -12,7 +12,6 @@ pub trait Census: fmt::Debug + Sync {
     /// The machine's block devices, and what is mounted, used as swap or built on them.
     ///
     /// # Errors
-    ///
     /// Part of it cannot be read, so a user of a device may have been missed.
     fn usage(&self) -> io::Result<Usage>;
 

@@ -77,7 +77,6 @@ impl Simulation {
 /// never reaches the end of a run by time; give such a run a number of requests.
 ///
 /// # Errors
-///
 /// A workload does not fit the drive.
 pub fn simulate<D: Device>(
     target: &mut VirtualTarget<D>,

@@ -12,7 +12,6 @@ pub trait Choice: Copy + PartialEq + 'static {
     /// The value called `name`.
     ///
     /// # Errors
-    ///
     /// Lists the valid names, and the one that was probably meant.
     fn from_name(name: &str) -> Result<Self, String> {
         if let Some((_, value)) = Self::NAMES.iter().find(|(known, _)| *known == name) {

@@ -260,7 +260,6 @@ impl Section {
     /// Ends the reading.
     ///
     /// # Errors
-    ///
     /// A key was never requested: it is unknown, and the most similar known key is suggested.
     pub fn finish(self) -> Result<(), ConfigError> {
         let Some((key, at, _)) = self.left.iter().min_by_key(|(_, at, _)| *at) else {

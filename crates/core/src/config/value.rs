@@ -9,7 +9,6 @@ pub trait Value: Sized {
     /// Reads the value.
     ///
     /// # Errors
-    ///
     /// One sentence: what was found and what would be accepted.
     fn read(text: &str) -> Result<Self, String>;
 }

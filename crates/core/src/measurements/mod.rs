@@ -91,7 +91,6 @@ impl Measurements {
     /// A drive of which only the capacity and, perhaps, the speed are known.
     ///
     /// # Errors
-    ///
     /// No drive has such a speed or size.
     pub fn of_drive(capacity_bytes: u64, rpm: Option<f64>) -> Result<Self, String> {
         if let Some(rpm) = rpm.filter(|rpm| !RPM.contains(rpm)) {
@@ -114,7 +113,6 @@ impl Measurements {
     /// Adds the measurements of a run: random requests at any depth, or a sequential rate.
     ///
     /// # Errors
-    ///
     /// The run is neither of these.
     pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
         let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {

@@ -42,7 +42,6 @@ impl Measurements {
     /// Reads the measurements `text` of `file`.
     ///
     /// # Errors
-    ///
     /// Unknown keys, values that no drive has, contradictory figures, and missing keys, with file
     /// and line.
     pub fn read(file: &str, text: &str) -> Result<Self, ConfigError> {

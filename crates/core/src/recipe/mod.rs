@@ -47,7 +47,6 @@ impl Recipe {
     /// Reads the recipe in `text`; `file` is its name in messages.
     ///
     /// # Errors
-    ///
     /// What is wrong with it, where, and what to write instead.
     pub fn parse(file: &str, text: &str, adjust: &Adjust) -> Result<Self, ConfigError> {
         let read::Content { title, tests, pause } = read::recipe(file, text, adjust)?;
@@ -57,7 +56,6 @@ impl Recipe {
     /// Carries out the recipe. `run` makes one load, and returns nothing if the user stopped it.
     ///
     /// # Errors
-    ///
     /// A load could not be made.
     pub fn carry_out<E>(&self, ground: Ground, run: &mut Loads<'_, E>) -> Result<Outcome, E> {
         let (mut phases, mut marks) = (Vec::new(), Vec::new());

@@ -32,7 +32,6 @@ impl BlockSizes {
     /// Blocks of one size.
     ///
     /// # Errors
-    ///
     /// The size is zero, not a multiple of 512, or above 1 GiB.
     pub fn one(size: Bytes) -> Result<Self, String> {
         Self::split(vec![(size, 1)])
@@ -41,7 +40,6 @@ impl BlockSizes {
     /// Blocks of several sizes, each with a frequency proportional to its weight.
     ///
     /// # Errors
-    ///
     /// A size is not acceptable, there is none, or no weight is above zero.
     pub fn split(sizes: Vec<(Bytes, u32)>) -> Result<Self, String> {
         if sizes.len() as u64 > SIZES_MAX {
@@ -72,7 +70,6 @@ impl BlockSizes {
     /// equally.
     ///
     /// # Errors
-    ///
     /// As [`Self::split`], or the percentages sum to more than 100.
     pub fn sharing(sizes: &[(Bytes, Option<u32>)]) -> Result<Self, String> {
         let percentages = sizes.iter().filter_map(|(_, percent)| *percent);

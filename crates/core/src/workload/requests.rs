@@ -34,7 +34,6 @@ impl Requests {
     /// The requests of `workload` on a target of `capacity`, as drawn by `seed`.
     ///
     /// # Errors
-    ///
     /// The region does not fit the target, or cannot contain one block for each stream.
     pub fn new(workload: &Workload, capacity: Bytes, seed: u64) -> Result<Self, WorkloadError> {
         let region = region(workload, capacity)?;
