@@ -14,8 +14,9 @@ pub enum LatenessBound {
 }
 
 /// The share of a typical read by which an answer may be late: a twentieth. It moves a quantile of
-/// the answers by less than two streams of random addresses differ (`docs/internals/
-/// emulation-error.md`: up to 8 %), and is four times what an idle host adds to a disk of 12 ms.
+/// the answers by less than two streams of random addresses differ (up to 8 %, see
+/// `docs/internals/emulation-error.md`), and is four times what an idle host adds to a disk of
+/// 12 ms.
 const SHARE: u64 = 20;
 
 /// No host meets a lower bound, with and without real-time scheduling: measured on an otherwise
