@@ -116,7 +116,7 @@ impl Measurements {
     /// The run is neither of these.
     pub fn add_run(&mut self, name: &str, run: &RunRecord) -> Result<(), String> {
         let (Some(workload), Some(total)) = (&run.config.workload, &run.total) else {
-            return Err(format!("`{name}` is no load: a fit takes random and sequential runs"));
+            return Err(format!("`{name}` is not a load: a fit needs random or sequential runs"));
         };
         let mb_per_s = total.bytes_per_s / 1e6;
         let depth = match workload.pace {

@@ -206,7 +206,7 @@ impl State {
         let text = first_line(&page);
         let text = text.ok_or_else(|| damaged("its first page is not as it was written"))?;
         let header: Header =
-            serde_json::from_str(text).map_err(|_| damaged("its first page is no account"))?;
+            serde_json::from_str(text).map_err(|_| damaged("its first page is not an account"))?;
         if let Some(what) = header.impossible() {
             return Err(damaged(&what));
         }

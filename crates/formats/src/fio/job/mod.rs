@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         let name = &before.name;
         if self.jobs.iter().any(|job| job.group == last.group && job.name != *name) {
             let message =
-                format!("`wait_for={name}` would not wait for the jobs that run beside it");
+                format!("`wait_for={name}` would not wait for jobs that run at the same time");
             return Err(Refusal::request(message).hint("`stonewall` waits for all of them"));
         }
         Ok(last.group + 1)
