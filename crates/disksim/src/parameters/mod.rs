@@ -23,8 +23,8 @@ pub(crate) use system::Description;
 use error::DiskSimResult;
 use include::Resolve;
 
-/// Reads the `.parv` file `file`, whose text is `text`; files that it names are asked of `resolve`,
-/// first beside `file`, then as they are named.
+/// Reads the `.parv` file `file` with the text `text`; `resolve` reads the files that it names,
+/// first in the folder of `file`, then as named.
 pub(crate) fn read(file: &str, text: &str, resolve: Resolve) -> DiskSimResult<Description> {
     let items = tree::Reader::new(resolve).read(file, text)?;
     system::read(&error::At { file: file.into(), line: 1 }, items, resolve)
