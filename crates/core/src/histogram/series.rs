@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn long_runs_are_known_in_longer_intervals_and_no_more_memory() {
-        // Few latencies in many seconds, and so many that the buckets run out first.
+        // Few latencies in many seconds, then enough latencies that the buckets run out first.
         for (seed, seconds, each) in [(1, 30_001, 3), (2, 4096, 3), (3, 700, 4000)] {
             let (series, all) = random(seed, seconds, each);
             let interval_s = series.interval_s();

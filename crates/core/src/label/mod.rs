@@ -1,11 +1,10 @@
 //! The mark of drivelab in every 512-byte sector that it writes.
 //!
-//! One format for all that write: runs, verified runs and `durability`. The mark lies in the data
-//! and not in a name or a header, so it survives copying, works on any file system, and disappears
-//! where anybody writes data over ours. [`is_ours`] is the one answer to "may this be
-//! overwritten?".
+//! All writers use one format: runs, verified runs and `durability`. The mark is in the data and not
+//! in a name or a header, so it survives copying, works on any file system, and disappears when
+//! other data is written over ours. [`is_ours`] is the only answer to "may this be overwritten?".
 //!
-//! A sector whose content is checked later carries a [`Label`]:
+//! A sector whose content is checked later has a [`Label`]:
 //!
 //! | bytes | |
 //! |---|---|
@@ -16,8 +15,8 @@
 //! | 32..40 | checksum of the other 504 bytes |
 //! | 40..512 | data |
 //!
-//! A sector of a plain run carries only a signature, since a checksum would be paid for in each
-//! measured write.
+//! A sector of a plain run has only a signature, because every measured write would pay for a
+//! checksum.
 
 mod field;
 mod page;
