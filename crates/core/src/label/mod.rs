@@ -1,7 +1,7 @@
 //! The mark of drivelab in every 512-byte sector that it writes.
 //!
-//! All writers use one format: runs, verified runs and `durability`. The mark is in the data and not
-//! in a name or a header, so it survives copying, works on any file system, and disappears when
+//! All writers use one format: runs, verified runs and `durability`. The mark is in the data and
+//! not in a name or a header, so it survives copying, works on any file system, and disappears when
 //! other data is written over ours. [`is_ours`] is the only answer to "may this be overwritten?".
 //!
 //! A sector whose content is checked later has a [`Label`]:
