@@ -22,6 +22,7 @@ fn drive() -> Drive {
         channels: 8,
         dies,
         pages: vec![page(50, 600), page(70, 1_200)],
+        slc: None,
         erase: Span::from_ms(3),
         transfer: Span::from_us(10),
         channel_command: Span::ZERO,
@@ -33,7 +34,15 @@ fn drive() -> Drive {
     let shape = Shape { dies, blocks_per_die: 64, slots_per_block: 1024, units: UNITS };
     let ftl = Rules { choice: Choice::Greedy, low_water: 2, page_slots: 1, seed: 1 };
     let parts = SsdParts {
-        backend: BackendRules { shape, ftl, flash, units_per_page: 4, erase_every: 1, planes: 2 },
+        backend: BackendRules {
+            shape,
+            ftl,
+            flash,
+            units_per_page: 4,
+            erase_every: 1,
+            planes: 2,
+            slc: None,
+        },
         sectors_per_unit: 8,
         read_processing: Span::from_us(20),
         write_processing: Span::from_us(15),
@@ -41,6 +50,7 @@ fn drive() -> Drive {
         buffer_units: 1024,
         write_cache: true,
         protected: false,
+        fold_after: Span::ZERO,
         map_cache: None,
     };
     let attached = Attachment {
