@@ -75,9 +75,7 @@ fn line(arm: &str, it: Figures, model: Option<Figures>, summary: Option<&Summary
 /// Twice the standard deviation of each figure over other seeds, in per cent.
 fn chance(kind: &Kind, workload: &Workload, of: Figures) -> String {
     let others: Vec<Figures> = (0..OTHERS)
-        .map(|other| {
-            figures(&VirtualTime::new(kind.build(1)).load(workload, SEED + 1 + other))
-        })
+        .map(|other| figures(&VirtualTime::new(kind.build(1)).load(workload, SEED + 1 + other)))
         .collect();
     let spread = |pick: fn(&Figures) -> f64| {
         let n = f64::from(u32::try_from(OTHERS).expect("a few"));

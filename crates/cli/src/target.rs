@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::{Ratio, Target as _};
 use drivelab_core::record::{Attached, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::{Ratio, Target as _};
 use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};

@@ -203,7 +203,8 @@ fn flash_can_be_given_spare_space_and_be_trimmed() {
     let iops = |options: &str| {
         let target = format!("drive:samsung-850evo,scale=1/64,precondition=steady{options}");
         let load = ["--rw", "randwrite", "--iodepth", "32", "--size", "1g", "--ramp-time", "2s"];
-        let arguments = [&["run", target.as_str(), "--json", "--runtime", "1s"], &load[..]].concat();
+        let arguments =
+            [&["run", target.as_str(), "--json", "--runtime", "1s"], &load[..]].concat();
         let run = drivelab(folder.path(), &arguments);
         assert_eq!(run.code, 0, "{run:?}");
         run.json()["total"]["iops"].as_f64().unwrap()

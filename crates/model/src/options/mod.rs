@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn each_key_can_be_set_and_is_listed() {
         let values = [
-            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady", "28%",
-            "50%", "9", "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
+            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady",
+            "28%", "50%", "9", "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
         ];
         let mut options = Options::default();
         for (key, value) in Options::KEYS.into_iter().zip(values) {

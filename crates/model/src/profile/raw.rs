@@ -6,8 +6,8 @@ use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section, Stated, Value};
 
 use super::values::{
-    Capacity, Count, Factor, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape,
-    Share, Short, Sigma, SlcSize, VictimsName,
+    Capacity, Count, Factor, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize,
+    Shape, Share, Short, Sigma, SlcSize, VictimsName,
 };
 use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch};

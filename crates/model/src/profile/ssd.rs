@@ -195,8 +195,7 @@ impl SsdProfile {
         let die_units = self.slc.get() / UNIT / u64::from(self.flash.dies);
         let blocks = die_units / u64::from(scale.parts()) / slots_per_block;
         let small = |count: u64| u32::try_from(count).expect("a share of a die");
-        let rules =
-            SlcRules { blocks: small(blocks), slots_per_block: small(slots_per_block) };
+        let rules = SlcRules { blocks: small(blocks), slots_per_block: small(slots_per_block) };
         (rules.blocks > 0).then_some(rules)
     }
 

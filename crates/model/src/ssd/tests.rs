@@ -415,7 +415,9 @@ fn writes_go_to_slc_until_it_is_full_and_again_after_it_was_folded() {
     let mut in_slc = Vec::new();
     let mut rate = |load: &mut Load, count, from: u64| {
         let rate = load.run(32, count, |id| write(id, (from + id * 7) % 1_000));
-        in_slc.push((0..1_000).filter(|unit| load.drive.mechanism().backend.is_slc(Unit(*unit))).count());
+        in_slc.push(
+            (0..1_000).filter(|unit| load.drive.mechanism().backend.is_slc(Unit(*unit))).count(),
+        );
         rate
     };
     let first = rate(&mut load, 128, 0);

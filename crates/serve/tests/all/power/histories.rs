@@ -107,9 +107,7 @@ fn a_protected_solid_state_drive_keeps_all_that_it_answered() {
             played.err().map(|what| format!("{spec}, seed {seed}: {what}"))
         })
     };
-    for spec in
-        ["micron-7300pro,scale=1/2304,precondition=fresh", "samsung-pm9a3,scale=1/1536"]
-    {
+    for spec in ["micron-7300pro,scale=1/2304,precondition=fresh", "samsung-pm9a3,scale=1/1536"] {
         assert_eq!(broken(spec), None);
     }
     assert!(broken("crucial-mx200,scale=1/512,precondition=fresh").is_some());
