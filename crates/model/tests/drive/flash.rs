@@ -143,18 +143,19 @@ fn estimates_of_solid_state_drives_have_a_spread() {
 /// One drive of a model is not another: the median meets what is published, others lie around it.
 #[test]
 fn specimens_lie_around_the_published_figures() {
-    let around = |spec: &str, write, median: f64, sigma: [f64; 2]| {
-        let rate = |options: &str| random(&format!("{spec}{options}"), 8, 32, 20_000, write).0;
+    let around = |spec: &str, (count, write), median: f64, sigma: [f64; 2]| {
+        let rate = |options: &str| random(&format!("{spec}{options}"), 8, 32, count, write).0;
         let logs: Vec<f64> =
-            (0..24).map(|number| (rate(&format!(",specimen={number}")) / median).ln()).collect();
-        let mean = logs.iter().sum::<f64>() / 24.0;
-        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 23.0;
-        let found = variance.sqrt();
-        assert!(mean.abs() < 0.05, "{spec}: {mean}");
+            (0..12).map(|number| (rate(&format!(",specimen={number}")) / median).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 12.0;
+        let found = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 11.0).sqrt();
+        assert!(mean.abs() < 0.1, "{spec}: {mean}");
         assert!((sigma[0]..sigma[1]).contains(&found), "{spec}: {found}");
     };
-    around("micron-7300pro,precondition=steady,scale=1/256", true, 72_000.0, [0.05, 0.15]);
-    around("crucial-mx200,link=3", false, 52_900.0, [0.0, 0.05]);
+    // So many that what the write buffer takes does not count.
+    let writes = (150_000, true);
+    around("micron-7300pro,precondition=steady,scale=1/256", writes, 72_000.0, [0.05, 0.2]);
+    around("crucial-mx200,link=3", (10_000, false), 52_900.0, [0.0, 0.05]);
 }
 
 #[test]
