@@ -248,7 +248,7 @@ fn flash(attached: &Attachment) -> Vec<(String, String)> {
     let spare = 1000 * flash.spare_bytes / flash.whole_bytes.max(1);
     let trimmed = match flash.trimmed {
         Ratio::ZERO => String::new(),
-        share => format!("; the last {share} trimmed"),
+        part => format!("; the last {part} trimmed"),
     };
     let protection =
         if flash.protected { "on: what is acknowledged survives a power cut" } else { "off" };
