@@ -1,8 +1,9 @@
-//! The emulation error: a modelled drive in virtual time, and the same served and read in real time.
+//! The emulation error: a modelled drive in virtual time, and the same served and read in real
+//! time.
 //!
-//! `cargo bench -p drivelab --bench emulation -- [SECONDS [SPIN [DRIVE]]]`: about so many seconds an
-//! arm and depth. The arms and the load loop are those of the conformance tests, and all arms make the
-//! same requests, so that no error comes from other addresses. The first line says how late this
+//! `cargo bench -p drivelab --bench emulation -- [SECONDS [SPIN [DRIVE]]]`: seconds for each
+//! arm and depth. The arms and the load loop are those of the conformance tests, and all arms make
+//! the same requests, so that no error comes from other addresses. The first line says how late this
 //! host wakes a sleeper; an arm whose server was later than its bound is marked void.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 

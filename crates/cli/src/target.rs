@@ -245,7 +245,8 @@ const fn state(of_flash: Precondition) -> &'static str {
 fn flash(attached: &Attachment) -> Vec<(String, String)> {
     let Some(flash) = attached.flash else { return Vec::new() };
     let whole = flash.whole_bytes / 1_000_000_000;
-    let spare = 1000 * flash.spare_bytes / flash.whole_bytes.max(1);
+    let whole_bytes = flash.whole_bytes.max(1);
+    let spare = (1000 * flash.spare_bytes + whole_bytes / 2) / whole_bytes;
     let trimmed = match flash.trimmed {
         Ratio::ZERO => String::new(),
         part => format!("; the last {part} trimmed"),

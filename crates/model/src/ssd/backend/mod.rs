@@ -432,8 +432,8 @@ impl Backend {
         self.slc.as_ref().is_some_and(|slc| slc.slot_of(unit).is_some())
     }
 
-    /// Checks every rule of the translation layer and of the blocks written as SLC, and that no unit
-    /// lies in both.
+    /// Checks every rule of the translation layer and of the blocks written as SLC, and that no
+    /// unit lies in both.
     #[cfg(test)]
     pub(super) fn check(&self) {
         self.ftl.check().unwrap();

@@ -1,4 +1,5 @@
-//! Blocks written as SLC: one bit a cell, fast, and folded out to the others when the drive is idle.
+//! Blocks written as SLC: one bit a cell, fast, and folded out to the others when the drive is
+//! idle.
 //!
 //! Each die has a fixed number of them, written as a log: the oldest block is folded first. What
 //! they hold is valid until the host overwrites it or a fold has written it elsewhere. Their slots
@@ -121,8 +122,8 @@ impl Slc {
         true
     }
 
-    /// Appends the valid units among the next `together` slots to fold of `die` that hold any; whether
-    /// there are any: the oldest block may not be full, or was read to its end.
+    /// Appends the valid units among the next `together` slots to fold of `die` that hold any;
+    /// whether there are any: the oldest block may not be full, or was read to its end.
     pub(super) fn read_page(
         &mut self,
         die: Die,

@@ -26,8 +26,8 @@ impl Ftl {
         self.complete_pages();
     }
 
-    /// The state that random writes of single units among the first `units` lead to; the others were
-    /// never written, or trimmed long ago.
+    /// The state that random writes of single units among the first `units` lead to; the others
+    /// were never written, or trimmed long ago.
     ///
     /// One die is written to as it would be in the drive. It is copied to every die of the drive,
     /// and written on in between, so that no two dies are at the same point of their collection.
@@ -74,8 +74,8 @@ impl Ftl {
         }
     }
 
-    /// Makes `die`, which is empty, what the only die of `one` is; the first `units` units are dealt
-    /// out to dies.
+    /// Makes `die`, which is empty, what the only die of `one` is; the first `units` units are
+    /// dealt out to dies.
     fn adopt(&mut self, die: Die, one: &Self, units: u32) {
         let (blocks, slots) = (self.shape.blocks_per_die, self.shape.slots_per_block);
         let first = die.0 * blocks;
