@@ -3,8 +3,8 @@
 //!
 //! `cargo bench -p drivelab --bench emulation -- [SECONDS [SPIN [DRIVE]]]`: seconds for each
 //! arm and depth. The arms and the load loop are those of the conformance tests, and all arms make
-//! the same requests, so that no error comes from other addresses. The first line says how late this
-//! host wakes a sleeper; an arm whose server was later than its bound is marked void.
+//! the same requests, so that no error comes from other addresses. The first line says how late
+//! this host wakes a sleeper; an arm whose server was later than its bound is marked void.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
 #[path = "../tests/conformance/mod.rs"]
