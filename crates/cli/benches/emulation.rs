@@ -1,9 +1,10 @@
-//! The emulation error: a modelled disk in virtual time, and the same served and read in real time.
+//! The emulation error: a modelled drive in virtual time, and the same served and read in real
+//! time.
 //!
-//! `cargo bench -p drivelab --bench emulation -- [SECONDS [SPIN]]`: about so many seconds an arm
-//! and depth. The arms and the load loop are those of the conformance tests, and all arms make the
-//! same requests, so that no error comes from other addresses. The first line says how late this
-//! host wakes a sleeper; an arm whose server was later than its bound is marked void.
+//! `cargo bench -p drivelab --bench emulation -- [SECONDS [SPIN [DRIVE]]]`: seconds for each
+//! arm and depth. The arms and the load loop are those of the conformance tests, and all arms make
+//! the same requests, so that no error comes from other addresses. The first line says how late
+//! this host wakes a sleeper; an arm whose server was later than its bound is marked void.
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 
 #[path = "../tests/conformance/mod.rs"]
@@ -14,11 +15,15 @@ use std::io::Write as _;
 
 use conformance::{Arm as _, Client, Kind, Mounted, Served, VirtualTime, random_reads};
 use drivelab_core::record::Tally;
+use drivelab_core::workload::Workload;
 use drivelab_core::{Bytes, Ratio, Span};
 use drivelab_serve::server::{Spin, Summary, least_answer_time};
 
-const DISK: Kind = Kind::Named("seagate-st31000333as");
+const DISK: &str = "seagate-st31000333as";
+/// Of a drive that has as much.
 const REGION: Bytes = Bytes::gib(900);
+/// Requests in virtual time that show how many a second are to be asked for.
+const PROBE: u64 = 2_000;
 const SEED: u64 = 5;
 
 /// Other seeds, in virtual time: how far two runs of so many requests lie apart by chance.
@@ -69,12 +74,9 @@ fn line(arm: &str, it: Figures, model: Option<Figures>, summary: Option<&Summary
 }
 
 /// Twice the standard deviation of each figure over other seeds, in per cent.
-fn chance(depth: u32, number: u64, of: Figures) -> String {
+fn chance(kind: &Kind, workload: &Workload, of: Figures) -> String {
     let others: Vec<Figures> = (0..OTHERS)
-        .map(|other| {
-            let workload = random_reads(depth, REGION, number);
-            figures(&VirtualTime::new(DISK.build(1)).load(&workload, SEED + 1 + other))
-        })
+        .map(|other| figures(&VirtualTime::new(kind.build(1)).load(workload, SEED + 1 + other)))
         .collect();
     let spread = |pick: fn(&Figures) -> f64| {
         let n = f64::from(u32::try_from(OTHERS).expect("a few"));
@@ -86,21 +88,27 @@ fn chance(depth: u32, number: u64, of: Figures) -> String {
     format!("{:22} {:31}  +-{iops:5.2}% +-{p50:5.2}% +-{p99:5.2}%", "  other addresses", "")
 }
 
-fn disk(depth: u32, seconds: u64, spin: Spin) {
-    // 80 requests a second at depth 1 and 130 at depth 32, as the model has it.
-    let number = seconds * if depth == 1 { 80 } else { 130 };
-    let workload = random_reads(depth, REGION, number);
-    let model = figures(&VirtualTime::new(DISK.build(1)).load(&workload, SEED));
+fn drive(kind: &Kind, depth: u32, seconds: u64, spin: Spin) {
+    let region = REGION.min(kind.device(1).capacity().bytes());
+    let in_virtual_time = |number| {
+        let workload = random_reads(depth, region, number);
+        let tally = VirtualTime::new(kind.build(1)).load(&workload, SEED);
+        (workload, tally)
+    };
+    let (_, probe) = in_virtual_time(PROBE);
+    let (workload, tally) =
+        in_virtual_time(PROBE * seconds * 1_000_000_000 / probe.elapsed.ns().max(1));
+    let model = figures(&tally);
     line(&format!("depth {depth}, virtual time"), model, None, None);
-    let served = Served::start(&DISK, 1, Some(spin));
+    let served = Served::start(kind, 1, Some(spin));
     let tally = Client::connect(served.nbd()).load(&workload, SEED);
     line(&format!("depth {depth}, NBD"), figures(&tally), Some(model), Some(&served.stop()));
     if Mounted::is_possible().is_ok() {
-        let mut mounted = Mounted::start_with(&DISK, 1, Some(spin));
+        let mut mounted = Mounted::start_with(kind, 1, Some(spin));
         let tally = mounted.load(&workload, SEED);
         line(&format!("depth {depth}, FUSE"), figures(&tally), Some(model), Some(&mounted.stop()));
     }
-    say(&chance(depth, number, model));
+    say(&chance(kind, &workload, model));
 }
 
 /// What the way to the drive takes: a drive that takes no time, and one that takes 10 ms.
@@ -127,12 +135,15 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
     let seconds = arguments.first().map_or(30, |text| text.parse().expect("SECONDS"));
     let spin = arguments.get(1).map_or(Spin::Auto, |text| text.parse().expect("auto or a SPAN"));
+    let wanted = arguments.get(2).map_or(DISK, String::as_str);
+    let names = drivelab_model::profile::names();
+    let name = names.into_iter().find(|name| *name == wanted).expect("a drive of `drive list`");
     let floor: Span = least_answer_time(Spin::Auto, Span::ZERO).expect("the host has timers");
     say(&format!("nine wake-ups of ten are later than their moment by at most {floor}"));
     let head = "     IOPS     p50 us     p99 us     IOPS      p50      p99   late us: p50, p99";
     say(&format!("{:22} {head}", "arm"));
     for depth in [1, 32] {
-        disk(depth, seconds, spin);
+        drive(&Kind::Named(name), depth, seconds, spin);
         transport(depth, (seconds / 4).max(1), spin);
     }
 }

@@ -176,6 +176,8 @@ pub(crate) fn to_model(profile: &str, about: &About) -> Attached {
         noted.set("completion", attached.notice.map(|notice| notice.to_string()));
         noted.set("scale", attached.flash.map(|flash| flash.scale.to_string()));
         noted.set("precondition", attached.flash.map(|flash| flash.precondition.to_string()));
+        noted.set("spare_bytes", attached.flash.map(|flash| flash.spare_bytes));
+        noted.set("trimmed", attached.flash.map(|flash| flash.trimmed.to_string()));
         noted.set("wire_mb_per_s", Some(attached.wire_bytes_per_s / 1_000_000));
         noted.set("scheduler", Some(attached.scheduler.to_string()));
         noted.set("nr_requests", u64::try_from(attached.nr_requests).ok());

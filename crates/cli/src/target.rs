@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use drivelab_core::Target as _;
 use drivelab_core::record::{Attached, Mark, MarkId, RunRecord, Specimen};
 use drivelab_core::units::{Bytes, Span};
+use drivelab_core::{Ratio, Target as _};
 use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
@@ -245,11 +245,18 @@ const fn state(of_flash: Precondition) -> &'static str {
 fn flash(attached: &Attachment) -> Vec<(String, String)> {
     let Some(flash) = attached.flash else { return Vec::new() };
     let whole = flash.whole_bytes / 1_000_000_000;
+    let whole_bytes = flash.whole_bytes.max(1);
+    let spare = (1000 * flash.spare_bytes + whole_bytes / 2) / whole_bytes;
+    let trimmed = match flash.trimmed {
+        Ratio::ZERO => String::new(),
+        part => format!("; the last {part} trimmed"),
+    };
     let protection =
         if flash.protected { "on: what is acknowledged survives a power cut" } else { "off" };
     let rows = [
         ("scale", format!("{} of {whole} GB", flash.scale)),
-        ("state", format!("{} ({})", flash.precondition, state(flash.precondition))),
+        ("spare flash", format!("{}.{} % of that", spare / 10, spare % 10)),
+        ("state", format!("{} ({}){trimmed}", flash.precondition, state(flash.precondition))),
         ("power-loss protection", protection.to_owned()),
     ];
     let notice = attached.notice.map(|notice| ("completions", notice.to_string()));

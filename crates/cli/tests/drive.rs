@@ -181,6 +181,52 @@ fn a_drive_is_shown_with_what_is_known_apart_from_what_is_not() {
 }
 
 #[test]
+fn fitted_numbers_are_shown_as_fitted() {
+    let folder = folder();
+    let shown = drivelab(folder.path(), &["drive", "show", "crucial-mx200", "--json"]).json();
+    let basis = |name: &str| {
+        let known = shown["known"].as_array().unwrap();
+        known.iter().find(|known| known["name"] == name).unwrap()["basis"].clone()
+    };
+    assert_eq!(basis("dies"), "fitted");
+    assert_eq!(basis("page_read"), "fitted");
+    assert_eq!(basis("planes"), "estimated");
+    assert_eq!(basis("block_pages"), "quoted");
+    let text = drivelab(folder.path(), &["drive", "show", "crucial-mx200"]).out;
+    let line = text.lines().find(|line| line.trim_start().starts_with("dies")).unwrap();
+    assert!(line.contains("fitted: reads that run at once"), "{text}");
+    let (known, unknown) = text.split_once("not known").unwrap();
+    assert!(unknown.contains("page_program_factor") && !known.contains("factor"), "{text}");
+}
+
+#[test]
+fn flash_can_be_given_spare_space_and_be_trimmed() {
+    let folder = folder();
+    let iops = |options: &str| {
+        let target = format!("drive:samsung-850evo,scale=1/64,precondition=steady{options}");
+        let load = ["--rw", "randwrite", "--iodepth", "32", "--size", "1g", "--ramp-time", "2s"];
+        let arguments =
+            [&["run", target.as_str(), "--json", "--runtime", "1s"], &load[..]].concat();
+        let run = drivelab(folder.path(), &arguments);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.json()["total"]["iops"].as_f64().unwrap()
+    };
+    let (plain, spare, trimmed) = (iops(""), iops(",spare=50%"), iops(",trimmed=50%"));
+    assert!(spare > 1.5 * plain && trimmed > 1.5 * plain, "{plain} {spare} {trimmed}");
+    let shown = drivelab(folder.path(), &["drive", "show", "samsung-850evo,spare=28%"]).out;
+    assert!(shown.contains("28.0 % of that"), "{shown}");
+    let refused = |options: &str, words: &[&str]| {
+        drivelab(folder.path(), &["drive", "show", &format!("samsung-850evo{options}")])
+            .failed(2, words);
+    };
+    refused(",spare=1%", &["leave no spare space"]);
+    refused(",spare=0%", &["from 1% to 300%"]);
+    refused(",trimmed=100%", &["below 100%"]);
+    drivelab(folder.path(), &["drive", "show", "generic-5400,spare=7%"])
+        .failed(2, &["is a hard disk", "spare"]);
+}
+
+#[test]
 fn a_run_says_which_drive_of_all_that_fit_the_profile_it_was() {
     let folder = folder();
     let run = |options: &str| {

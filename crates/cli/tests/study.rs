@@ -48,6 +48,30 @@ fn ahci_or_ide_gives_the_answer_that_the_issue_is_about() {
     assert!(folder.path().join("drivelab-results/ahci-or-ide/drives.svg").exists());
 }
 
+/// Drives of two profiles, each with unknowns of its own.
+#[test]
+fn a_study_of_an_ssd_and_a_disk_predicts_one_more_drive() {
+    let folder = folder();
+    let arguments = ["study", "ssd-or-disk", "--only", "many-small-reads", "--blocks", "8"];
+    let said = drivelab(folder.path(), &[&arguments[..], &["--specimens", "8", "--json"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let result = said.json();
+    assert_eq!(result["verdict"], "faster");
+    let reads = metric(&result, "many-small-reads.iops", "sata-ssd");
+    let [below, above] = [0, 1].map(|at| reads["prediction95"][at].as_f64().unwrap());
+    // A hundred times, give or take what drives differ in and the model leaves out.
+    assert!(below > 30.0 && above > 1.2 * below, "{reads}");
+    let text = fs::read_to_string(folder.path().join("drivelab-results/ssd-or-disk/runs.jsonl"));
+    let drawn = |text: &str, name: &str| {
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let specimens = lines.map(|run| run["record"]["specimen"]["drawn"].clone());
+        let all: Vec<Value> = specimens.flat_map(|it| it.as_array().cloned().unwrap()).collect();
+        all.iter().filter(|drawn| drawn["name"] == name).count()
+    };
+    let text = text.unwrap();
+    assert_eq!((drawn(&text, "guard_growth"), drawn(&text, "page_read_factor")), (8, 16));
+}
+
 #[test]
 fn a_study_is_asked_of_ones_own_drive() {
     let folder = folder();

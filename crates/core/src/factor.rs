@@ -92,6 +92,8 @@ const FACTORS: &[Factor] = &[
     Factor { name: "completion", own: &["completion"], ..NONE },
     Factor { name: "scale", own: &["scale"], follows: "capacity_bytes", ..NONE },
     Factor { name: "precondition", own: &["precondition"], ..NONE },
+    Factor { name: "spare", own: &["spare_bytes"], aliases: "over-provisioning", ..NONE },
+    Factor { name: "trimmed", own: &["trimmed"], aliases: "trim discard", ..NONE },
     Factor { name: "pcie", own: &["pcie"], words: "pcie", ..NONE },
     Factor {
         name: "dispatch",

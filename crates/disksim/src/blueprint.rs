@@ -61,11 +61,10 @@ impl Blueprint for ScsiDisk {
             ("link", options.link.is_some()),
             ("ncq", options.ncq.is_some()),
             ("completion", options.completion.is_some()),
-            ("scale", options.scale.is_some()),
-            ("precondition", options.precondition.is_some()),
             ("dispatch", options.dispatch.is_some_and(|asked| asked != Dispatch::Single)),
         ];
-        if let Some((key, _)) = unknown.into_iter().find(|(_, set)| *set) {
+        let mut unknown = unknown.into_iter().chain(options.of_flash());
+        if let Some((key, _)) = unknown.find(|(_, set)| *set) {
             return Err(BuildError::NothingToSet { model: model.to_owned(), nature: NATURE, key });
         }
         let mut params = self.0.clone();

@@ -54,8 +54,8 @@ fn play(history: u64) -> (u64, u64) {
     let (shape, rules) = drawn(&mut rng);
     let mut ftl = Ftl::new(shape, rules).expect("the shape has spare space");
     match rng.below(3) {
-        0 => ftl.fill(),
-        1 => ftl.settle(),
+        0 => ftl.fill(between(&mut rng, 1, shape.units)),
+        1 => ftl.settle(between(&mut rng, 1, shape.units)),
         _ => {}
     }
     let mut checks = 0;

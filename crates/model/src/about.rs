@@ -1,5 +1,6 @@
 //! What a drive is, for reports.
 
+use drivelab_core::Ratio;
 use drivelab_core::dispatch::Dispatch;
 
 use crate::controller::{Controller, Link, Notice};
@@ -58,8 +59,12 @@ pub struct ModelledFlash {
     pub scale: Scale,
     /// The bytes that the drive itself has.
     pub whole_bytes: u64,
+    /// Flash beyond these.
+    pub spare_bytes: u64,
     /// What was written to it before.
     pub precondition: Precondition,
+    /// The share at its end that was trimmed and not written since.
+    pub trimmed: Ratio,
     /// Whether acknowledged data survives a power cut.
     pub protected: bool,
 }

@@ -1,6 +1,6 @@
 //! One drive, put together from its parts.
 
-use drivelab_core::Span;
+use drivelab_core::{Ratio, Span};
 
 use super::attach::{Front, negotiate, port};
 use super::error::BuildError;
@@ -11,7 +11,7 @@ use crate::disk::parts::Parts;
 use crate::disk::queue::Order;
 use crate::drive::{Body, Drive, Fixed};
 use crate::options::Options;
-use crate::profile::{self, HddProfile, Interface, Profile, ScsiBus, SsdProfile};
+use crate::profile::{self, HddProfile, Interface, Modelled, Profile, ScsiBus, SsdProfile};
 use crate::ssd::{Ssd, SsdParts};
 use crate::stack::Stack;
 
@@ -42,9 +42,7 @@ fn attach(
     options: &Options,
     seed: u64,
 ) -> Result<Drive, BuildError> {
-    let flash_only =
-        [("scale", options.scale.is_some()), ("precondition", options.precondition.is_some())];
-    refuse(&model, "is a hard disk", &flash_only)?;
+    refuse(&model, "is a hard disk", &options.of_flash())?;
     let (guard_ns, guard_growth) = match hdd.parts.order {
         Order::Fifo => (None, None),
         Order::ShortestPositioning { guard, .. } => (Some(guard.ns()), hdd.guard_growth),
@@ -106,19 +104,23 @@ fn flash(
     let attached = negotiate(&model, &front, options)?;
     let scale = options.scale.unwrap_or(ssd.scale);
     let precondition = options.precondition.unwrap_or(ssd.precondition);
+    let trimmed = options.trimmed.unwrap_or(Ratio::ZERO);
     let modelled = ModelledFlash {
         scale,
         whole_bytes: ssd.capacity.bytes().get(),
+        spare_bytes: ssd.spare_bytes(options.spare),
         precondition,
+        trimmed,
         protected: ssd.protected,
     };
     let attached = Attachment { flash: Some(modelled), ..attached };
     let wrong = |message| BuildError::Flash { model: model.clone(), message };
     let write_cache = attached.write_cache_bytes.is_some();
-    let parts = SsdParts { write_cache, ..ssd.parts(scale, seed).map_err(wrong)? };
+    let asked = Modelled { scale, spare: options.spare, seed };
+    let parts = SsdParts { write_cache, ..ssd.parts(asked).map_err(wrong)? };
     let port = port(&front, &attached).slowed(ssd.command_processing + host_adapter(&attached));
     let mut made = Ssd::new(parts, port, attached.tags).map_err(|e| wrong(e.to_string()))?;
-    made.precondition(precondition);
+    made.precondition(precondition, trimmed);
     let flush_alone = ssd.interface == Interface::Sata;
     let stack = Box::new(Stack::new(&attached, flush_alone, made));
     Ok(Drive::attached(model, attached, Body::Ssd(stack)))

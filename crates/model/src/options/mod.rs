@@ -9,6 +9,7 @@ pub use switch::Switch;
 pub use crate::controller::{Link, Notice};
 pub use crate::ssd::{Precondition, Scale};
 
+use drivelab_core::Ratio;
 use drivelab_core::config::{Value, nearest};
 use drivelab_core::dispatch::Dispatch;
 use drivelab_core::units::Bytes;
@@ -77,6 +78,10 @@ options! {
     "scale" => scale: Scale, Value::read;
     /// What was written to the flash before.
     "precondition" => precondition: Precondition, Value::read;
+    /// Flash beyond the capacity, as a share of the capacity.
+    "spare" => spare: Ratio, spare;
+    /// The share of the capacity, at its end, that was trimmed and not written since.
+    "trimmed" => trimmed: Ratio, trimmed;
     /// Seed of what is random in the drive, such as retries.
     "seed" => seed: u64, Value::read;
     /// Which drive of those that fit the profile; the median one where absent.
@@ -152,6 +157,16 @@ impl Options {
         }
     }
 
+    /// The options that only solid-state drives have, and whether each is set.
+    pub fn of_flash(&self) -> [(&'static str, bool); 4] {
+        [
+            ("scale", self.scale.is_some()),
+            ("precondition", self.precondition.is_some()),
+            ("spare", self.spare.is_some()),
+            ("trimmed", self.trimmed.is_some()),
+        ]
+    }
+
     /// Whether nothing is set that puts several drives together.
     pub(crate) fn is_of_one(&self) -> bool {
         Self { seed: self.seed, ..self.of_one() } == *self
@@ -162,6 +177,24 @@ impl Options {
 pub(crate) fn whole<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
     let number = u32::read(text).ok().filter(|number| (MIN..=MAX).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a whole number from {MIN} to {MAX}"))
+}
+
+/// Less leaves collection nothing to work with, and more is no drive that anybody sells.
+fn spare(text: &str) -> Result<Ratio, String> {
+    let spare = Ratio::read(text)?;
+    let sane = Ratio::percent(1)..=Ratio::percent(300);
+    if sane.contains(&spare) {
+        return Ok(spare);
+    }
+    Err(format!("`{text}` is not a share from 1% to 300%"))
+}
+
+fn trimmed(text: &str) -> Result<Ratio, String> {
+    let trimmed = Ratio::read(text)?;
+    if trimmed < Ratio::ONE {
+        return Ok(trimmed);
+    }
+    Err(format!("`{text}` is not a share below 100%"))
 }
 
 /// md takes chunks that are powers of two, of a page at least.
@@ -194,8 +227,8 @@ mod tests {
     #[test]
     fn each_key_can_be_set_and_is_listed() {
         let values = [
-            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady", "9",
-            "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
+            "scsi", "4", "6", "on", "split", "bioq", "128", "off", "polled", "1/32", "steady",
+            "28%", "50%", "9", "3", "5", "5", "64k", "2", "pcie1x8", "32", "128",
         ];
         let mut options = Options::default();
         for (key, value) in Options::KEYS.into_iter().zip(values) {

@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub use base_text::BaseText;
 pub use blueprint::Blueprint;
 pub use embedded::{names, text};
-pub use specimen::{Known, Unknown};
+pub use specimen::{Basis, Known, Unknown};
 pub use values::Interface;
 
 pub(crate) use hdd::{HddProfile, ScsiBus};
-pub(crate) use ssd::SsdProfile;
+pub(crate) use ssd::{Modelled, SsdProfile};
 
 use drivelab_core::config::ConfigError;
 use drivelab_core::record::{Drawn, Specimen};

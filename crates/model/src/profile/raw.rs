@@ -6,8 +6,8 @@ use drivelab_core::Span;
 use drivelab_core::config::{ConfigError, Row, Section, Stated, Value};
 
 use super::values::{
-    Capacity, Count, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize, Shape,
-    Share, Short, Sigma, VictimsName,
+    Capacity, Count, Factor, Growth, Interface, Kind, Memory, OrderName, Patience, Rpm, SectorSize,
+    Shape, Share, Short, Sigma, SlcSize, VictimsName,
 };
 use crate::controller::Link;
 use crate::options::{Precondition, Scale, Switch};
@@ -183,6 +183,9 @@ profile_keys! {
     planes: Count<1, 16>,
     page_bytes: Memory,
     block_pages: Count<1, 65_536>,
+    /// How much longer the cells of one drive read and program than the lists say.
+    page_read_factor: Factor,
+    page_program_factor: Factor,
     erase: Short,
     channel_mb_per_s: Count<1, 10_000>,
     channel_command: Short,
@@ -192,6 +195,10 @@ profile_keys! {
     overtaking_reads: Count<0, 1000>,
     read_retry_share: Share,
     read_retry: Short,
+    slc_bytes: SlcSize,
+    slc_read: Short,
+    slc_program: Short,
+    slc_fold_after: Patience,
     // Translation layer.
     victims: VictimsName,
     victim_draws: Count<1, 1000>,

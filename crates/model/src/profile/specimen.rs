@@ -32,6 +32,48 @@ pub struct Known {
     pub value: String,
     /// The comment beside it.
     pub source: String,
+    /// How far the comment's mark says the number may be trusted; `None` without a mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+}
+
+/// Where a number of a profile comes from, as the mark at the start of its comment says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// `[P]`.
+    Published,
+    /// `[F]`: chosen so that the model meets published figures.
+    Fitted,
+    /// `[M]`: the maker's figure, quoted from memory.
+    Quoted,
+    /// `[E]`.
+    Estimated,
+}
+
+const MARKS: [(&str, Basis, &str); 4] = [
+    ("[P]", Basis::Published, "published"),
+    ("[F]", Basis::Fitted, "fitted"),
+    ("[M]", Basis::Quoted, "maker's figure"),
+    ("[E]", Basis::Estimated, "estimated"),
+];
+
+impl Known {
+    /// The comment with its mark spelled out.
+    pub fn source_in_words(&self) -> String {
+        let Some((mark, _, word)) = MARKS.iter().find(|(_, basis, _)| Some(*basis) == self.basis)
+        else {
+            return self.source.clone();
+        };
+        match self.source.trim_start_matches(mark).trim_start_matches(';').trim() {
+            "" => (*word).to_owned(),
+            rest => format!("{word}: {rest}"),
+        }
+    }
+}
+
+fn basis(remark: &str) -> Option<Basis> {
+    MARKS.iter().find(|(mark, ..)| remark.starts_with(mark)).map(|(_, basis, _)| *basis)
 }
 
 /// Which of all drives that fit a profile.
@@ -98,7 +140,7 @@ impl Raw {
             let told = open.contains(key) || NAMES.contains(key);
             let stated = self.stated.get(key).filter(|_| !told)?;
             let (value, source) = (stated.value.clone(), stated.remark.clone());
-            Some(Known { name: key, value, source })
+            Some(Known { name: key, value, basis: basis(&source), source })
         };
         KEYS.iter().filter_map(known).collect()
     }

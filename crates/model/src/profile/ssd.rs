@@ -4,12 +4,12 @@ use drivelab_core::units::Bytes;
 use drivelab_core::{Ratio, Sectors, Span};
 
 use super::raw::{Raw, required};
-use super::values::{Interface, VictimsName};
+use super::values::{Factor, Interface, VictimsName};
 use crate::controller::Link;
 use crate::options::Switch;
 use crate::ssd::flash::{FlashRules, PageTimes, Retry, Suspend};
 use crate::ssd::ftl::{Choice, Rules, Shape};
-use crate::ssd::{BackendRules, MapCache, Precondition, Scale, SsdParts};
+use crate::ssd::{BackendRules, MapCache, Precondition, Scale, SlcRules, SsdParts};
 
 /// A solid-state drive, checked: at its own scale it can be built.
 #[derive(Debug, Clone)]
@@ -31,6 +31,18 @@ pub(crate) struct SsdProfile {
     low_water: u32,
     buffer: Bytes,
     map_cache: Option<Bytes>,
+    /// What is written as SLC first; nothing where zero.
+    slc: Bytes,
+    fold_after: Span,
+}
+
+/// What of a drive is modelled, and which one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Modelled {
+    pub(crate) scale: Scale,
+    /// Flash beyond the capacity, where it is not what the profile says.
+    pub(crate) spare: Option<Ratio>,
+    pub(crate) seed: u64,
 }
 
 /// Sizes of the flash.
@@ -53,6 +65,8 @@ struct Processing {
 /// What is mapped as one.
 const UNIT: u64 = 4096;
 const UNIT_SECTORS: u64 = UNIT / 512;
+/// How long a drive waits for more before it folds, where its profile does not say: an estimate.
+const FOLD_AFTER: Span = Span::from_ms(100);
 /// One entry of a map that is read from the flash: 4 bytes, 4 KiB of them in a page.
 const MAP_UNITS: u32 = 1024;
 
@@ -93,6 +107,8 @@ impl SsdProfile {
             low_water: raw.low_water.map_or(2, |count| count.0),
             buffer: required(raw.write_cache_bytes, "write_cache_bytes")?.0.bytes(),
             map_cache: raw.map_cache_bytes.map(|bytes| bytes.0.bytes()),
+            slc: raw.slc_bytes.map_or(Bytes::new(0), |bytes| bytes.0),
+            fold_after: raw.slc_fold_after.map_or(FOLD_AFTER, |patience| patience.0),
         };
         let sata = interface == Interface::Sata;
         if interface == Interface::Scsi {
@@ -101,13 +117,27 @@ impl SsdProfile {
         if sata != profile.link.is_sata() {
             return Err(format!("a link of `{}` does not fit the interface", profile.link));
         }
-        profile.parts(profile.scale, 0)?;
+        profile.parts(Modelled { scale: profile.scale, spare: None, seed: 0 })?;
         Ok(profile)
     }
 
-    /// Its parts at a scale: blocks have fewer pages, and everything is in proportion.
-    pub(crate) fn parts(&self, scale: Scale, seed: u64) -> Result<SsdParts, String> {
+    /// Flash beyond the capacity, where `spare` of it is asked for or as the profile has it.
+    pub(crate) fn spare_bytes(&self, spare: Option<Ratio>) -> u64 {
+        let capacity = self.capacity.bytes().get();
+        let asked = |spare: Ratio| {
+            let bytes = u128::from(capacity) * u128::from(spare.billionths())
+                / u128::from(Ratio::ONE.billionths());
+            u64::try_from(bytes).expect("three times 64 TiB at most")
+        };
+        spare.map_or(self.chip.raw.saturating_sub(capacity), asked)
+    }
+
+    /// Its parts as far as they are modelled: blocks have fewer pages, and everything is in
+    /// proportion.
+    pub(crate) fn parts(&self, asked: Modelled) -> Result<SsdParts, String> {
+        let Modelled { scale, spare, seed } = asked;
         let (chip, parts) = (&self.chip, scale.parts());
+        let raw = self.capacity.bytes().get() + self.spare_bytes(spare);
         if !chip.pages.is_multiple_of(parts) {
             return Err(format!(
                 "a scale of {scale} does not leave whole pages: `block_pages` is {}",
@@ -116,8 +146,10 @@ impl SsdProfile {
         }
         let page_slots = chip.units_per_page * chip.planes;
         let (dies, slots_per_block) = (self.flash.dies, chip.pages / parts * page_slots);
-        let die_units = chip.raw / UNIT / u64::from(dies);
-        let blocks = die_units / u64::from(chip.pages * page_slots);
+        let die_units = raw / UNIT / u64::from(dies);
+        let slc = self.slc_rules(scale);
+        let slc_blocks = slc.map_or(0, |slc| u64::from(slc.blocks));
+        let blocks = (die_units / u64::from(chip.pages * page_slots)).saturating_sub(slc_blocks);
         let small = |count: u64| u32::try_from(count);
         let units = self.capacity.get() / UNIT_SECTORS / u64::from(parts);
         let (Ok(units), Ok(blocks_per_die)) = (small(units), small(blocks)) else {
@@ -134,6 +166,7 @@ impl SsdProfile {
                 units_per_page: chip.units_per_page,
                 erase_every: parts,
                 planes: chip.planes,
+                slc,
             },
             sectors_per_unit: UNIT_SECTORS,
             read_processing: self.times.read,
@@ -142,6 +175,7 @@ impl SsdProfile {
             buffer_units: small(self.buffer.get() / UNIT).expect("at most 1 GiB"),
             write_cache: self.write_cache.is_on(),
             protected: self.protected,
+            fold_after: self.fold_after,
             map_cache: self.map_cache.map(|memory| MapCache {
                 units: MAP_UNITS,
                 // Of a smaller drive the same share of the map is in memory.
@@ -150,6 +184,19 @@ impl SsdProfile {
         };
         made.check().map_err(|error| error.to_string())?;
         Ok(made)
+    }
+
+    /// The blocks of a die that are written as SLC; a cell then holds one bit of as many as there
+    /// are kinds of page.
+    fn slc_rules(&self, scale: Scale) -> Option<SlcRules> {
+        let (chip, kinds) = (&self.chip, self.flash.pages.len());
+        let pages = u64::from(chip.pages / scale.parts()) / kinds as u64;
+        let slots_per_block = pages.max(1) * u64::from(chip.units_per_page * chip.planes);
+        let die_units = self.slc.get() / UNIT / u64::from(self.flash.dies);
+        let blocks = die_units / u64::from(scale.parts()) / slots_per_block;
+        let small = |count: u64| u32::try_from(count).expect("a share of a die");
+        let rules = SlcRules { blocks: small(blocks), slots_per_block: small(slots_per_block) };
+        (rules.blocks > 0).then_some(rules)
     }
 
     /// What its volatile cache holds; `None` where what it answers is durable.
@@ -164,7 +211,11 @@ fn flash(raw: &Raw) -> Result<FlashRules, String> {
     if reads.is_empty() || reads.len() != programs.len() {
         return Err("`page_read` and `page_program` need a time for each kind of page".into());
     }
-    let pages = reads.into_iter().zip(programs);
+    let scaled = |factor: Option<Factor>, time| factor.map_or(time, |factor| factor.times(time));
+    let pages = reads.into_iter().zip(programs).map(|(read, program)| PageTimes {
+        read: scaled(raw.page_read_factor, read),
+        program: scaled(raw.page_program_factor, program),
+    });
     let rate = u64::from(required(raw.channel_mb_per_s, "channel_mb_per_s")?.0);
     let suspend = raw.suspend_stop.map(|stop| Suspend {
         stop: stop.0,
@@ -184,7 +235,8 @@ fn flash(raw: &Raw) -> Result<FlashRules, String> {
     Ok(FlashRules {
         channels,
         dies,
-        pages: pages.map(|(read, program)| PageTimes { read, program }).collect(),
+        pages: pages.collect(),
+        slc: slc_times(raw)?,
         erase: required(raw.erase, "erase")?.0,
         transfer: Span::from_ns(UNIT * 1000 / rate),
         channel_command: raw.channel_command.map_or(Span::ZERO, |span| span.0),
@@ -193,6 +245,17 @@ fn flash(raw: &Raw) -> Result<FlashRules, String> {
         retry,
         seed: 0,
     })
+}
+
+fn slc_times(raw: &Raw) -> Result<Option<PageTimes>, String> {
+    if raw.slc_bytes.is_none() {
+        return match raw.slc_read.or(raw.slc_program) {
+            Some(_) => Err("`slc_read` and `slc_program` need `slc_bytes`".into()),
+            None => Ok(None),
+        };
+    }
+    let read = required(raw.slc_read, "slc_read")?.0;
+    Ok(Some(PageTimes { read, program: required(raw.slc_program, "slc_program")?.0 }))
 }
 
 fn choice(raw: &Raw) -> Result<Choice, String> {

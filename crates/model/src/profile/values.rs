@@ -20,9 +20,9 @@ macro_rules! open {
 open! {
     String, Kind, Capacity, SectorSize, Sigma, Interface, Link, Scale, Precondition => None;
     Short, Patience => Some(Nature::Time);
-    Memory => Some(Nature::Memory);
+    Memory, SlcSize => Some(Nature::Memory);
     Share => Some(Nature::Share);
-    Rpm, Growth, Shape => Some(Nature::Number);
+    Rpm, Growth, Shape, Factor => Some(Nature::Number);
     OrderName, VictimsName, Switch => Some(Nature::Name);
 }
 
@@ -135,8 +135,22 @@ limited! {
     Sigma(f64): 0.0..=1.0, "is not a deviation from 0 (exact) to 1";
     /// How much of a seek a margin grows by.
     Growth(f64): 0.0..=10.0, "is not a share of the seek from 0 to 10";
+    /// How much longer all times of one kind are.
+    Factor(f64): 0.1..=10.0, "is not a factor from 0.1 to 10";
     /// The share of the square root in a seek curve: beyond 2 the curve would fall.
     Shape(f64): 0.0..=2.0, "is not a number from 0 (line) to 2 (steep root)";
+}
+
+impl Factor {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "ten seconds at most, and not negative"
+    )]
+    pub(super) fn times(self, span: Span) -> Span {
+        Span::from_ns(libm::round(self.0 * span.ns() as f64) as u64)
+    }
 }
 
 /// Revolutions per minute, in thousandths.
@@ -183,6 +197,20 @@ impl Value for SectorSize {
             "4096" | "4k" => Ok(Self(Sectors::new(8))),
             _ => Err(format!("`{text}` is neither 512 nor 4096")),
         }
+    }
+}
+
+/// What a drive writes as SLC: at most a tebibyte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SlcSize(pub(super) Bytes);
+
+impl Value for SlcSize {
+    fn read(text: &str) -> Result<Self, String> {
+        let bytes = Bytes::read(text)?;
+        if bytes > Bytes::gib(1024) {
+            return Err(format!("`{text}` is more than 1 TiB, which no drive writes as SLC"));
+        }
+        Ok(Self(bytes))
     }
 }
 

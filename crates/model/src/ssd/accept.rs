@@ -11,6 +11,11 @@ impl Ssd {
     /// Takes a command; the controller looks at it after its processing time.
     pub(super) fn take(&mut self, now: Time, tag: Tag, request: &Request) {
         self.counters.count(request.op);
+        self.under_way += 1;
+        if self.parts.backend.slc.is_some() {
+            self.fold_at = None;
+            self.backend.allow_folding(now, false);
+        }
         let must = request.fua || !self.parts.write_cache;
         let durable = request.op == Op::Write && must && !self.parts.protected;
         let left = u32::from(durable);

@@ -9,17 +9,16 @@ mod durable;
 pub mod flash;
 pub mod ftl;
 mod map_cache;
-mod pages;
 mod parts;
 mod state;
 
-pub use backend::BackendRules;
+pub use backend::{BackendRules, SlcRules};
 pub use parts::{MapCache, PartsError, SsdParts};
 pub use state::{Precondition, Scale};
 
 use std::collections::VecDeque;
 
-use drivelab_core::{Destaged, Lba, Op, Request, Sectors, ServedBy, Span, Time};
+use drivelab_core::{Destaged, Lba, Op, Ratio, Request, Sectors, ServedBy, Span, Time};
 
 use crate::controller::Port;
 use crate::counters::Counters;
@@ -79,6 +78,10 @@ pub(crate) struct Ssd {
     /// Flushes that wait until the buffer is clean. Writes are not taken over meanwhile.
     drains: VecDeque<Tag>,
     outcomes: Vec<Outcome>,
+    /// Commands taken and not answered.
+    under_way: u32,
+    /// When blocks written as SLC are folded out, if no command comes before.
+    fold_at: Option<Time>,
     /// The earliest wake-up that is scheduled.
     wake_at: Option<Time>,
     destaged: Option<Vec<Destaged>>,
@@ -103,6 +106,8 @@ impl Ssd {
             cached_map: parts.map_cache.map(|rules| CachedMap::new(rules, units)),
             drains: VecDeque::with_capacity(tags),
             outcomes: Vec::with_capacity(tags),
+            under_way: 0,
+            fold_at: None,
             wake_at: None,
             destaged: None,
             placed: Vec::new(),
@@ -111,18 +116,22 @@ impl Ssd {
         })
     }
 
-    /// Writes to the flash what `state` says, at no time; nothing was asked of the drive yet.
-    pub(crate) fn precondition(&mut self, state: Precondition) {
+    /// Writes to the flash what `state` says, at no time, except for the share at the end that is
+    /// `trimmed`; nothing was asked of the drive yet.
+    pub(crate) fn precondition(&mut self, state: Precondition, trimmed: Ratio) {
+        let kept = Ratio::ONE.billionths() - trimmed.billionths();
+        let units = u64::from(self.parts.backend.shape.units) * kept / Ratio::ONE.billionths();
+        let units = u32::try_from(units).expect("at most all of them");
         match state {
             Precondition::Fresh => {}
-            Precondition::Full => self.backend.ftl.fill(),
-            Precondition::Steady => self.backend.ftl.settle(),
+            Precondition::Full => self.backend.ftl.fill(units),
+            Precondition::Steady => self.backend.ftl.settle(units),
         }
     }
 
     /// Asks to be woken for what happens next.
     fn schedule(&mut self, now: Time, events: &mut Events) {
-        let next = [self.looked_at.next_time(), self.backend.next_event()];
+        let next = [self.looked_at.next_time(), self.backend.next_event(), self.fold_at];
         let Some(at) = next.into_iter().flatten().min() else { return };
         if self.wake_at.is_none_or(|wake| wake <= now || at < wake) {
             self.wake_at = Some(at);
@@ -135,6 +144,10 @@ impl Ssd {
         let sent =
             if command.request.op == Op::Read { command.request.sectors } else { Sectors::ZERO };
         let done = self.port.exchange(now, Span::ZERO, sent);
+        self.under_way -= 1;
+        if self.under_way == 0 && self.parts.backend.slc.is_some() {
+            self.fold_at = Some(now + self.parts.fold_after);
+        }
         events.push(done, Event::Done { tag, served_by: by });
     }
 
@@ -265,6 +278,10 @@ impl Mechanism for Ssd {
     fn wake(&mut self, now: Time, events: &mut Events) {
         while let Some((at, tag)) = self.looked_at.pop_due(now) {
             self.begin(at, tag, events);
+        }
+        if self.fold_at.is_some_and(|at| at <= now) {
+            self.fold_at = None;
+            self.backend.allow_folding(now, true);
         }
         let mut outcomes = std::mem::take(&mut self.outcomes);
         self.backend.advance(now, &mut outcomes);

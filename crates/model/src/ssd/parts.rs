@@ -24,6 +24,8 @@ pub struct SsdParts {
     pub write_cache: bool,
     /// Whether capacitors save the buffer when power fails: what it holds is durable then.
     pub protected: bool,
+    /// For how long no command must come before blocks written as SLC are folded out.
+    pub fold_after: Span,
     /// What of the map is in memory; all of it where absent.
     pub map_cache: Option<MapCache>,
 }
@@ -44,7 +46,7 @@ pub enum PartsError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// Pages are begun on all dies at once, and the buffer must hold them.
-    #[error("a write buffer of {units} units cannot hold one page for each die: it needs {least}")]
+    #[error("a write buffer of {units} units cannot hold the pages begun: it needs {least}")]
     SmallBuffer {
         /// What it holds.
         units: u32,
@@ -63,7 +65,8 @@ impl SsdParts {
 
     pub(crate) fn check(&self) -> Result<(), PartsError> {
         let backend = &self.backend;
-        let least = backend.shape.dies * backend.units_per_page * backend.planes;
+        let page = backend.units_per_page * backend.planes;
+        let least = page * (backend.shape.dies + u32::from(backend.slc.is_some()));
         let units = self.buffer_units;
         if units < least { Err(PartsError::SmallBuffer { units, least }) } else { Ok(()) }
     }

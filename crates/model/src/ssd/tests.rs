@@ -22,6 +22,7 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         channels: dies.div_ceil(4),
         dies,
         pages: vec![page],
+        slc: None,
         erase: Span::from_ms(3),
         transfer: Span::from_us(20),
         channel_command: Span::ZERO,
@@ -33,7 +34,15 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
     let ftl = Rules { choice: Choice::Greedy, low_water: 2, page_slots: 1, seed: 1 };
     let shape = Shape { dies, blocks_per_die, slots_per_block: 32, units };
     SsdParts {
-        backend: BackendRules { shape, ftl, flash, units_per_page: 4, erase_every: 1, planes: 1 },
+        backend: BackendRules {
+            shape,
+            ftl,
+            flash,
+            units_per_page: 4,
+            erase_every: 1,
+            planes: 1,
+            slc: None,
+        },
         sectors_per_unit: 8,
         read_processing: Span::from_us(20),
         write_processing: Span::from_us(15),
@@ -41,6 +50,7 @@ fn parts(dies: u32, blocks_per_die: u32, units: u32) -> SsdParts {
         buffer_units: dies * 4 * 4,
         write_cache: true,
         protected: false,
+        fold_after: Span::from_ms(100),
         map_cache: None,
     }
 }
@@ -310,7 +320,8 @@ fn a_record_does_not_name_data_that_came_later() {
 fn a_flush_leaves_no_answered_write_in_memory() {
     for seed in 0..12 {
         println!("seed {seed}");
-        let mut drive = drive(parts(4, 12, 700), 8);
+        let made = parts(4, 12, 700);
+        let mut drive = drive(if seed % 2 == 0 { made } else { with_slc(made) }, 8);
         let (mut rng, mut now) = (Rng::new(seed), Time::ZERO);
         let (mut completed, mut records) = (Vec::new(), Vec::new());
         drive.destaged(&mut records);
@@ -362,6 +373,7 @@ fn every_request_is_answered_once() {
         let mut rng = Rng::new(seed);
         let made =
             SsdParts { protected: seed % 3 == 0, write_cache: seed % 4 != 1, ..parts(4, 12, 700) };
+        let made = if seed % 2 == 0 { with_slc(made) } else { made };
         let mut load = Load::new(drive(made, 8));
         let mut kinds = Rng::new(seed + 100);
         load.run(8, 20_000, |id| {
@@ -381,7 +393,77 @@ fn every_request_is_answered_once() {
         load.settle();
         let ssd = load.drive.mechanism();
         assert!(ssd.buffer.is_clean(), "the flush left data in the buffer");
-        ssd.backend.ftl.check().unwrap();
+        ssd.backend.check();
         assert!(ssd.backend.ftl.wear().total > 48, "collection never worked");
+    }
+}
+
+/// The same with 2 blocks of 16 units of each die written as SLC, in 100 us.
+fn with_slc(parts: SsdParts) -> SsdParts {
+    let slc = PageTimes { read: Span::from_us(20), program: Span::from_us(100) };
+    let flash = FlashRules { slc: Some(slc), ..parts.backend.flash };
+    let slc = Some(SlcRules { blocks: 2, slots_per_block: 16 });
+    SsdParts { backend: BackendRules { flash, slc, ..parts.backend }, ..parts }
+}
+
+/// Full speed while there is space, that of the other cells beyond it, and full speed again once an
+/// idle drive has folded it all out.
+#[test]
+fn writes_go_to_slc_until_it_is_full_and_again_after_it_was_folded() {
+    let small = SsdParts { buffer_units: 20, ..parts(4, 40, 1_000) };
+    let mut load = Load::new(drive(with_slc(small), 32));
+    let mut in_slc = Vec::new();
+    let mut rate = |load: &mut Load, count, from: u64| {
+        let rate = load.run(32, count, |id| write(id, (from + id * 7) % 1_000));
+        in_slc.push(
+            (0..1_000).filter(|unit| load.drive.mechanism().backend.is_slc(Unit(*unit))).count(),
+        );
+        rate
+    };
+    let first = rate(&mut load, 128, 0);
+    let beyond = rate(&mut load, 128, 1);
+    load.settle();
+    load.drive.mechanism().backend.check();
+    let again = rate(&mut load, 128, 2);
+    println!("{first} {beyond} {again} {in_slc:?}");
+    assert!(first > beyond * 2, "{first} then {beyond}");
+    assert!(again * 10 > first * 9, "{first} and later {again}");
+    assert_eq!((in_slc[0], in_slc[2]), (128, 128));
+    load.settle();
+    let backend = &load.drive.mechanism().backend;
+    assert!((0..1_000).all(|unit| !backend.is_slc(Unit(unit))), "not all is folded out");
+    let written = backend.ftl.written();
+    // Nothing is written twice but what was written as SLC and folded out.
+    assert_eq!((written.host, written.copied), (384, 0));
+}
+
+/// One request at a time, so that it is known which units were written: each lies in one place,
+/// whether it was folded, collected or neither.
+#[test]
+fn no_unit_is_lost_between_slc_and_the_other_blocks() {
+    for seed in 0..12 {
+        println!("seed {seed}");
+        let mut rng = Rng::new(seed);
+        let mut load = Load::new(drive(with_slc(parts(4, 12, 700)), 1));
+        let mut held = vec![false; 700];
+        for round in 0..600 {
+            let count = rng.between(1, 40);
+            load.run(1, count, |id| {
+                let unit = rng.below(700);
+                let op = if rng.below(8) == 0 { Op::Trim } else { Op::Write };
+                held[usize::try_from(unit).unwrap()] = op == Op::Write;
+                Request { op, ..write(id, unit) }
+            });
+            if rng.below(4) == 0 {
+                load.settle();
+            }
+            let ssd = load.drive.mechanism();
+            ssd.backend.check();
+            for (unit, held) in (0..).map(Unit).zip(&held) {
+                let found = ssd.buffer.holds(unit) || ssd.backend.place_of(unit).is_some();
+                assert_eq!(found, *held, "round {round}: {unit:?}");
+            }
+        }
+        assert!(load.drive.mechanism().backend.ftl.wear().total > 10, "collection never worked");
     }
 }

@@ -2,12 +2,13 @@
 
 use drivelab_core::{Device as _, Lba, Request, Rng, Sectors, Time};
 use drivelab_model::options::DriveSpec;
-use drivelab_model::profile::Profile;
+use drivelab_model::profile::{self, Basis, Profile};
 use drivelab_model::{Drive, build};
 
 fn drive(spec: &str) -> Drive {
     let spec: DriveSpec = spec.parse().unwrap();
     let profile = Profile::embedded(&spec.profile.to_string()).unwrap();
+    let profile = spec.options.specimen.map_or(profile.clone(), |number| profile.drawn(number, 1));
     build(&profile, &spec.options, 1).unwrap_or_else(|error| panic!("{spec}: {error}"))
 }
 
@@ -95,6 +96,66 @@ fn nvme_goes_beyond_the_depth_of_sata() {
     assert!((deep / 370_000.0 - 1.0).abs() < 0.15, "{deep}");
     let polled = rate("samsung-970pro,completion=polled", 1);
     assert!((1.03..1.1).contains(&(polled / shallow)), "{polled} {shallow}");
+}
+
+/// Numbers of structure, which must fit one another, and those that matter little beside the others.
+const WITHOUT_SPREAD: [&str; 15] = [
+    "raw_bytes",
+    "dies",
+    "channels",
+    "planes",
+    "page_bytes",
+    "block_pages",
+    "page_read",
+    "page_program",
+    "suspend_resume",
+    "suspend_most",
+    "read_retry_share",
+    "read_retry",
+    "slc_read",
+    "slc_fold_after",
+    "queue_depth",
+];
+
+/// What is only estimated is drawn for each drive; of the cells' times, a factor.
+#[test]
+fn estimates_of_solid_state_drives_have_a_spread() {
+    let mut checked = 0;
+    for name in profile::names() {
+        let profile = Profile::embedded(name).unwrap();
+        if !profile.known().iter().any(|known| known.name == "page_read") {
+            continue;
+        }
+        let open: Vec<&str> = profile.unknowns().iter().map(|unknown| unknown.name).collect();
+        assert!(open.contains(&"page_read_factor"), "{name}: {open:?}");
+        assert!(open.contains(&"page_program_factor"), "{name}: {open:?}");
+        for known in profile.known() {
+            let estimated = known.basis == Some(Basis::Estimated);
+            let has_none = WITHOUT_SPREAD.contains(&known.name);
+            assert!(!estimated || has_none, "{name}: `{}` has no spread", known.name);
+        }
+        assert!(profile.unknowns().iter().all(|unknown| !unknown.source.is_empty()), "{name}");
+        checked += 1;
+    }
+    assert_eq!(checked, 9);
+}
+
+/// One drive of a model is not another: the median meets what is published, others lie around it.
+#[test]
+fn specimens_lie_around_the_published_figures() {
+    let around = |spec: &str, (count, write), median: f64, sigma: [f64; 2]| {
+        let rate = |options: &str| random(&format!("{spec}{options}"), 8, 32, count, write).0;
+        let logs: Vec<f64> =
+            (0..12).map(|number| (rate(&format!(",specimen={number}")) / median).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 12.0;
+        let found = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 11.0).sqrt();
+        assert!(mean.abs() < 0.1, "{spec}: {mean}");
+        assert!((sigma[0]..sigma[1]).contains(&found), "{spec}: {found}");
+    };
+    // So many that what the write buffer takes does not count.
+    let writes = (150_000, true);
+    around("micron-7300pro,precondition=steady,scale=1/256", writes, 72_000.0, [0.05, 0.2]);
+    around("crucial-mx200,link=3", (10_000, false), 52_900.0, [0.0, 0.05]);
 }
 
 #[test]

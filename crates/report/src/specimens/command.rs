@@ -1,6 +1,6 @@
 //! The commands that find out what a profile leaves open.
 
-use drivelab_core::record::unknown;
+use drivelab_core::record::unknown::{self, FoundBy};
 
 use super::sampled::Foreseen;
 
@@ -13,10 +13,15 @@ pub struct Settle {
 
 impl Settle {
     /// What to type, in order, and whether it destroys what the drive holds; nothing where no
-    /// unknown decides.
+    /// unknown decides, or where a fit takes no such drive.
     pub(crate) fn commands(&self, foreseen: &Foreseen) -> Option<([String; 3], bool)> {
         let (place, _) = foreseen.forecast.decides()?;
-        let writes = unknown::find(&foreseen.unknowns[place]).is_some_and(|it| it.takes_writes);
+        let found_by = |key: &String| unknown::find(key).map(|it| it.found_by);
+        // A drive that leaves such a number open is of a kind that no fit takes.
+        if foreseen.unknowns.iter().any(|key| found_by(key) == Some(FoundBy::NoFit)) {
+            return None;
+        }
+        let writes = found_by(&foreseen.unknowns[place]) == Some(FoundBy::Writes);
         let allowed = if writes { " --allow-destructive /dev/sdX" } else { "" };
         let commands = [
             format!("drivelab drive measure /dev/sdX{allowed} --out my.toml"),
@@ -33,5 +38,32 @@ impl Settle {
         } else {
             "To settle it, measure your drive; this only reads, for about two minutes:"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_stats::{Cause, Forecast, Part, Shares, Verdict};
+
+    use super::*;
+
+    fn foreseen(unknowns: &[&str]) -> Foreseen {
+        let part = Part { cause: Cause::Unknown(0), share: 0.9, ci95: [0.8, 0.95] };
+        let shares = Shares { faster: 0.5, slower: 0.5, no_practical_difference: 0.0 };
+        let (n, prediction95, verdict) = (20, [0.5, 2.0], Verdict::Inconclusive);
+        let forecast = Forecast { n, prediction95, shares, parts: vec![part], verdict };
+        Foreseen { forecast, unknowns: unknowns.iter().map(ToString::to_string).collect() }
+    }
+
+    #[test]
+    fn no_command_is_given_for_what_no_fit_finds_out() {
+        let settle = Settle { again: "drivelab study x --drive my-drive.toml".into() };
+        let of_disk = settle.commands(&foreseen(&["guard_growth", "seek_short"]));
+        assert!(of_disk.is_some_and(|(_, writes)| !writes));
+        let writes = settle.commands(&foreseen(&["write_cache_bytes", "seek_short"]));
+        assert!(writes.is_some_and(|(_, writes)| writes));
+        assert_eq!(settle.commands(&foreseen(&["page_read_factor"])), None);
+        // Its cache is a number that a fit finds out of disks.
+        assert_eq!(settle.commands(&foreseen(&["write_cache_bytes", "erase"])), None);
     }
 }

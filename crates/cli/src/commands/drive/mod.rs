@@ -103,7 +103,10 @@ fn show(name: &str, ui: Ui) -> Outcome {
         range95: unknown.range95,
         spread: [unknown.kind, unknown.source].join("; "),
     };
-    let known = |known: Known| [known.name.to_owned(), known.value, known.source];
+    let known = |known: Known| {
+        let source = known.source_in_words();
+        [known.name.to_owned(), known.value, source]
+    };
     let missing = profile.leaves_out.iter().map(|what| format!("Not modelled: {what}."));
     let shown = Shown {
         title: format!("{} ({spec})", profile.model),

@@ -7,8 +7,19 @@ pub struct Unknown {
     pub key: &'static str,
     /// What it means for a drive, as the end of "what decides is ...".
     pub words: &'static str,
-    /// Measuring it requires writes, which destroy the drive's contents.
-    pub takes_writes: bool,
+    /// What finds it out.
+    pub found_by: FoundBy,
+}
+
+/// What finds an unknown of a drive out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundBy {
+    /// Measuring with reads, and a fit.
+    Reads,
+    /// Measuring with writes, which destroy what the drive holds, and a fit.
+    Writes,
+    /// No fit: only disks are fitted.
+    NoFit,
 }
 
 /// The words for the keys that profiles leave open.
@@ -31,14 +42,32 @@ const UNKNOWNS: &[Unknown] = &[
     writing("write_cache_runs", "how many cached writes it sorts"),
     writing("write_settle", "how long its heads settle before a write"),
     writing("flush", "how long it takes to flush its cache"),
+    unfitted("page_read_factor", "how fast its cells are read"),
+    unfitted("page_program_factor", "how fast its cells are programmed"),
+    unfitted("erase", "how long it takes to erase a block"),
+    unfitted("channel_mb_per_s", "what its channels carry"),
+    unfitted("overtaking_reads", "how many reads overtake a program or an erase"),
+    unfitted("suspend_stop", "how soon it suspends a program for a read"),
+    unfitted("victims", "how its firmware chooses what it collects"),
+    unfitted("map_cache_bytes", "how much of its map is in memory"),
+    unfitted("slc_bytes", "how much it writes as SLC first"),
+    unfitted("slc_program", "how fast it programs SLC"),
+    unfitted("read_processing", "what its controller needs for a read"),
+    unfitted("write_processing", "what its controller needs for a write"),
+    unfitted("flush_processing", "what its controller needs for a flush"),
+    unfitted("command_processing", "what its controller needs for each command alone"),
 ];
 
+const fn unfitted(key: &'static str, words: &'static str) -> Unknown {
+    Unknown { key, words, found_by: FoundBy::NoFit }
+}
+
 const fn reading(key: &'static str, words: &'static str) -> Unknown {
-    Unknown { key, words, takes_writes: false }
+    Unknown { key, words, found_by: FoundBy::Reads }
 }
 
 const fn writing(key: &'static str, words: &'static str) -> Unknown {
-    Unknown { key, words, takes_writes: true }
+    Unknown { key, words, found_by: FoundBy::Writes }
 }
 
 /// The words for a key; none for a key without words.

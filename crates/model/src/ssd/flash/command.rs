@@ -24,7 +24,8 @@ pub enum Kind {
 pub struct Command {
     /// What to do.
     pub kind: Kind,
-    /// The page's number in its block, which decides its kind of page.
+    /// The page's number in its block, which decides its kind of page; [`super::SLC_PAGE`] where it
+    /// is written as SLC.
     pub page: u32,
     /// Units moved over the channel.
     pub units: u32,

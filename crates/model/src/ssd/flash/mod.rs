@@ -10,7 +10,7 @@ mod die;
 mod timing;
 
 pub use command::{Command, Kind};
-pub use timing::{FlashRules, PageTimes, Retry, Suspend};
+pub use timing::{FlashRules, PageTimes, Retry, SLC_PAGE, Suspend};
 
 use drivelab_core::{Rng, Span, Time};
 

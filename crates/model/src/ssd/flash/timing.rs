@@ -2,6 +2,9 @@
 
 use drivelab_core::{Ratio, Rng, Span};
 
+/// The number of any page that is written as SLC.
+pub const SLC_PAGE: u32 = u32::MAX;
+
 /// Read and program times of one kind of page.
 ///
 /// The bits of one cell belong to pages of different kinds, which take different times: an MLC
@@ -46,6 +49,8 @@ pub struct FlashRules {
     pub dies: u32,
     /// The kinds of page, in the order in which they follow one another in a block; at least one.
     pub pages: Vec<PageTimes>,
+    /// Pages that are written as SLC.
+    pub slc: Option<PageTimes>,
     /// An erase.
     pub erase: Span,
     /// One unit over the channel.
@@ -66,6 +71,9 @@ impl FlashRules {
     /// The times of the page that is number `page` of its block.
     #[inline]
     pub fn times_of(&self, page: u32) -> PageTimes {
+        if let (SLC_PAGE, Some(slc)) = (page, self.slc) {
+            return slc;
+        }
         self.pages[page as usize % self.pages.len()]
     }
 

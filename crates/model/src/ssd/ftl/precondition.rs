@@ -10,11 +10,11 @@ use super::{Ftl, Rules};
 const ROUNDS: u64 = 3;
 
 impl Ftl {
-    /// Writes every unit once, in sequence; dies take turns page by page.
-    pub fn fill(&mut self) {
+    /// Writes the first `units` units once, in sequence; dies take turns page by page.
+    pub fn fill(&mut self, units: u32) {
         let mut die = Die(0);
         let next = |ftl: &Self, die: Die| Die((die.0 + 1) % ftl.shape.dies);
-        for unit in (0..self.shape.units).map(Unit) {
+        for unit in (0..units.min(self.shape.units)).map(Unit) {
             while !self.may_write(die, unit) {
                 die = next(self, die);
             }
@@ -26,16 +26,18 @@ impl Ftl {
         self.complete_pages();
     }
 
-    /// The state that random writes of single units lead to.
+    /// The state that random writes of single units among the first `units` lead to; the others
+    /// were never written, or trimmed long ago.
     ///
     /// One die is written to as it would be in the drive. It is copied to every die of the drive,
     /// and written on in between, so that no two dies are at the same point of their collection.
     ///
     /// # Panics
     /// Something was written before.
-    pub fn settle(&mut self) {
+    pub fn settle(&mut self, units: u32) {
         assert_eq!(self.written.host, 0, "the drive is not empty");
-        let own = self.shape.units.div_ceil(self.shape.dies);
+        let units = units.min(self.shape.units);
+        let own = units.div_ceil(self.shape.dies).max(1);
         let shape = super::Shape { dies: 1, units: own, ..self.shape };
         let rules = Rules {
             choice: self.choice,
@@ -45,13 +47,13 @@ impl Ftl {
         };
         let mut one = Self::new(shape, rules).expect("the drive's own shape was checked");
         let mut rng = Rng::new(self.rng.bits());
-        one.fill();
+        one.fill(own);
         one.scatter(u64::from(own) * ROUNDS, &mut rng);
         for die in (0..self.shape.dies).map(Die) {
             let more = u64::from(own / 8);
             one.scatter(more + rng.below(more + 1), &mut rng);
             one.complete_pages();
-            self.adopt(die, &one);
+            self.adopt(die, &one, units);
         }
     }
 
@@ -72,8 +74,9 @@ impl Ftl {
         }
     }
 
-    /// Makes `die`, which is empty, what the only die of `one` is; units are dealt out to dies.
-    fn adopt(&mut self, die: Die, one: &Self) {
+    /// Makes `die`, which is empty, what the only die of `one` is; the first `units` units are
+    /// dealt out to dies.
+    fn adopt(&mut self, die: Die, one: &Self, units: u32) {
         let (blocks, slots) = (self.shape.blocks_per_die, self.shape.slots_per_block);
         let first = die.0 * blocks;
         let moved = |block: Block| Block(first + block.0);
@@ -90,7 +93,7 @@ impl Ftl {
             for offset in 0..slots {
                 let Some(unit) = one.map.unit_in(Slot(block.0 * slots + offset)) else { continue };
                 let unit = Unit(unit.0 * self.shape.dies + die.0);
-                if unit.0 < self.shape.units {
+                if unit.0 < units {
                     self.map.bind(unit, Slot(there.0 * slots + offset), there);
                     self.dies[die.index()].valid += 1;
                 }

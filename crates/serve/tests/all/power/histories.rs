@@ -34,7 +34,7 @@ fn histories_with_resets_and_with_a_protected_cache_are_legal() {
         [("jumbled", 4000, &jumbled as MakeDevice<'_>), ("modelled", 400, &modelled)]
     {
         for (resets, protected) in [(true, false), (false, true), (true, true)] {
-            let conditions = Conditions { resets, protected };
+            let conditions = Conditions { resets, protected, keeps_all: false };
             for seed in 0..histories {
                 let played = Rig::new(make, &Right, seed).under(conditions).play();
                 assert_eq!(played, Ok(()), "{name}, {conditions:?}, seed {seed}");
@@ -72,24 +72,45 @@ fn two_thousand_histories_on_modelled_disks_are_legal() {
     }
 }
 
+/// Solid-state drives as `spec` says: small parts, so that a thousand of them are made soon.
+pub(crate) fn solid_state(spec: &str) -> impl Fn(u64) -> Box<dyn Device> {
+    let spec: drivelab_model::options::DriveSpec = format!("drive:{spec}").parse().unwrap();
+    let profile = Profile::embedded(&spec.profile.to_string()).unwrap();
+    move |seed| Box::new(drivelab_model::build(&profile, &spec.options, seed).unwrap())
+}
+
 #[test]
 fn a_thousand_histories_on_solid_state_drives_are_legal() {
-    // Small parts of the drives, so that a thousand of them are made soon.
     for (name, options) in [
         ("crucial-mx200", "scale=1/512,precondition=fresh"),
         ("crucial-mx200", "scale=1/512,precondition=full,tags=2"),
         ("crucial-mx200", "scale=1/512,precondition=fresh,controller=ide"),
         ("crucial-mx200", "scale=1/512,precondition=fresh,write-cache=off"),
         ("micron-7300pro", "scale=1/2304,precondition=fresh"),
+        ("samsung-850evo", "scale=1/384,precondition=fresh"),
+        ("crucial-bx500", "scale=1/768,precondition=full"),
+        ("samsung-970pro", "scale=1/512,precondition=fresh"),
     ] {
-        let spec: drivelab_model::options::DriveSpec =
-            format!("drive:{name},{options}").parse().unwrap();
-        let profile = Profile::embedded(name).unwrap();
-        let make = |seed| -> Box<dyn Device> {
-            Box::new(drivelab_model::build(&profile, &spec.options, seed).unwrap())
-        };
-        check(&spec.to_string(), 200, &make);
+        let spec = format!("{name},{options}");
+        check(&spec, 200, &solid_state(&spec));
     }
+}
+
+/// With power-loss protection an answer is a promise. The same oracle accuses a drive without it.
+#[test]
+fn a_protected_solid_state_drive_keeps_all_that_it_answered() {
+    let conditions = Conditions { keeps_all: true, ..Conditions::default() };
+    let broken = |spec: &str| {
+        let make = solid_state(spec);
+        (0..300).find_map(|seed| {
+            let played = Rig::new(&make, &Right, seed).under(conditions).play();
+            played.err().map(|what| format!("{spec}, seed {seed}: {what}"))
+        })
+    };
+    for spec in ["micron-7300pro,scale=1/2304,precondition=fresh", "samsung-pm9a3,scale=1/1536"] {
+        assert_eq!(broken(spec), None);
+    }
+    assert!(broken("crucial-mx200,scale=1/512,precondition=fresh").is_some());
 }
 
 #[test]

@@ -6,15 +6,18 @@ use std::io;
 use drivelab_core::disk::{Answer, Command, Extent, Medium};
 use drivelab_core::{Completion, Destaged, Device, Lba, Op, Request, Sectors, ServedBy, Time};
 
-use super::histories::jumbled;
-use super::rig::{Kept, Rig, Served, Wiring};
+use super::histories::{jumbled, solid_state};
+use super::rig::{Kept, MakeDevice, Rig, Served, Wiring};
 
 /// Histories that a bug may survive before the test says that it was missed.
 const PATIENCE: u64 = 2_000;
 
 fn caught(wiring: &dyn Wiring) {
-    let found = (0..PATIENCE).find_map(|seed| Rig::new(&jumbled, wiring, seed).play().err());
-    assert!(found.is_some(), "{PATIENCE} histories did not show the bug");
+    assert!(is_caught(&jumbled, wiring), "{PATIENCE} histories did not show the bug");
+}
+
+fn is_caught(make: MakeDevice<'_>, wiring: &dyn Wiring) -> bool {
+    (0..PATIENCE).any(|seed| Rig::new(make, wiring, seed).play().is_err())
 }
 
 /// A device around the right one that changes what passes through.
@@ -101,6 +104,20 @@ impl Wiring for DeviceBug {
     fn device(&self, right: Box<dyn Device>) -> Box<dyn Device> {
         let (answered, kept) = (Vec::new(), RefCell::default());
         Box::new(Bent { inner: right, bend: *self, answered, kept })
+    }
+}
+
+/// The lies that were seen in the market: flushes and forced writes that are only answered.
+#[test]
+fn a_solid_state_drive_that_lies_is_caught() {
+    let make = solid_state("crucial-mx200,scale=1/512,precondition=fresh");
+    for lie in [
+        DeviceBug::FlushIgnoresDestage,
+        DeviceBug::FuaAsPlain,
+        DeviceBug::DestageMisplaced,
+        DeviceBug::FlushOfTheLastRunOnly,
+    ] {
+        assert!(is_caught(&make, &lie), "{PATIENCE} histories did not show {lie:?}");
     }
 }
 

@@ -129,6 +129,8 @@ pub(crate) struct Conditions {
     pub(crate) resets: bool,
     /// The write cache survives a power cut.
     pub(crate) protected: bool,
+    /// The drive must keep every write that it has answered, by its own means.
+    pub(crate) keeps_all: bool,
 }
 
 /// What a history left: many others can start from it.
@@ -242,7 +244,10 @@ impl<'a> Rig<'a> {
         let kind = match op {
             Op::Read => Kind::Read,
             Op::Flush => Kind::Flush,
-            Op::Write => Kind::Put { value: id, durable: fua || self.conditions.protected },
+            Op::Write => {
+                let kept = self.conditions.protected || self.conditions.keeps_all;
+                Kind::Put { value: id, durable: fua || kept }
+            }
             Op::Trim => Kind::Put { value: 0, durable: true },
         };
         if op == Op::Flush {

@@ -1,6 +1,6 @@
 //! Pages that are being written: until a page is programmed, its data is in the drive's memory.
 
-use super::ftl::Slot;
+use crate::ssd::ftl::Slot;
 
 /// The state of each page of the flash: at rest, or being written with data of the host.
 #[derive(Debug, Clone)]

@@ -1,0 +1,178 @@
+//! Blocks written as SLC: one bit a cell, fast, and folded out to the others when the drive is
+//! idle.
+//!
+//! Each die has a fixed number of them, written as a log: the oldest block is folded first. What
+//! they hold is valid until the host overwrites it or a fold has written it elsewhere. Their slots
+//! are numbered behind those of all other blocks.
+
+use crate::ssd::ftl::{Die, Slot, Unit};
+
+const NONE: u32 = u32::MAX;
+
+/// Blocks that are written as SLC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlcRules {
+    /// Of each die.
+    pub blocks: u32,
+    /// Units that one of them holds as SLC.
+    pub slots_per_block: u32,
+}
+
+/// A log that runs around the blocks of one die.
+#[derive(Debug, Clone, Copy)]
+struct Log {
+    /// The oldest block in use.
+    first: u32,
+    /// Slots written since the beginning of that block and not erased.
+    used: u32,
+    /// Slots of that block that were read to be folded.
+    read: u32,
+}
+
+/// What lies in blocks written as SLC.
+#[derive(Debug, Clone)]
+pub(super) struct Slc {
+    rules: SlcRules,
+    /// The first of their slots.
+    base: u32,
+    to_slot: Vec<u32>,
+    to_unit: Vec<u32>,
+    /// Valid slots of each block.
+    valid: Vec<u32>,
+    logs: Vec<Log>,
+}
+
+impl Slc {
+    pub(super) fn new(rules: SlcRules, base: u32, dies: u32, units: u32) -> Self {
+        let blocks = (rules.blocks * dies) as usize;
+        Self {
+            rules,
+            base,
+            to_slot: vec![NONE; units as usize],
+            to_unit: vec![NONE; blocks * rules.slots_per_block as usize],
+            valid: vec![0; blocks],
+            logs: vec![Log { first: 0, used: 0, read: 0 }; dies as usize],
+        }
+    }
+
+    const fn per_die(&self) -> u32 {
+        self.rules.blocks * self.rules.slots_per_block
+    }
+
+    /// The die of a slot, where it is one of these.
+    #[inline]
+    pub(super) fn die_of(&self, slot: Slot) -> Option<Die> {
+        slot.0.checked_sub(self.base).map(|own| Die(own / self.per_die()))
+    }
+
+    /// Where `unit` lies here.
+    #[inline]
+    pub(super) fn slot_of(&self, unit: Unit) -> Option<Slot> {
+        let slot = self.to_slot[unit.0 as usize];
+        (slot != NONE).then_some(Slot(slot))
+    }
+
+    #[inline]
+    pub(super) fn has_space(&self, die: Die) -> bool {
+        self.logs[die.0 as usize].used < self.per_die()
+    }
+
+    /// The last slot of `die` that was written, if its page of `page_slots` is not complete.
+    pub(super) fn begun_page(&self, die: Die, page_slots: u32) -> Option<Slot> {
+        let used = self.logs[die.0 as usize].used;
+        (!used.is_multiple_of(page_slots)).then(|| self.at(die, used - 1))
+    }
+
+    /// The slot that is `offset` slots behind the beginning of the log.
+    fn at(&self, die: Die, offset: u32) -> Slot {
+        let first = self.logs[die.0 as usize].first * self.rules.slots_per_block;
+        Slot(self.base + die.0 * self.per_die() + (first + offset) % self.per_die())
+    }
+
+    /// Takes the next slot of `die` for `unit`, or for nothing.
+    pub(super) fn place(&mut self, die: Die, unit: Option<Unit>) -> Slot {
+        let slot = self.at(die, self.logs[die.0 as usize].used);
+        self.logs[die.0 as usize].used += 1;
+        if let Some(unit) = unit {
+            self.forget(unit);
+            self.to_slot[unit.0 as usize] = slot.0;
+            let (own, block) = (self.own(slot), self.block_of(slot));
+            self.to_unit[own] = unit.0;
+            self.valid[block] += 1;
+        }
+        slot
+    }
+
+    const fn own(&self, slot: Slot) -> usize {
+        (slot.0 - self.base) as usize
+    }
+
+    const fn block_of(&self, slot: Slot) -> usize {
+        self.own(slot) / self.rules.slots_per_block as usize
+    }
+
+    /// Makes the slot of `unit` invalid; whether there was one.
+    #[inline]
+    pub(super) fn forget(&mut self, unit: Unit) -> bool {
+        let Some(slot) = self.slot_of(unit) else { return false };
+        self.to_slot[unit.0 as usize] = NONE;
+        let (own, block) = (self.own(slot), self.block_of(slot));
+        self.to_unit[own] = NONE;
+        self.valid[block] -= 1;
+        true
+    }
+
+    /// Appends the valid units among the next `together` slots to fold of `die` that hold any;
+    /// whether there are any: the oldest block may not be full, or was read to its end.
+    pub(super) fn read_page(
+        &mut self,
+        die: Die,
+        together: u32,
+        units: &mut Vec<(Unit, Slot)>,
+    ) -> bool {
+        let Log { used, mut read, .. } = self.logs[die.0 as usize];
+        if used < self.rules.slots_per_block {
+            return false;
+        }
+        while units.is_empty() && read < self.rules.slots_per_block {
+            let page = (read..read + together).map(|offset| self.at(die, offset));
+            let held = page.filter_map(|slot| {
+                let unit = self.to_unit[self.own(slot)];
+                (unit != NONE).then_some((Unit(unit), slot))
+            });
+            units.extend(held);
+            read += together;
+        }
+        self.logs[die.0 as usize].read = read;
+        !units.is_empty()
+    }
+
+    /// Whether the oldest block of `die` was read to its end and holds nothing valid any more.
+    pub(super) fn is_folded(&self, die: Die) -> bool {
+        let log = &self.logs[die.0 as usize];
+        log.read >= self.rules.slots_per_block && self.valid[self.block_of(self.at(die, 0))] == 0
+    }
+
+    /// The oldest block of `die` is erased.
+    pub(super) fn erased(&mut self, die: Die) {
+        let blocks = self.rules.blocks;
+        let log = &mut self.logs[die.0 as usize];
+        log.first = (log.first + 1) % blocks;
+        log.used -= self.rules.slots_per_block;
+        log.read = 0;
+    }
+
+    /// Checks the mapping both ways and the counts of blocks, and returns how many units lie here.
+    #[cfg(test)]
+    pub(super) fn check(&self) -> usize {
+        let mut valid = vec![0; self.valid.len()];
+        for (slot, unit) in (self.base..).zip(&self.to_unit).filter(|(_, unit)| **unit != NONE) {
+            assert_eq!(self.to_slot[*unit as usize], slot, "unit {unit} lies elsewhere");
+            valid[self.block_of(Slot(slot))] += 1;
+        }
+        assert_eq!(valid, self.valid);
+        let held = self.to_slot.iter().filter(|slot| **slot != NONE).count();
+        assert_eq!(held, valid.iter().sum::<u32>() as usize);
+        held
+    }
+}
