@@ -5,6 +5,7 @@
 
 mod attached;
 mod figure;
+mod guest;
 mod job;
 mod kept;
 mod latency;
@@ -16,6 +17,7 @@ mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
+pub use guest::Guest;
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
@@ -70,6 +72,9 @@ pub struct RunRecord {
     /// How late a modelled drive was, where one was served in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
+    /// The kernel that used the drive in virtual time, at stage kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// Which drive was simulated, where the profile leaves numbers open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,

@@ -4,6 +4,7 @@ mod job;
 mod suite;
 mod tree;
 mod verify;
+mod within;
 pub(super) mod workload;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use drivelab_engine::{Progress as Step, RunPlan};
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
+use self::within::WithinArgs;
 use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
@@ -40,7 +42,8 @@ Examples:
   drivelab run drive:seagate-st31000333as --suite hdtune
   drivelab run /mnt/disk --suite fsmark,threads=4
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
-  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
+  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
+  drivelab run drive:seagate-st31000333as --iodepth 32 --in kernel")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
     #[arg(required_unless_present_any = ["job", "matrix", "suite"],
@@ -97,6 +100,8 @@ pub(crate) struct RunArgs {
     allow_destructive: Vec<PathBuf>,
     #[command(flatten)]
     verify: VerifyArgs,
+    #[command(flatten)]
+    within: WithinArgs,
     #[command(flatten)]
     keep: KeepArgs,
 }
@@ -177,6 +182,12 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
+    }
+    if arguments.within.place.is_some() {
+        let mut record = within::run(&target, &arguments)?;
+        record.label = arguments.label;
+        arguments.keep.keep(&record, ui);
+        return finish(&record, false, ui);
     }
     let workload = arguments.workload.0.check().map_err(Failure::bad_request)?;
     let modelled = matches!(target::parse(&target)?, Target::Drive(_));

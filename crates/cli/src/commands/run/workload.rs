@@ -10,12 +10,17 @@ use crate::commands::completion::{self, Offer};
 
 /// What is asked of the drive, with the defaults of the flags.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions, Vec<&'static str>);
+pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions, Vec<(&'static str, String)>);
 
 impl WorkloadArgs {
     /// Whether the user gave this option.
     pub(crate) fn is_typed(&self, name: &str) -> bool {
-        self.1.contains(&name)
+        self.1.iter().any(|(typed, _)| *typed == name)
+    }
+
+    /// The options that the user gave, as they can be given again.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = String> {
+        self.1.iter().map(|(name, value)| format!("--{}={value}", name.replace('_', "-")))
     }
 }
 
@@ -101,7 +106,7 @@ impl FromArgMatches for WorkloadArgs {
         for option in flags() {
             if let Some(value) = matches.get_one::<String>(option.name) {
                 if matches.value_source(option.name) == Some(ValueSource::CommandLine) {
-                    self.1.push(option.name);
+                    self.1.push((option.name, value.clone()));
                 }
                 let set = self.0.set(option.name, value);
                 set.map_err(|wrong| Error::raw(ErrorKind::ValueValidation, wrong))?;
