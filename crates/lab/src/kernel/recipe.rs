@@ -7,10 +7,8 @@ pub(super) const CONFIG: &str = include_str!("../../kernel/config");
 
 /// Changes of the source, by file name, in the order in which they are applied.
 pub(super) const PATCHES: &[(&str, &str)] = &[
-    (
-        "fixed-entropy.patch",
-        include_str!("../../kernel/patches/fixed-entropy.patch"),
-    ),
+    ("fixed-entropy.patch", include_str!("../../kernel/patches/fixed-entropy.patch")),
+    ("whole-xsave-image.patch", include_str!("../../kernel/patches/whole-xsave-image.patch")),
 ];
 
 /// The version of Linux whose source is built: the first with the shared calendar that is a

@@ -20,11 +20,23 @@ pub(crate) enum Place {
     Kernel,
 }
 
+/// What concerns files and devices of this machine; verification would need a file in the guest.
+const NOT_INSIDE: [&str; 8] = [
+    "hipri",
+    "sqthread_poll",
+    "overwrite",
+    "allow_destructive",
+    "verify",
+    "verify_only",
+    "verify_state",
+    "power_was_cut",
+];
+
 /// The place of a run, and what is kept of it.
 #[derive(Debug, Args)]
 pub(crate) struct WithinArgs {
     /// Make the run in a real Linux kernel in virtual time, on a modelled drive (see `lab setup`).
-    #[arg(long = "in", value_name = "PLACE", conflicts_with_all = ["suite", "job", "matrix"])]
+    #[arg(long = "in", value_name = "PLACE", conflicts_with_all = NOT_INSIDE)]
     pub(super) place: Option<Place>,
     /// With --in: end the guest after this much real time.
     #[arg(long, value_name = "TIME", requires = "place", default_value = "10m")]

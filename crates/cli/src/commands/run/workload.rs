@@ -30,7 +30,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 17] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -44,6 +44,10 @@ const ELSEWHERE: [&str; 13] = [
     "verify_only",
     "verify_state",
     "power_was_cut",
+    "place",
+    "wall_limit",
+    "trace",
+    "console",
 ];
 
 /// The options that would do nothing beside a suite.
