@@ -155,7 +155,7 @@ mod tests {
                     \t/lib64/ld-linux-x86-64.so.2 (0x00007f14)\n";
         let expected = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
         assert_eq!(of_ldd(text), expected.map(PathBuf::from));
-        assert_eq!(of_ldd("\tnot a dynamic executable\n"), [PathBuf::new(); 0]);
+        assert!(of_ldd("\tnot a dynamic executable\n").is_empty());
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl Guest<'_> {
         let root = folder.path().join(ROOT);
         std::fs::write(root, self.initramfs).map_err(GuestError::at("write the guest's root"))?;
         let run = run::Run::start(self, folder.path(), disk, config, Trace::new(trace_file))?;
-        run.to_the_end()
+        run.finish()
     }
 
     /// The kernel command line.

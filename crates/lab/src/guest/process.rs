@@ -95,7 +95,7 @@ impl Output {
 
     /// Takes what is there.
     pub(super) fn take(&mut self) -> io::Result<()> {
-        let mut buffer = [0; 1 << 16];
+        let mut buffer = [0; 1 << 14];
         while self.is_open {
             match self.pipe.read(&mut buffer) {
                 Ok(0) => self.is_open = false,

@@ -88,7 +88,7 @@ impl<E: Into<GuestError>> From<E> for Stop {
     }
 }
 
-pub(super) struct Run<'a, D> {
+pub(super) struct Run<'a, 't, D> {
     guest: &'a Guest<'a>,
     begun: Instant,
     process: Process,
@@ -103,18 +103,18 @@ pub(super) struct Run<'a, D> {
     memory: GuestMemory,
     queue: Option<Queue>,
     block: Block<D>,
-    trace: Trace<'a>,
+    trace: Trace<'t>,
     done: Vec<Done>,
 }
 
-impl<'a, D: Disk> Run<'a, D> {
+impl<'a, 't, D: Disk> Run<'a, 't, D> {
     /// Starts the guest.
     pub(super) fn start(
         guest: &'a Guest<'a>,
         folder: &Path,
         disk: D,
         config: BlockConfig,
-        trace: Trace<'a>,
+        trace: Trace<'t>,
     ) -> Result<Self, GuestError> {
         for program in ["setarch", "setpriv"] {
             find_program(program)?;
@@ -151,7 +151,7 @@ impl<'a, D: Disk> Run<'a, D> {
     }
 
     /// Gives the guest its turns until it ends, or must.
-    pub(super) fn to_the_end(mut self) -> Result<(Ended, D), GuestError> {
+    pub(super) fn finish(mut self) -> Result<(Ended, D), GuestError> {
         let how = loop {
             match self.turn() {
                 Ok(()) => {}

@@ -100,6 +100,6 @@ mod tests {
     fn a_message_that_is_too_long_is_refused() {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(&[1_u32, 9, 1 << 20].map(u32::to_ne_bytes).concat()).unwrap();
-        assert!(receive(&mut ours).is_err());
+        assert_eq!(receive(&mut ours).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

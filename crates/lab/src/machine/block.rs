@@ -7,7 +7,7 @@ use drivelab_core::disk::{Answer, Command, Data, Disk};
 use drivelab_core::{Bytes, Lba, Op, Sectors, Time};
 use thiserror::Error;
 use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout};
 
 use super::chain::{self, Chain};
 use super::queue::{Queue, QueueError};

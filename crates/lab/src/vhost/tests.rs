@@ -16,9 +16,8 @@ fn send(session: &mut Session, request: u32, words: &[u32], files: usize) -> Res
     session.take(header, &payload, files)
 }
 
-fn words(reply: &Option<Vec<u8>>) -> Vec<u32> {
-    let bytes = reply.as_deref().unwrap_or_default();
-    bytes.chunks(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+fn words(reply: Option<Vec<u8>>) -> Vec<u32> {
+    reply.unwrap_or_default().chunks(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
 }
 
 /// A region of 64 KiB at guest address 0x10000, at 0x70000 in the guest's process.
@@ -31,9 +30,9 @@ fn a_device_is_set_up_as_uml_does_it() {
     let nothing = |request| Ok(Step { effect: Effect::Nothing, reply: done(request) });
     assert_eq!(send(&mut session, wire::SET_OWNER, &[], 0), nothing(wire::SET_OWNER));
     let offered = send(&mut session, wire::GET_FEATURES, &[], 0).unwrap().reply;
-    assert_eq!(words(&offered), [1, 5, 8, 0x5000_6e44, 1]);
+    assert_eq!(words(offered), [1, 5, 8, 0x5000_6e44, 1]);
     let offered = send(&mut session, wire::GET_PROTOCOL_FEATURES, &[], 0).unwrap().reply;
-    assert_eq!(words(&offered), [15, 5, 8, 0x4228, 0]);
+    assert_eq!(words(offered), [15, 5, 8, 0x4228, 0]);
     let step = send(&mut session, wire::SET_SLAVE_REQ_FD, &[], 1).unwrap();
     assert_eq!(step, Step { effect: Effect::Interrupts, reply: done(21) });
     let step = send(&mut session, wire::SET_MEM_TABLE, &TABLE, 1).unwrap();
@@ -53,13 +52,13 @@ fn a_device_is_set_up_as_uml_does_it() {
 fn the_configuration_is_read_in_pieces_and_the_cache_switched() {
     let mut session = Session::new(CONFIG);
     let step = send(&mut session, wire::GET_CONFIG, &[0, 8, 0, 0, 0], 0).unwrap();
-    assert_eq!(words(&step.reply), [24, 5, 20, 0, 8, 0, 1000, 0]);
+    assert_eq!(words(step.reply), [24, 5, 20, 0, 8, 0, 1000, 0]);
     let step = send(&mut session, wire::GET_CONFIG, &[56, 12, 0, 0, 0, 0], 0).unwrap();
-    assert_eq!(words(&step.reply)[6..], [0, 0, 0], "beyond the end are zeros");
+    assert_eq!(words(step.reply)[6..], [0, 0, 0], "beyond the end are zeros");
     let off = send(&mut session, wire::SET_CONFIG, &[32, 1, 0, 0], 0).unwrap();
     assert_eq!(off.effect, Effect::WriteCache(false));
     let step = send(&mut session, wire::GET_CONFIG, &[32, 4, 0, 0], 0).unwrap();
-    assert_eq!(words(&step.reply)[6] & 0xff, 0);
+    assert_eq!(words(step.reply)[6] & 0xff, 0);
 }
 
 #[test]
@@ -84,7 +83,7 @@ fn what_no_guest_sends_is_refused() {
 #[test]
 fn an_interrupt_is_acknowledged() {
     let sent = call();
-    assert_eq!(words(&Some(sent)), [4, 9, 8, 0, 0]);
+    assert_eq!(words(Some(sent)), [4, 9, 8, 0, 0]);
     let reply = |status: u64| {
         let bytes = wire::reply(4, &status.to_ne_bytes());
         <[u8; CALLED_BYTES]>::try_from(bytes).unwrap()
