@@ -5,13 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+mod elf;
+
 /// Where programs are in the guest.
 const PROGRAMS: &str = "bin";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {
     Folder,
-    File { bytes: Vec<u8>, executable: bool },
+    File {
+        bytes: Vec<u8>,
+        executable: bool,
+    },
     /// A character device: major and minor number.
     Device(u32, u32),
 }
@@ -40,10 +45,14 @@ impl Initramfs {
 
     /// Adds a program of this machine as `/bin/NAME`, with the libraries that it needs.
     pub fn add_program(&mut self, name: &str, path: &Path) -> io::Result<()> {
-        self.add_file(&format!("{PROGRAMS}/{name}"), std::fs::read(path)?, true);
+        self.add_file(
+            &format!("{PROGRAMS}/{name}"),
+            elf::without_sections(std::fs::read(path)?),
+            true,
+        );
         for library in libraries(path)? {
             let name = library.to_string_lossy().trim_start_matches('/').to_owned();
-            self.add_file(&name, std::fs::read(&library)?, true);
+            self.add_file(&name, elf::without_sections(std::fs::read(&library)?), true);
         }
         Ok(())
     }
@@ -138,8 +147,10 @@ mod tests {
         root.add_file("a/b/c", b"xyz".to_vec(), true);
         let bytes = root.to_bytes();
         let text = String::from_utf8_lossy(&bytes);
-        let names: Vec<usize> =
-            ["a\0", "a/b\0", "a/b/c\0", "TRAILER!!!\0"].iter().map(|it| text.find(it).unwrap()).collect();
+        let names: Vec<usize> = ["a\0", "a/b\0", "a/b/c\0", "TRAILER!!!\0"]
+            .iter()
+            .map(|it| text.find(it).unwrap())
+            .collect();
         assert!(names.is_sorted(), "{names:?}");
         assert_eq!(text.matches("070701").count(), 4);
         assert_eq!(&text[..22], "0707010000000100_0041ed".replace('_', "").as_str());

@@ -26,7 +26,8 @@ impl Mapping {
     /// maps files: a guest never truncates its own memory.
     pub fn new(file: BorrowedFd<'_>, length: u64) -> io::Result<Self> {
         let found = u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or(0);
-        let fits = usize::try_from(length).ok().filter(|length| *length > 0 && found >= *length as u64);
+        let fits =
+            usize::try_from(length).ok().filter(|length| *length > 0 && found >= *length as u64);
         let Some(length) = fits else {
             let what = format!("a file of {found} bytes cannot be mapped over {length} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));

@@ -72,7 +72,8 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
         Verb::Setup => return setup(&cache, ui),
         Verb::Kernel(KernelVerb::Build { source, jobs, again }) => {
             let source = source.map_or(Source::Package, Source::Archive);
-            let jobs = jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+            let jobs =
+                jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
             let build = Build { source, jobs, again, stop: interrupt::flag() };
             build.run(&cache, &|step| ui.note(&format!("lab kernel: {step}"))).map_err(Into::into)
         }
@@ -95,9 +96,8 @@ pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
 
 /// The folder of kernels.
 pub(crate) fn cache(named: Option<PathBuf>) -> Result<Cache, Failure> {
-    let folder = named.or_else(|| {
-        Some(output::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels"))
-    });
+    let folder =
+        named.or_else(|| Some(output::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels")));
     folder.map(Cache::new).ok_or_else(|| {
         Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
             .hint("name the folder of kernels: --cache DIR")

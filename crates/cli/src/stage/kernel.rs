@@ -164,7 +164,9 @@ fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
             None => "the guest switched itself off before the run had ended".into(),
         },
         End::Crashed(status) => format!("the guest's kernel crashed: {status}"),
-        End::TimedOut => "the guest did not end in time: it hangs, or time stands still in it".into(),
+        End::TimedOut => {
+            "the guest did not end in time: it hangs, or time stands still in it".into()
+        }
         End::Deadlocked => "the guest waits for something that cannot happen".into(),
         End::Stopped => "interrupted".into(),
     };
@@ -179,14 +181,13 @@ fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
 }
 
 /// What only this side knows of a run: the drive, the kernel, and that no device was involved.
-fn concluded(
-    record: RunRecord,
-    ended: &Ended,
-    about: &About,
-    inside: &Inside<'_>,
-) -> RunRecord {
+fn concluded(record: RunRecord, ended: &Ended, about: &About, inside: &Inside<'_>) -> RunRecord {
     let mut attached = record.attached.unwrap_or_default();
-    let model = attached::to_model(&inside.spec.profile.to_string(), about);
+    let mut model = attached::to_model(&inside.spec.profile.to_string(), about);
+    for device in &mut model.devices {
+        // The guest has these, and what it has was inspected in it.
+        device.facts.retain(|name, _| !["scheduler", "nr_requests"].contains(&name.as_str()));
+    }
     attached.devices.extend(model.devices);
     let message = format!(
         "a modelled drive under Linux {} in virtual time, in which processor time costs nothing: \

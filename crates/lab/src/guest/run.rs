@@ -15,7 +15,9 @@ use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
 use super::{CLOCK, DISK, End, Ended, Guest, GuestError, START_NS, find_program};
-use crate::calendar::{Calendar, CalendarError, MESSAGE_BYTES, Message, Op, PAGE_BYTES, Page, Turn};
+use crate::calendar::{
+    Calendar, CalendarError, MESSAGE_BYTES, Message, Op, PAGE_BYTES, Page, Turn,
+};
 use crate::machine::{Block, BlockConfig, Done, Queue};
 use crate::mapped::SharedMemory;
 use crate::trace::Trace;

@@ -115,7 +115,9 @@ impl Build<'_> {
         File::create(&steps.log).map_err(at("write the log of the build"))?;
         progress("source");
         let (archive, source) = self.find_source(&steps)?;
-        if !self.again && let Some(kernel) = cache.find_source(&source)? {
+        if !self.again
+            && let Some(kernel) = cache.find_source(&source)?
+        {
             return Ok(kernel);
         }
         progress("unpacking");
@@ -250,7 +252,11 @@ impl Steps<'_> {
             match child.0.try_wait().map_err(at("wait for a step of the build"))? {
                 Some(status) if status.success() => return Ok(()),
                 Some(_) => {
-                    return Err(BuildError::Failed { step, last: self.last(), log: self.log.clone() });
+                    return Err(BuildError::Failed {
+                        step,
+                        last: self.last(),
+                        log: self.log.clone(),
+                    });
                 }
                 None => std::thread::sleep(LOOK),
             }

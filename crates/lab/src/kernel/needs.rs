@@ -70,7 +70,8 @@ pub fn install_command(missing: &[Missing]) -> Option<String> {
     packages.sort_unstable();
     packages.dedup();
     let packages = packages.join(" ");
-    (!missing.is_empty()).then(|| format!("sudo apt-get install --no-install-recommends {packages}"))
+    (!missing.is_empty())
+        .then(|| format!("sudo apt-get install --no-install-recommends {packages}"))
 }
 
 #[cfg(test)]

@@ -165,8 +165,7 @@ impl<D: Disk> Block<D> {
     }
 
     fn submit(&mut self, now: Time, memory: &impl Memory, chain: Chain) -> Result<(), BlockError> {
-        let (readable, writable) =
-            (chain::length(&chain.readable), chain::length(&chain.writable));
+        let (readable, writable) = (chain::length(&chain.readable), chain::length(&chain.writable));
         if readable < HEADER_BYTES || writable == 0 {
             return Err(BlockError::Malformed { readable, writable });
         }

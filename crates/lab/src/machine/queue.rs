@@ -183,7 +183,8 @@ mod tests {
         let mut driver = Driver::new(8);
         let mut queue = Queue::new(driver.ring()).unwrap();
         assert_eq!(queue.pop(&driver.memory), Ok(None));
-        let first = driver.offer(&[segment(0x1000, 16)], &[segment(0x2000, 512), segment(0x3000, 1)]);
+        let first =
+            driver.offer(&[segment(0x1000, 16)], &[segment(0x2000, 512), segment(0x3000, 1)]);
         let second = driver.offer(&[segment(0x1100, 16)], &[]);
         let chain = queue.pop(&driver.memory).unwrap().unwrap();
         assert_eq!((chain.head, chain.writable.len()), (first, 2));

@@ -76,7 +76,12 @@ impl Driver {
     }
 
     /// Offers a chain whose descriptors lie in a table of their own.
-    pub(crate) fn offer_indirect(&mut self, table: u64, readable: &[Segment], writable: &[Segment]) {
+    pub(crate) fn offer_indirect(
+        &mut self,
+        table: u64,
+        readable: &[Segment],
+        writable: &[Segment],
+    ) {
         let all = readable.iter().map(|it| (it, 0)).chain(writable.iter().map(|it| (it, WRITE)));
         let count = readable.len() + writable.len();
         for (place, (segment, flags)) in all.enumerate() {

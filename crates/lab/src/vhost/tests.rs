@@ -9,7 +9,12 @@ const CONFIG: BlockConfig = BlockConfig {
 };
 
 /// A message as UML sends it; all but the `GET` requests want a reply.
-fn send(session: &mut Session, request: u32, words: &[u32], files: usize) -> Result<Step, VhostError> {
+fn send(
+    session: &mut Session,
+    request: u32,
+    words: &[u32],
+    files: usize,
+) -> Result<Step, VhostError> {
     let payload: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let length = u32::try_from(payload.len()).unwrap();
     let header = Header { request: request.into(), flags: 9.into(), length: length.into() };
@@ -17,7 +22,11 @@ fn send(session: &mut Session, request: u32, words: &[u32], files: usize) -> Res
 }
 
 fn words(reply: Option<Vec<u8>>) -> Vec<u32> {
-    reply.unwrap_or_default().chunks(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+    reply
+        .unwrap_or_default()
+        .chunks(4)
+        .map(|word| u32::from_ne_bytes(word.try_into().unwrap()))
+        .collect()
 }
 
 /// A region of 64 KiB at guest address 0x10000, at 0x70000 in the guest's process.
@@ -42,7 +51,8 @@ fn a_device_is_set_up_as_uml_does_it() {
     assert_eq!(send(&mut session, wire::SET_VRING_BASE, &[0, 5], 0), nothing(wire::SET_VRING_BASE));
     let addresses = [0, 0, 0x7_1000, 0, 0x7_3000, 0, 0x7_2000, 0, 0, 0];
     let step = send(&mut session, wire::SET_VRING_ADDR, &addresses, 0).unwrap();
-    let ring = Ring { size: 32, descriptors: 0x1_1000, available: 0x1_2000, used: 0x1_3000, base: 5 };
+    let ring =
+        Ring { size: 32, descriptors: 0x1_1000, available: 0x1_2000, used: 0x1_3000, base: 5 };
     assert_eq!(step, Step { effect: Effect::Queue(ring), reply: done(9) });
     let step = send(&mut session, wire::VRING_KICK, &[0, 0], 0).unwrap();
     assert_eq!(step, Step { effect: Effect::Kick, reply: done(35) });

@@ -145,6 +145,12 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         return one_suite(&name, arguments, ui);
     }
     let target = arguments.target.clone().expect("it is required without a job file");
+    if arguments.within.place.is_some() {
+        let record = within::run(&target, &arguments)?;
+        let record = RunRecord { label: arguments.label, ..record };
+        arguments.keep.keep(&record, ui);
+        return finish(&record, false, ui);
+    }
     one_load(target, arguments, ui)
 }
 
@@ -182,12 +188,6 @@ fn one_load(target: String, arguments: RunArgs, ui: Ui) -> Outcome {
     let RunArgs { overwrite, allow_destructive, .. } = arguments;
     if arguments.verify.only() {
         return verify::only(&arguments.verify, Path::new(&target), ui);
-    }
-    if arguments.within.place.is_some() {
-        let mut record = within::run(&target, &arguments)?;
-        record.label = arguments.label;
-        arguments.keep.keep(&record, ui);
-        return finish(&record, false, ui);
     }
     let workload = arguments.workload.0.check().map_err(Failure::bad_request)?;
     let modelled = matches!(target::parse(&target)?, Target::Drive(_));

@@ -56,7 +56,7 @@ pub(super) fn run(target: &str, arguments: &RunArgs) -> Result<RunRecord, Failur
         return Err(Failure::bad_words(message)
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
-    arguments.workload.0.check().map_err(Failure::bad_request)?;
+    arguments.workload.0.clone().check().map_err(Failure::bad_request)?;
     let within = &arguments.within;
     for path in [&within.trace, &within.console].into_iter().flatten() {
         output::refuse_other(path, &output::GUEST)?;
