@@ -32,6 +32,8 @@ const TAGS_MAX: usize = 128;
 const BUSYBOX: [&str; 2] = ["/usr/bin/busybox", "/bin/busybox"];
 /// Lines of the console that are shown of a guest that failed.
 const LAST_LINES: usize = 12;
+/// Characters of such a line.
+const LINE_MAX: usize = 160;
 
 /// A run in a guest.
 #[derive(Debug)]
@@ -170,7 +172,11 @@ fn failed(how: End, status: Option<u8>, console: &str) -> Failure {
         End::Deadlocked => "the guest waits for something that cannot happen".into(),
         End::Stopped => "interrupted".into(),
     };
-    let lines: Vec<&str> = console.lines().collect();
+    if how == End::Stopped {
+        return Failure::cannot_here(anyhow::anyhow!(message));
+    }
+    let lines: Vec<String> =
+        console.lines().map(|line| line.chars().take(LINE_MAX).collect()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n  ");
     let message = format!("{message}; its console ends with:\n  {last}");
     let failure = Failure::cannot_here(anyhow::anyhow!(message));

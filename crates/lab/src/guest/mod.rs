@@ -3,6 +3,7 @@
 //! One thread serves everything: the calendar, the drive and the consoles. It and the guest take
 //! turns, so what happens in virtual time cannot depend on who is scheduled first.
 
+mod folder;
 mod process;
 mod run;
 mod shared;
@@ -144,7 +145,7 @@ impl Guest<'_> {
         config: BlockConfig,
         trace_file: Option<&mut dyn Write>,
     ) -> Result<(Ended, D), GuestError> {
-        let folder = tempfile::Builder::new().prefix("drivelab-lab-").tempdir();
+        let folder = folder::Folder::new(&std::env::temp_dir());
         let folder = folder.map_err(GuestError::at("make a folder for the guest"))?;
         let root = folder.path().join(ROOT);
         std::fs::write(root, self.initramfs).map_err(GuestError::at("write the guest's root"))?;
