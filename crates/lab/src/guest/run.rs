@@ -1,6 +1,6 @@
 //! The loop that gives a guest its turns.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,12 @@ use drivelab_core::disk::Disk;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::about::{CLOCK, DISK, End, Ended, Guest, GuestError, ROOT, START_NS, find_program};
+use super::folder::Folder;
 use super::process::{Output, Pinned, Process};
 use super::shared::GuestMemory;
 use super::sockets::{self, Received};
-use super::{CLOCK, DISK, End, Ended, Guest, GuestError, START_NS, find_program};
+
 use crate::calendar::{
     Calendar, CalendarError, MESSAGE_BYTES, Message, Op, PAGE_BYTES, Page, Turn,
 };
@@ -27,6 +29,26 @@ use crate::vhost::{CALLED_BYTES, Effect, Session, Step, call, was_called};
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long a guest that has hung up may take to end.
 const GRACE: Duration = Duration::from_secs(5);
+
+impl Guest<'_> {
+    /// Runs the guest to its end, on a drive of which it knows `config`.
+    ///
+    /// Every request is added to `trace_file`, where one is given. What is left of the guest when
+    /// this returns is killed.
+    pub fn run<D: Disk>(
+        &self,
+        disk: D,
+        config: BlockConfig,
+        trace_file: Option<&mut dyn Write>,
+    ) -> Result<(Ended, D), GuestError> {
+        let folder = Folder::new(&std::env::temp_dir());
+        let folder = folder.map_err(GuestError::at("make a folder for the guest"))?;
+        let root = folder.path().join(ROOT);
+        std::fs::write(root, self.initramfs).map_err(GuestError::at("write the guest's root"))?;
+        let run = Run::start(self, folder.path(), disk, config, Trace::new(trace_file))?;
+        run.finish()
+    }
+}
 
 /// A socket that the guest connects to once.
 #[derive(Debug)]
@@ -90,7 +112,7 @@ impl<E: Into<GuestError>> From<E> for Stop {
     }
 }
 
-pub(super) struct Run<'a, 't, D> {
+struct Run<'a, 't, D> {
     guest: &'a Guest<'a>,
     begun: Instant,
     process: Process,
@@ -111,7 +133,7 @@ pub(super) struct Run<'a, 't, D> {
 
 impl<'a, 't, D: Disk> Run<'a, 't, D> {
     /// Starts the guest.
-    pub(super) fn start(
+    fn start(
         guest: &'a Guest<'a>,
         folder: &Path,
         disk: D,
@@ -153,7 +175,7 @@ impl<'a, 't, D: Disk> Run<'a, 't, D> {
     }
 
     /// Gives the guest its turns until it ends, or must.
-    pub(super) fn finish(mut self) -> Result<(Ended, D), GuestError> {
+    fn finish(mut self) -> Result<(Ended, D), GuestError> {
         let how = loop {
             match self.turn() {
                 Ok(()) => {}

@@ -26,8 +26,8 @@ pub(super) fn receive(socket: &mut UnixStream) -> io::Result<Option<Received>> {
     let mut bytes = [0; HEADER_BYTES + PAYLOAD_MAX];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut buffers = [IoSliceMut::new(&mut bytes)];
-    // The guest waits for the answer to each message: no second one can follow in the buffer.
+    // Only the header: some messages have no answer, and the next one may follow at once.
+    let mut buffers = [IoSliceMut::new(&mut bytes[..HEADER_BYTES])];
     let got = recvmsg(&*socket, &mut buffers, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?.bytes;
     if got == 0 {
         return Ok(None);
@@ -93,6 +93,17 @@ mod tests {
         let message = receive(&mut ours).unwrap().unwrap();
         assert_eq!((message.payload, message.files.len()), (vec![5; 8], 2));
         drop(theirs);
+        assert!(receive(&mut ours).unwrap().is_none());
+    }
+
+    #[test]
+    fn two_messages_that_arrive_together_are_two() {
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        let both = [[3_u32, 1, 0], [1, 1, 0]].concat();
+        theirs.write_all(&both.into_iter().flat_map(u32::to_ne_bytes).collect::<Vec<_>>()).unwrap();
+        drop(theirs);
+        assert!(receive(&mut ours).unwrap().is_some());
+        assert!(receive(&mut ours).unwrap().is_some(), "the second message was lost");
         assert!(receive(&mut ours).unwrap().is_none());
     }
 

@@ -55,7 +55,7 @@ pub enum CacheError {
         path: PathBuf,
     },
     /// A kernel of another version of drivelab.
-    #[error("`{}` is Linux {release}, built from another configuration or other patches", path.display())]
+    #[error("`{}` is Linux {release}, of another configuration or patches", path.display())]
     Recipe {
         /// The file.
         path: PathBuf,

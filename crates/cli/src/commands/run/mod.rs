@@ -18,7 +18,7 @@ use drivelab_engine::{Progress as Step, RunPlan};
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
-use self::within::WithinArgs;
+use self::within::{Load, WithinArgs};
 use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
@@ -146,12 +146,27 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
     }
     let target = arguments.target.clone().expect("it is required without a job file");
     if arguments.within.place.is_some() {
-        let record = within::run(&target, &arguments)?;
+        let (workload, seed) = (&arguments.workload, arguments.seed);
+        let load = Load { target: &target, workload, seed, options: passed_on(&arguments) };
+        let record = within::run(load, &arguments.within)?;
         let record = RunRecord { label: arguments.label, ..record };
         arguments.keep.keep(&record, ui);
         return finish(&record, false, ui);
     }
     one_load(target, arguments, ui)
+}
+
+/// What a run in a guest is given besides its workload.
+fn passed_on(arguments: &RunArgs) -> Vec<String> {
+    let engine = arguments.ioengine.map(|engine| format!("--ioengine={engine}"));
+    let others = [
+        format!("--numjobs={}", arguments.numjobs),
+        format!("--seed={}", arguments.seed),
+        format!("--stamp={}", arguments.stamp),
+        format!("--direct={}", u8::from(arguments.direct)),
+        format!("--invalidate={}", u8::from(arguments.invalidate)),
+    ];
+    engine.into_iter().chain(others).collect()
 }
 
 /// Makes the run of a suite.

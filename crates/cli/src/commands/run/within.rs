@@ -1,12 +1,12 @@
 //! `run --in kernel`: the run is made in a guest.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use drivelab_core::record::RunRecord;
 use drivelab_core::units::Span;
 
-use super::RunArgs;
+use super::workload::WorkloadArgs;
 use crate::commands::lab;
 use crate::failure::Failure;
 use crate::output;
@@ -49,15 +49,25 @@ pub(crate) struct WithinArgs {
     console: Option<PathBuf>,
 }
 
+/// What a run in a guest is given.
+#[derive(Debug)]
+pub(super) struct Load<'a> {
+    pub(super) target: &'a str,
+    pub(super) workload: &'a WorkloadArgs,
+    pub(super) seed: u64,
+    /// The other options, as they can be given again.
+    pub(super) options: Vec<String>,
+}
+
 /// Makes the run in a guest.
-pub(super) fn run(target: &str, arguments: &RunArgs) -> Result<RunRecord, Failure> {
-    let Target::Drive(spec) = target::parse(target)? else {
-        let message = format!("`{target}` is not a modelled drive, and `--in kernel` needs one");
+pub(super) fn run(load: Load<'_>, within: &WithinArgs) -> Result<RunRecord, Failure> {
+    let Target::Drive(spec) = target::parse(load.target)? else {
+        let message =
+            format!("`{}` is not a modelled drive, and `--in kernel` needs one", load.target);
         return Err(Failure::bad_words(message)
             .hint("name one: drive:NAME; `drivelab drive list` shows them"));
     };
-    arguments.workload.0.clone().check().map_err(Failure::bad_request)?;
-    let within = &arguments.within;
+    load.workload.0.clone().check().map_err(Failure::bad_request)?;
     for path in [&within.trace, &within.console].into_iter().flatten() {
         output::refuse_other(path, &output::GUEST)?;
     }
@@ -65,22 +75,10 @@ pub(super) fn run(target: &str, arguments: &RunArgs) -> Result<RunRecord, Failur
     kernel::run(&Inside {
         kernel: &kernel,
         spec: &spec,
-        seed: arguments.seed,
-        arguments: passed_on(arguments),
+        seed: load.seed,
+        arguments: load.workload.typed().chain(load.options).collect(),
         limit: within.wall_limit,
-        trace: within.trace.as_deref().map(Path::new),
-        console: within.console.as_deref().map(Path::new),
+        trace: within.trace.as_deref(),
+        console: within.console.as_deref(),
     })
-}
-
-/// What the run in the guest is given.
-fn passed_on(arguments: &RunArgs) -> Vec<String> {
-    let mut passed: Vec<String> = arguments.workload.typed().collect();
-    passed.extend(arguments.ioengine.map(|engine| format!("--ioengine={engine}")));
-    passed.push(format!("--numjobs={}", arguments.numjobs));
-    passed.push(format!("--seed={}", arguments.seed));
-    passed.push(format!("--stamp={}", arguments.stamp));
-    passed.push(format!("--direct={}", u8::from(arguments.direct)));
-    passed.push(format!("--invalidate={}", u8::from(arguments.invalidate)));
-    passed
 }
