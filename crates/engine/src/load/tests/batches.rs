@@ -101,9 +101,9 @@ fn a_disk_that_ran_dry_gets_its_next_request_before_the_others_are_sent() {
     let default = || batches(None, None, None);
     // All 32 in one call: the disk waits for 33 us in every 353.
     assert_eq!(on_host(true, batches(Some(32), None, None)), (90_624, 3));
-    // One by one it waits for 2 us, as by default, with a call for each five requests.
+    // One by one it waits for 2 us, as by default, with a call for each three requests.
     assert_eq!(on_host(true, batches(Some(1), None, None)).0, 99_360);
-    assert_eq!(on_host(true, default()), (99_360, 21));
+    assert_eq!(on_host(true, default()), (99_360, 31));
 }
 
 #[test]
