@@ -109,11 +109,6 @@ impl Memory for SharedMemory {
     }
 }
 
-/// A file that a guest sent, which it shares from `offset` on.
-pub(crate) fn map_shared(file: OwnedFd, offset: u64, length: u64) -> io::Result<Mapping> {
-    Mapping::new(file.as_fd(), offset.saturating_add(length))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

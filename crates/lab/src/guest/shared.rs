@@ -1,9 +1,9 @@
 //! The memory that a guest shares, by guest-physical addresses.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 
-use crate::mapped::{Mapping, map_shared};
+use crate::mapped::Mapping;
 use crate::memory::{Memory, Outside};
 use crate::vhost::Region;
 
@@ -14,7 +14,8 @@ impl GuestMemory {
     /// Maps the files of the regions.
     pub(super) fn new(regions: Vec<Region>, files: Vec<OwnedFd>) -> io::Result<Self> {
         let map = |(region, file): (Region, OwnedFd)| {
-            let mapping = map_shared(file, region.file_offset, region.length)?;
+            let mapping =
+                Mapping::new(file.as_fd(), region.file_offset.saturating_add(region.length))?;
             Ok((region, mapping))
         };
         let regions: io::Result<Vec<_>> = regions.into_iter().zip(files).map(map).collect();

@@ -15,7 +15,7 @@ struct Header {
     segments_at: U64,
     sections_at: U64,
     flags: U32,
-    header_bytes: U16,
+    own_bytes: U16,
     segment_bytes: U16,
     segments: U16,
     section_bytes: U16,
