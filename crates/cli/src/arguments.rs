@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Drive(commands::drive::DriveArgs),
     Inspect(commands::inspect::InspectArgs),
     Replay(commands::replay::ReplayArgs),
+    Lab(commands::lab::LabArgs),
     History(commands::archive::history::HistoryArgs),
     Label(commands::archive::label::LabelArgs),
     Delete(commands::archive::delete::DeleteArgs),

@@ -21,7 +21,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    archive, compare, drive, durability, generate, import, inspect, replay, run, serve, show, study,
+    archive, compare, drive, durability, generate, import, inspect, lab, replay, run, serve, show,
+    study,
 };
 use crate::failure::{Exit, Failure, Outcome};
 use crate::ui::Ui;
@@ -73,6 +74,7 @@ fn carry_out(command: Command, ui: Ui) -> Outcome {
         Command::Drive(arguments) => drive::run(arguments, ui),
         Command::Inspect(arguments) => inspect::run(&arguments, ui),
         Command::Replay(arguments) => replay::run(&arguments, ui),
+        Command::Lab(arguments) => lab::run(arguments, ui),
         Command::History(arguments) => archive::history::run(arguments, ui),
         Command::Label(arguments) => archive::label::run(&arguments, ui),
         Command::Delete(arguments) => archive::delete::run(&arguments, ui),

@@ -67,6 +67,7 @@ pub(crate) fn record(plan: &RunPlan, made: Made) -> RunRecord {
         host: made.host,
         attached: Some(made.attached),
         served: None,
+        guest: None,
         specimen: made.specimen,
         verification: None,
     }
@@ -86,6 +87,7 @@ pub(crate) fn benchmark(target: &str, config: RunConfig, phases: Vec<Phase>) -> 
         host: Some(LINUX.host()),
         attached: None,
         served: None,
+        guest: None,
         specimen: None,
         verification: None,
     }

@@ -6,10 +6,20 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::{AtPath as _, Failure};
 use crate::interrupt;
+
+/// Our folder of this user, where the XDG base directory specification puts files of one kind;
+/// `None` where the user has no home.
+pub(crate) fn user_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder =
+        absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(below_home)))?;
+    Some(folder.join("drivelab"))
+}
 
 /// A kind of file, which is told from any other by how it begins.
 #[derive(Debug)]
@@ -28,6 +38,12 @@ pub(crate) const PAGE: Kind =
 /// The picture of a replay.
 pub(crate) const PICTURE: Kind =
     Kind { what: "picture of `replay`", option: "--report", is_ours: is_picture };
+/// What a guest left: its trace, or what it printed.
+pub(crate) const GUEST: Kind = Kind {
+    what: "trace or console of `run --in kernel`",
+    option: "--trace or --console",
+    is_ours: is_of_guest,
+};
 /// A fitted profile.
 pub(crate) const PROFILE: Kind =
     Kind { what: "profile of `drive fit`", option: "--out", is_ours: is_profile };
@@ -95,6 +111,14 @@ fn is_list_of_times(head: &[u8]) -> bool {
     let rest = lines.pop().unwrap_or_default();
     let is_begun = rest.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     !lines.is_empty() && is_begun && lines.into_iter().all(is_time)
+}
+
+/// Six numbers a line, or the first line of UML.
+fn is_of_guest(head: &[u8]) -> bool {
+    let first = head.split(|b| *b == b'\n').next().unwrap_or_default();
+    let numbers: Vec<&[u8]> = first.split(|b| *b == b' ').collect();
+    let is_number = |text: &&[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    numbers.len() == 6 && numbers.iter().all(is_number) || holds(head, "Linux version ")
 }
 
 fn is_page(head: &[u8]) -> bool {

@@ -11,6 +11,7 @@ use drivelab_engine::{Control, Progress, RunPlan, VirtualJobs, VirtualTarget};
 use drivelab_model::options::{DriveSpec, Options, Precondition, ProfileRef, SpecError};
 use drivelab_model::profile::{self, BaseText, Profile, ProfileError};
 use drivelab_model::{About, Arrangement, Attachment, Drive};
+use drivelab_serve::drive::Attributes;
 
 use crate::attached;
 use crate::failure::Failure;
@@ -98,6 +99,16 @@ fn read_profile(spec: &DriveSpec) -> Result<Profile, Failure> {
 /// Builds a drive and everything between it and the host.
 pub(crate) fn build(profile: &Profile, options: &Options, seed: u64) -> Result<Drive, Failure> {
     drivelab_model::build(profile, options, seed).map_err(Failure::bad_request)
+}
+
+/// What a host is told of a drive.
+pub(crate) fn attributes(profile: &Profile, about: &About) -> Attributes {
+    let attached = about.attached.as_ref();
+    Attributes {
+        physical_sector: profile.physical_sector,
+        rotational: profile.rotates(),
+        volatile_cache: attached.is_some_and(|attached| attached.write_cache_bytes.is_some()),
+    }
 }
 
 /// A modelled drive and the time that has passed for it.

@@ -20,6 +20,7 @@ mod input;
 mod inspect;
 mod interrupt;
 mod job;
+mod lab;
 mod matrix_study;
 mod measured;
 mod replaced;

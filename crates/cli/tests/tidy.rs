@@ -21,12 +21,13 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("archive", &["core"], &[]),
     ("formats", &["core"], &[]),
     ("suites", &["core"], &[]),
+    ("lab", &["core"], &["model", "serve"]),
     ("report", &["core", "stats"], &[]),
     (
         "cli",
         &[
             "core", "stats", "model", "disksim", "engine", "probe", "serve", "host", "study",
-            "archive", "formats", "report", "suites",
+            "archive", "formats", "report", "suites", "lab",
         ],
         &[],
     ),

@@ -8,6 +8,7 @@ pub(crate) mod durability;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;
+pub(crate) mod lab;
 pub(crate) mod replay;
 pub(crate) mod results;
 pub(crate) mod run;

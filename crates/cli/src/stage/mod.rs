@@ -3,6 +3,7 @@
 mod cells;
 mod emulate;
 mod hardware;
+pub(crate) mod kernel;
 mod program;
 mod shell;
 mod simulate;

@@ -5,6 +5,7 @@
 
 mod attached;
 mod figure;
+mod guest;
 mod job;
 mod kept;
 mod latency;
@@ -16,6 +17,7 @@ mod verification;
 
 pub use attached::{Attached, AttachedDevice, Fact, FoundFault};
 pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_names, metric_name};
+pub use guest::Guest;
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
@@ -70,7 +72,14 @@ pub struct RunRecord {
     /// Lateness of a modelled drive, if it was served in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
+<<<<<<< HEAD
+    /// The kernel that used the drive in virtual time, at stage kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
+    /// Which drive was simulated, where the profile leaves numbers open.
+=======
     /// Which drive was simulated, if the profile leaves numbers open.
+>>>>>>> next
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,
     /// The result of reading everything back, if requested.

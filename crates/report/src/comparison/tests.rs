@@ -239,6 +239,7 @@ pub(crate) fn record(latency_us: u64, host: &str) -> RunRecord {
         }),
         attached: None,
         served: None,
+        guest: None,
         specimen: None,
         verification: None,
     }

@@ -9,6 +9,7 @@ use drivelab_core::record::{Origin, RunRecord};
 use drivelab_report::run;
 
 use crate::failure::{AtPath as _, Failure};
+use crate::output;
 use crate::ui::Ui;
 
 /// Marks in the picture of a run in a list.
@@ -72,13 +73,8 @@ impl KeepArgs {
     }
 }
 
-/// Where the XDG base directory specification puts data of a user.
 fn default_path() -> Option<PathBuf> {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = absolute("XDG_DATA_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
-    Some(data.join("drivelab").join("runs.db"))
+    Some(output::user_folder("XDG_DATA_HOME", ".local/share")?.join("runs.db"))
 }
 
 /// A record as it is kept now.

@@ -4,6 +4,7 @@ mod job;
 mod suite;
 mod tree;
 mod verify;
+mod within;
 pub(super) mod workload;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use drivelab_engine::{Progress as Step, RunPlan};
 use self::job::JobArgs;
 use self::suite::SuiteArgs;
 use self::verify::VerifyArgs;
+use self::within::{Load, WithinArgs};
 use self::workload::{WorkloadArgs, of_single_runs};
 use crate::commands::archive::keep::KeepArgs;
 use crate::commands::completion::{self, Offer};
@@ -40,7 +42,8 @@ Examples:
   drivelab run drive:seagate-st31000333as --suite hdtune
   drivelab run /mnt/disk --suite fsmark,threads=4
   drivelab run /dev/sda --rw read --bs 1M --iodepth 4
-  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json")]
+  drivelab run drive:seagate-st31000333as,controller=ide --iodepth 32 --json
+  drivelab run drive:seagate-st31000333as --iodepth 32 --in kernel")]
 pub(crate) struct RunArgs {
     /// The target; with --job it replaces the files named in the job file.
     #[arg(required_unless_present_any = ["job", "matrix", "suite"],
@@ -98,6 +101,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     verify: VerifyArgs,
     #[command(flatten)]
+    within: WithinArgs,
+    #[command(flatten)]
     keep: KeepArgs,
 }
 
@@ -140,7 +145,28 @@ pub(crate) fn run(arguments: RunArgs, ui: Ui) -> Outcome {
         return one_suite(&name, arguments, ui);
     }
     let target = arguments.target.clone().expect("it is required without a job file");
+    if arguments.within.place.is_some() {
+        let (workload, seed) = (&arguments.workload, arguments.seed);
+        let load = Load { target: &target, workload, seed, options: passed_on(&arguments) };
+        let record = within::run(load, &arguments.within)?;
+        let record = RunRecord { label: arguments.label, ..record };
+        arguments.keep.keep(&record, ui);
+        return finish(&record, false, ui);
+    }
     one_load(target, arguments, ui)
+}
+
+/// What a run in a guest is given besides its workload.
+fn passed_on(arguments: &RunArgs) -> Vec<String> {
+    let engine = arguments.ioengine.map(|engine| format!("--ioengine={engine}"));
+    let others = [
+        format!("--numjobs={}", arguments.numjobs),
+        format!("--seed={}", arguments.seed),
+        format!("--stamp={}", arguments.stamp),
+        format!("--direct={}", u8::from(arguments.direct)),
+        format!("--invalidate={}", u8::from(arguments.invalidate)),
+    ];
+    engine.into_iter().chain(others).collect()
 }
 
 /// Makes the run of a suite.

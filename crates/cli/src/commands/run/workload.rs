@@ -10,12 +10,17 @@ use crate::commands::completion::{self, Offer};
 
 /// What is asked of the drive, with the defaults of the flags.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions, Vec<&'static str>);
+pub(crate) struct WorkloadArgs(pub(crate) WorkloadOptions, Vec<(&'static str, String)>);
 
 impl WorkloadArgs {
     /// Whether the user gave this option.
     pub(crate) fn is_typed(&self, name: &str) -> bool {
-        self.1.contains(&name)
+        self.1.iter().any(|(typed, _)| *typed == name)
+    }
+
+    /// The options that the user gave, as they can be given again.
+    pub(crate) fn typed(&self) -> impl Iterator<Item = String> {
+        self.1.iter().map(|(name, value)| format!("--{}={value}", name.replace('_', "-")))
     }
 }
 
@@ -25,7 +30,7 @@ pub(crate) fn flags() -> impl Iterator<Item = &'static WorkloadOption> {
 }
 
 /// What a job file or a matrix says itself, besides the workload.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 17] = [
     "ioengine",
     "hipri",
     "sqthread_poll",
@@ -39,6 +44,10 @@ const ELSEWHERE: [&str; 13] = [
     "verify_only",
     "verify_state",
     "power_was_cut",
+    "place",
+    "wall_limit",
+    "trace",
+    "console",
 ];
 
 /// The options that would do nothing beside a suite.
@@ -101,7 +110,7 @@ impl FromArgMatches for WorkloadArgs {
         for option in flags() {
             if let Some(value) = matches.get_one::<String>(option.name) {
                 if matches.value_source(option.name) == Some(ValueSource::CommandLine) {
-                    self.1.push(option.name);
+                    self.1.push((option.name, value.clone()));
                 }
                 let set = self.0.set(option.name, value);
                 set.map_err(|wrong| Error::raw(ErrorKind::ValueValidation, wrong))?;

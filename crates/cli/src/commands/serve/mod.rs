@@ -298,11 +298,6 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
             .hint("run it in virtual time: drivelab run drive:NAME; or spin: --spin 200us"));
     }
     let device = build()?;
-    let attached = device.about().attached.as_ref();
-    let attributes = Attributes {
-        physical_sector: profile.physical_sector,
-        rotational: profile.rotates(),
-        volatile_cache: attached.is_some_and(|attached| attached.write_cache_bytes.is_some()),
-    };
+    let attributes = target::attributes(&profile, device.about());
     Ok((Box::new(device), Nature { typical_read: Some(typical), attributes }))
 }

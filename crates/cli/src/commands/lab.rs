@@ -1,0 +1,146 @@
+//! `lab`: what running guests takes.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use clap::{Args, Subcommand};
+use drivelab_core::Refusal;
+use drivelab_lab::kernel::{self, Build, Cache, Kernel, Need, Source};
+use drivelab_report::text::json_text;
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::interrupt;
+use crate::output;
+use crate::ui::Ui;
+
+/// Prepare this machine for `run --in kernel`: a real Linux kernel in virtual time.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  drivelab lab setup                          what is missing, and the command that installs it
+  drivelab lab kernel build                   about ten minutes of processor time, once
+  drivelab lab kernel where --json            path, source and checksum of the kernel
+  drivelab lab kernel import linux            a kernel that was built on another machine")]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    /// The folder of kernels [default: `drivelab/kernels` in the user's cache folder].
+    #[arg(long, global = true, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show what is missing and how to install it; exit code 3 where anything is.
+    Setup,
+    /// Build, import or find the kernel of guests.
+    #[command(subcommand)]
+    Kernel(KernelVerb),
+}
+
+#[derive(Debug, Subcommand)]
+enum KernelVerb {
+    /// Build it from the source of Linux 6.12; one that is built already is kept.
+    Build {
+        /// An archive of the source [default: the package linux-source-6.12, downloaded if it is
+        /// not installed].
+        #[arg(long, value_name = "FILE.tar.xz")]
+        source: Option<PathBuf>,
+        /// The number of compilers that run at once [default: one for each processor].
+        #[arg(long, value_name = "N")]
+        jobs: Option<usize>,
+        /// Build it even if it is built already.
+        #[arg(long)]
+        again: bool,
+    },
+    /// Keep a kernel that was built on another machine.
+    Import {
+        /// The program `linux`.
+        file: PathBuf,
+    },
+    /// Show the kernel that guests run; exit code 3 where there is none.
+    Where,
+}
+
+/// The schema of all that `lab` prints.
+const LAB_SCHEMA: &str = "drivelab.lab/1";
+
+/// Carries out a verb of `lab`.
+pub(crate) fn run(arguments: LabArgs, ui: Ui) -> Outcome {
+    let cache = cache(arguments.cache)?;
+    let kernel: Result<Kernel, Refusal> = match arguments.verb {
+        Verb::Setup => return setup(&cache, ui),
+        Verb::Kernel(KernelVerb::Build { source, jobs, again }) => {
+            let source = source.map_or(Source::Package, Source::Archive);
+            let jobs =
+                jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+            let build = Build { source, jobs, again, stop: interrupt::flag() };
+            build.run(&cache, &|step| ui.note(&format!("lab kernel: {step}"))).map_err(Into::into)
+        }
+        Verb::Kernel(KernelVerb::Import { file }) => cache.import(&file).map_err(Into::into),
+        Verb::Kernel(KernelVerb::Where) => find(&cache),
+    };
+    let kernel = kernel?;
+    if ui.json {
+        let shown = serde_json::json!({ "schema": LAB_SCHEMA, "kernel": kernel });
+        return ui.result(&json_text(&shown));
+    }
+    ui.result(&format!(
+        "{}\nLinux {}, from {}, SHA-256 {}",
+        kernel.path.display(),
+        kernel.release,
+        kernel.source,
+        kernel.sha256
+    ))
+}
+
+/// The folder of kernels.
+pub(crate) fn cache(named: Option<PathBuf>) -> Result<Cache, Failure> {
+    let folder =
+        named.or_else(|| Some(output::user_folder("XDG_CACHE_HOME", ".cache")?.join("kernels")));
+    folder.map(Cache::new).ok_or_else(|| {
+        Failure::cannot_here(anyhow::anyhow!("this user has no home folder"))
+            .hint("name the folder of kernels: --cache DIR")
+    })
+}
+
+/// The kernel that guests run.
+pub(crate) fn find(cache: &Cache) -> Result<Kernel, Refusal> {
+    cache.find()?.ok_or_else(drivelab_lab::no_kernel)
+}
+
+fn setup(cache: &Cache, ui: Ui) -> Outcome {
+    let missing = kernel::missing(Path::new("/"));
+    let kernel = cache.find().map_err(Refusal::from)?;
+    // Who has a kernel needs no compiler.
+    let needed = |missing: &kernel::Missing| kernel.is_none() || missing.need == Need::Run;
+    let missing: Vec<_> = missing.into_iter().filter(needed).collect();
+    let install = kernel::install_command(&missing);
+    let is_ready = missing.is_empty() && kernel.is_some();
+    let purpose = |need| if need == Need::Build { "build the kernel" } else { "run guests" };
+    if ui.json {
+        let missing = missing.iter().map(|it| {
+            let needed_to = purpose(it.need);
+            serde_json::json!({ "what": it.what, "package": it.package, "needed_to": needed_to })
+        });
+        let missing: Vec<_> = missing.collect();
+        ui.result(&json_text(&serde_json::json!({
+            "schema": LAB_SCHEMA,
+            "ready": is_ready,
+            "missing": missing,
+            "install": install,
+            "kernel": kernel,
+        })))?;
+    } else {
+        let missing = missing.iter().map(|it| {
+            format!("missing: {} (package {}), to {}", it.what, it.package, purpose(it.need))
+        });
+        let kernel = match &kernel {
+            Some(kernel) => format!("kernel: {}", kernel.path.display()),
+            None => "kernel: none; build it: drivelab lab kernel build".into(),
+        };
+        let install = install.map(|command| format!("install: {command}"));
+        ui.result(&missing.chain(install).chain([kernel]).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(if is_ready { Exit::Done } else { Exit::CannotHere })
+}

@@ -1,0 +1,156 @@
+//! Who runs, and what time it is: the controller of UML's time-travel protocol.
+//!
+//! There is one guest, and everything else is the machine that it sees. Either the guest runs, up
+//! to the next event of the machine, or it waits and the machine moves to its next event. Times
+//! pass through a shared page, so that a message is needed only where the turn changes.
+
+mod message;
+mod page;
+
+use drivelab_core::Time;
+use thiserror::Error;
+
+pub use message::{MESSAGE_BYTES, Message, Op};
+pub use page::{CONTROLLER, GUEST, PAGE_BYTES, Page};
+
+use crate::memory::Memory;
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The guest runs: wait for its messages.
+    Guest,
+    /// The guest gets the turn with this message.
+    Run(Message),
+    /// The machine moves to this time.
+    Machine(Time),
+}
+
+/// What a guest does that no guest may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum CalendarError {
+    /// Neither the guest nor the machine has anything to do.
+    #[error("the guest waits for something that cannot happen")]
+    Deadlock,
+    /// What a controller sends, and no guest.
+    #[error("the guest sent {0:?}, which only a controller sends")]
+    Unexpected(Op),
+    /// An operation that Linux 6.12 does not have.
+    #[error("the guest sent a message of an unknown kind")]
+    Unknown,
+    /// The guest does not use the shared page.
+    #[error("the guest keeps its own time: its kernel is older than 6.12")]
+    NoSharedTime,
+    /// The guest ran on past an event of the machine.
+    #[error("the guest moved the time past an event of the machine")]
+    Overrun,
+}
+
+/// The state of the protocol; the times are in the [`Page`].
+#[derive(Debug, Default)]
+pub struct Calendar {
+    /// The guest has given its turn back.
+    waits: bool,
+    sequence: u32,
+    /// When the guest's clock starts, for a guest that asks.
+    time_of_day: u64,
+}
+
+impl Calendar {
+    /// A calendar whose virtual time starts at `time_of_day`, in nanoseconds since 1970.
+    pub fn new(time_of_day: u64) -> Self {
+        Self { time_of_day, ..Self::default() }
+    }
+
+    /// Takes a message of the guest; gives the answer, if one is due.
+    ///
+    /// The answer to [`Op::Start`] carries the page's file descriptor twice (the second is that of
+    /// a log, which no kernel writes).
+    pub fn take<M: Memory>(
+        &mut self,
+        page: &mut Page<M>,
+        message: Message,
+    ) -> Result<Option<Message>, CalendarError> {
+        let ack = |time| Ok(Some(Message { op: Op::Ack, sequence: message.sequence, time }));
+        match message.op {
+            Op::Ack => Ok(None),
+            Op::Start => {
+                page.set_running(GUEST);
+                page.set_free_until(None);
+                ack(u64::from(GUEST))
+            }
+            Op::Wait if page.guest_shares_time() => {
+                self.waits = true;
+                Ok(None)
+            }
+            Op::Wait => Err(CalendarError::NoSharedTime),
+            Op::Request => {
+                page.set_request(Time::from_ns(message.time));
+                page.limit(Time::from_ns(message.time));
+                ack(0)
+            }
+            Op::Get => ack(page.now().ns()),
+            Op::GetTimeOfDay => ack(self.time_of_day.saturating_add(page.now().ns())),
+            Op::Update => {
+                page.set_now(Time::from_ns(message.time));
+                ack(0)
+            }
+            Op::Broadcast => ack(0),
+            Op::Run | Op::FreeUntil => Err(CalendarError::Unexpected(message.op)),
+        }
+    }
+
+    /// Holds the guest back at an event that the machine got while the guest ran.
+    pub fn planned<M: Memory>(
+        &mut self,
+        page: &mut Page<M>,
+        event: Option<Time>,
+    ) -> Result<(), CalendarError> {
+        let Some(event) = event else { return Ok(()) };
+        if event < page.now() {
+            return Err(CalendarError::Overrun);
+        }
+        page.limit(event);
+        Ok(())
+    }
+
+    /// Decides whose turn it is, where the machine has its next event at `event`.
+    ///
+    /// At one instant the machine comes first: an interrupt that is due then is delivered before
+    /// the guest runs.
+    pub fn turn<M: Memory>(
+        &mut self,
+        page: &mut Page<M>,
+        event: Option<Time>,
+    ) -> Result<Turn, CalendarError> {
+        if !self.waits {
+            return Ok(Turn::Guest);
+        }
+        let (now, request) = (page.now(), page.request());
+        page.set_running(CONTROLLER);
+        match (event, request) {
+            (None, None) => Err(CalendarError::Deadlock),
+            (Some(event), request) if request.is_none_or(|request| event <= request) => {
+                if event < now {
+                    return Err(CalendarError::Overrun);
+                }
+                page.set_now(event);
+                Ok(Turn::Machine(event))
+            }
+            (_, Some(request)) => {
+                // What it asked for may have been over before it waited.
+                let at = request.max(now);
+                page.set_now(at);
+                page.set_free_until(event);
+                page.set_running(GUEST);
+                self.waits = false;
+                self.sequence = self.sequence.wrapping_add(1);
+                Ok(Turn::Run(Message { op: Op::Run, sequence: self.sequence, time: at.ns() }))
+            }
+            (Some(_), None) => unreachable!("the machine's turn was decided above"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! The calendar's shared memory: `struct um_timetravel_schedshm`, version 2, of Linux 6.12.
+
+use drivelab_core::Time;
+
+use crate::memory::{Memory, Outside, get, put};
+
+/// The length of a page: its header and [`CLIENTS`] clients.
+pub const PAGE_BYTES: u64 = HEADER_BYTES + CLIENTS as u64 * CLIENT_BYTES;
+
+/// The controller, which is this program.
+pub const CONTROLLER: u16 = 0;
+/// The only guest.
+pub const GUEST: u16 = 1;
+
+const VERSION: u32 = 2;
+const CLIENTS: u16 = 2;
+/// The header and a client are padded to these sizes.
+const HEADER_BYTES: u64 = 4096;
+const CLIENT_BYTES: u64 = 128;
+
+const LENGTH_AT: u64 = 4;
+const FREE_UNTIL_AT: u64 = 8;
+const NOW_AT: u64 = 16;
+const RUNNING_AT: u64 = 24;
+const CLIENTS_AT: u64 = 26;
+/// Within a client.
+const FLAGS_AT: u64 = 4;
+const REQUEST_AT: u64 = 8;
+
+/// `UM_TIMETRAVEL_SCHEDSHM_CAP_TIME_SHARE`: the client reads and writes times in the page.
+const TIME_SHARE: u32 = 1;
+/// `UM_TIMETRAVEL_SCHEDSHM_FLAGS_REQ_RUN`: the client wants to run.
+const WANTS_RUN: u32 = 1;
+
+/// A limit that is never reached, also where a guest calculates with signed times.
+const NEVER_NS: u64 = i64::MAX as u64;
+
+/// The page, in whatever memory holds it.
+#[derive(Debug)]
+pub struct Page<M>(M);
+
+impl<M: Memory> Page<M> {
+    /// Prepares the page in zeroed memory of at least [`PAGE_BYTES`].
+    pub fn new(mut memory: M) -> Result<Self, Outside> {
+        let length = u32::try_from(PAGE_BYTES).expect("it is a few kilobytes");
+        put(&mut memory, 0, &VERSION)?;
+        put(&mut memory, LENGTH_AT, &length)?;
+        put(&mut memory, FREE_UNTIL_AT, &NEVER_NS)?;
+        put(&mut memory, CLIENTS_AT, &CLIENTS)?;
+        put(&mut memory, client(CONTROLLER), &TIME_SHARE)?;
+        Ok(Self(memory))
+    }
+
+    /// What holds the page.
+    pub fn memory(&self) -> &M {
+        &self.0
+    }
+
+    fn get<T: zerocopy::FromBytes + zerocopy::IntoBytes>(&self, at: u64) -> T {
+        get(&self.0, at).expect("the page was there when it was prepared")
+    }
+
+    fn put(&mut self, at: u64, value: &(impl zerocopy::IntoBytes + zerocopy::Immutable)) {
+        put(&mut self.0, at, value).expect("the page was there when it was prepared");
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        Time::from_ns(self.get(NOW_AT))
+    }
+
+    pub(super) fn set_now(&mut self, now: Time) {
+        self.put(NOW_AT, &now.ns());
+    }
+
+    /// The first time that the guest may not pass by itself.
+    pub fn free_until(&self) -> u64 {
+        self.get(FREE_UNTIL_AT)
+    }
+
+    pub(super) fn set_free_until(&mut self, limit: Option<Time>) {
+        self.put(FREE_UNTIL_AT, &limit.map_or(NEVER_NS, Time::ns));
+    }
+
+    /// Lowers the limit, never raises it.
+    pub(super) fn limit(&mut self, limit: Time) {
+        if limit.ns() < self.free_until() {
+            self.set_free_until(Some(limit));
+        }
+    }
+
+    /// Who runs.
+    pub fn running(&self) -> u16 {
+        self.get(RUNNING_AT)
+    }
+
+    pub(super) fn set_running(&mut self, id: u16) {
+        self.put(RUNNING_AT, &id);
+    }
+
+    /// Whether the guest uses the page.
+    pub(super) fn guest_shares_time(&self) -> bool {
+        self.get::<u32>(client(GUEST)) & TIME_SHARE != 0
+    }
+
+    /// When the guest wants to run, if it wants to.
+    pub(super) fn request(&self) -> Option<Time> {
+        let wants = self.get::<u32>(client(GUEST) + FLAGS_AT) & WANTS_RUN != 0;
+        wants.then(|| Time::from_ns(self.get(client(GUEST) + REQUEST_AT)))
+    }
+
+    /// Notes what the guest asked for in a message.
+    pub(super) fn set_request(&mut self, time: Time) {
+        self.put(client(GUEST) + REQUEST_AT, &time.ns());
+        self.put(client(GUEST) + FLAGS_AT, &WANTS_RUN);
+    }
+}
+
+/// The address of a client.
+const fn client(id: u16) -> u64 {
+    HEADER_BYTES + id as u64 * CLIENT_BYTES
+}

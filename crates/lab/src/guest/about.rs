@@ -1,0 +1,154 @@
+//! What a guest is made of, and what it leaves.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use drivelab_core::{Bytes, Span};
+use thiserror::Error;
+
+use crate::calendar::CalendarError;
+use crate::machine::{BlockError, QueueError};
+use crate::vhost::VhostError;
+
+/// What a guest is made of, and how long it may take.
+#[derive(Debug)]
+pub struct Guest<'a> {
+    /// A UML kernel of Linux 6.12 or later, with time travel.
+    pub kernel: &'a Path,
+    /// Its root, a cpio archive.
+    pub initramfs: &'a [u8],
+    /// Its memory.
+    pub memory: Bytes,
+    /// The number of commands that it may have in the drive: 1 to 128.
+    pub tags: u16,
+    /// Added to the kernel command line.
+    pub arguments: &'a [String],
+    /// Real time after which it is ended.
+    pub limit: Duration,
+    /// Ends it when set.
+    pub stop: &'a AtomicBool,
+}
+
+/// How a guest ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It switched itself off.
+    PoweredOff,
+    /// Its kernel panicked, or refused to start.
+    Crashed(ExitStatus),
+    /// It took too long: it hangs, or runs without calling the system.
+    TimedOut,
+    /// It waits for something that cannot happen.
+    Deadlocked,
+    /// The user asked to stop.
+    Stopped,
+}
+
+/// What a guest left behind.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// How it ended.
+    pub how: End,
+    /// How long it ran, by its own clock.
+    pub took: Span,
+    /// How long that was in real time.
+    pub wall: Duration,
+    /// The number of requests that it sent to its drive.
+    pub requests: u64,
+    /// The hash of the trace of its requests.
+    pub trace_sha256: String,
+    /// What its kernel and programs printed.
+    pub console: String,
+    /// The hash of the console.
+    pub console_sha256: String,
+    /// What came out of its second console, which carries results.
+    pub results: String,
+}
+
+/// Why a guest could not be run to an end.
+#[derive(Debug, Error)]
+pub enum GuestError {
+    /// Something of this machine failed.
+    #[error("cannot {operation}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A program that starts guests is missing.
+    #[error("`{program}` is not installed")]
+    Missing {
+        /// Its name.
+        program: &'static str,
+    },
+    /// The guest broke the protocol of the calendar.
+    #[error(transparent)]
+    Calendar(#[from] CalendarError),
+    /// The guest broke the protocol of its drive.
+    #[error(transparent)]
+    Vhost(#[from] VhostError),
+    /// The guest asked its drive for something impossible.
+    #[error(transparent)]
+    Block(#[from] BlockError),
+    /// The guest uses its drive before it has set it up.
+    #[error("the guest used its drive before it had set it up")]
+    Early,
+    /// The guest did not take an interrupt.
+    #[error("the guest refused an interrupt")]
+    Interrupt,
+}
+
+impl From<QueueError> for GuestError {
+    fn from(error: QueueError) -> Self {
+        Self::Block(error.into())
+    }
+}
+
+impl GuestError {
+    pub(super) fn at(operation: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::System { operation, source }
+    }
+}
+
+/// When a guest's clock starts, unless another is given: 2025-01-01, in nanoseconds since 1970.
+pub(super) const START_NS: u64 = 1_735_689_600_000_000_000;
+
+/// Names in the folder of a run. The kernel command line seeds the guest's random numbers, so they
+/// never change.
+pub(super) const CLOCK: &str = "clock";
+pub(super) const DISK: &str = "disk";
+pub(super) const ROOT: &str = "root";
+
+impl Guest<'_> {
+    /// The kernel command line.
+    pub(super) fn command_line(&self) -> Vec<String> {
+        let mut line = vec![
+            format!("mem={}M", self.memory.get() >> 20),
+            format!("initrd={ROOT}"),
+            format!("time-travel=ext:{CLOCK}"),
+            format!("time-travel-start={START_NS}"),
+            format!("virtio_uml.device={DISK}:2"),
+            format!("virtio_blk.queue_depth={}", self.tags),
+            "con=null".into(),
+            "con0=null,fd:1".into(),
+            "con1=null,fd:2".into(),
+            "stderr=0".into(),
+            "uml_dir=.".into(),
+            "umid=guest".into(),
+            "norandmaps".into(),
+            "panic=-1".into(),
+        ];
+        line.extend_from_slice(self.arguments);
+        line
+    }
+}
+
+/// A program that starts guests, looked up where guests are started from.
+pub(super) fn find_program(program: &'static str) -> Result<PathBuf, GuestError> {
+    let places = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
+    places.into_iter().find(|path| path.exists()).ok_or(GuestError::Missing { program })
+}

@@ -1,0 +1,13 @@
+//! A guest, from its first message to its end.
+//!
+//! One thread serves everything: the calendar, the drive and the consoles. It and the guest take
+//! turns, so what happens in virtual time cannot depend on who is scheduled first.
+
+mod about;
+mod folder;
+mod process;
+mod run;
+mod shared;
+mod sockets;
+
+pub use about::{End, Ended, Guest, GuestError};

@@ -1,0 +1,146 @@
+//! The process of a guest: alone in its group, on one core, and never left behind.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use sha2::{Digest as _, Sha256};
+
+use crate::trace::hex;
+
+/// A full pipe would make the guest wait, in real time, for us to read it.
+const PIPE_BYTES: usize = 1 << 20;
+/// What is kept of an output; the hash is of all of it.
+const OUTPUT_MAX: usize = 16 << 20;
+
+/// A running guest; it is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    reaped: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts a kernel in `folder`, the addresses of its memory not randomised; it dies with us.
+    pub(super) fn start(
+        kernel: &Path,
+        folder: &Path,
+        arguments: &[String],
+        outputs: [OwnedFd; 2],
+    ) -> io::Result<Self> {
+        let [out, err] = outputs;
+        let mut command = Command::new("setarch");
+        command.args(["x86_64", "--addr-no-randomize", "setpriv", "--pdeathsig", "KILL"]);
+        command.arg(kernel).args(arguments).current_dir(folder).process_group(0);
+        command.env_clear().env("HOME", folder).env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+        Ok(Self { child: command.spawn()?, reaped: None })
+    }
+
+    /// Whether it has ended; the number of its group stays taken until [`Self::end`].
+    pub(super) fn has_ended(&self) -> io::Result<bool> {
+        let id = WaitId::Pid(Pid::from_child(&self.child));
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        Ok(self.reaped.is_some() || waitid(id, options)?.is_some())
+    }
+
+    /// Ends it and whatever it started, if it has not ended by itself; says how it ended.
+    pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.reaped {
+            return Ok(status);
+        }
+        match kill_process_group(Pid::from_child(&self.child), Signal::KILL) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let status = self.child.wait()?;
+        self.reaped = Some(status);
+        Ok(status)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// What a guest prints on one of its consoles.
+#[derive(Debug)]
+pub(super) struct Output {
+    pipe: File,
+    pub(super) bytes: Vec<u8>,
+    hash: Sha256,
+    pub(super) is_open: bool,
+}
+
+impl Output {
+    /// An output, and the end of it that the guest gets.
+    pub(super) fn new() -> io::Result<(Self, OwnedFd)> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        // Only ours: the guest sets its own as it likes.
+        rustix::io::ioctl_fionbio(&read, true)?;
+        // A user's limit may forbid it; the default of 64 KiB is enough for most.
+        let _ = fcntl_setpipe_size(&read, PIPE_BYTES);
+        let (pipe, hash) = (File::from(read), Sha256::new());
+        Ok((Self { pipe, bytes: Vec::new(), hash, is_open: true }, write))
+    }
+
+    /// Takes what is there.
+    pub(super) fn take(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 1 << 14];
+        while self.is_open {
+            match self.pipe.read(&mut buffer) {
+                Ok(0) => self.is_open = false,
+                Ok(length) => {
+                    self.hash.update(&buffer[..length]);
+                    let room = OUTPUT_MAX - self.bytes.len();
+                    self.bytes.extend_from_slice(&buffer[..length.min(room)]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What was printed, and the hash of all of it.
+    pub(super) fn finish(self) -> (String, String) {
+        (String::from_utf8_lossy(&self.bytes).replace('\r', ""), hex(&self.hash.finalize()))
+    }
+}
+
+impl AsFd for Output {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+/// Keeps this thread, and what it starts, on the core that it runs on: guest and machine take
+/// turns, and a change of core costs more than a turn.
+#[derive(Debug)]
+pub(super) struct Pinned(CpuSet);
+
+impl Pinned {
+    pub(super) fn here() -> io::Result<Self> {
+        let before = sched_getaffinity(None)?;
+        let mut here = CpuSet::new();
+        here.set(sched_getcpu());
+        sched_setaffinity(None, &here)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(None, &self.0);
+    }
+}

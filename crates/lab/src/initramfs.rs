@@ -1,0 +1,180 @@
+//! The root of a guest: a few files as a cpio archive, the same bytes for the same files.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod elf;
+
+/// Where programs are in the guest.
+const PROGRAMS: &str = "bin";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Entry {
+    Folder,
+    File {
+        bytes: Vec<u8>,
+        executable: bool,
+    },
+    /// A character device: major and minor number.
+    Device(u32, u32),
+}
+
+/// The files of a guest, by their path without the leading `/`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Initramfs(BTreeMap<String, Entry>);
+
+impl Initramfs {
+    /// A root in which `/command` is run by a shell, with `busybox` as its tools.
+    ///
+    /// What the command prints goes to the console of results, between two lines that mark its
+    /// beginning and its end, the latter with its exit status; what it says on standard error goes
+    /// to the kernel's console.
+    pub fn new(busybox: &Path, command: &str) -> io::Result<Self> {
+        let mut root = Self::default();
+        root.add_file("init", INIT.into(), true);
+        root.add_file("command", command.into(), false);
+        root.add_program("busybox", busybox)?;
+        for folder in ["proc", "sys", "tmp", "mnt"] {
+            root.0.insert(folder.into(), Entry::Folder);
+        }
+        root.add("dev/console", Entry::Device(5, 1));
+        Ok(root)
+    }
+
+    /// Adds a program of this machine as `/bin/NAME`, with the libraries that it needs.
+    pub fn add_program(&mut self, name: &str, path: &Path) -> io::Result<()> {
+        self.add_file(
+            &format!("{PROGRAMS}/{name}"),
+            elf::without_sections(std::fs::read(path)?),
+            true,
+        );
+        for library in libraries(path)? {
+            let name = library.to_string_lossy().trim_start_matches('/').to_owned();
+            self.add_file(&name, elf::without_sections(std::fs::read(&library)?), true);
+        }
+        Ok(())
+    }
+
+    /// Adds a file.
+    pub fn add_file(&mut self, name: &str, bytes: Vec<u8>, executable: bool) {
+        self.add(name, Entry::File { bytes, executable });
+    }
+
+    /// Adds an entry and the folders above it.
+    fn add(&mut self, name: &str, entry: Entry) {
+        for (end, _) in name.match_indices('/') {
+            self.0.entry(name[..end].into()).or_insert(Entry::Folder);
+        }
+        self.0.insert(name.into(), entry);
+    }
+
+    /// The archive, in the format `newc`; all files belong to root and carry no time.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (inode, (name, entry)) in (1..).zip(&self.0) {
+            entry.put(&mut out, inode, name);
+        }
+        Entry::File { bytes: Vec::new(), executable: false }.put(&mut out, 0, "TRAILER!!!");
+        out
+    }
+}
+
+impl Entry {
+    fn put(&self, out: &mut Vec<u8>, inode: u32, name: &str) {
+        let (mode, links, bytes, device) = match self {
+            Self::Folder => (0o040_755, 2, &[][..], (0, 0)),
+            Self::File { bytes, executable: true } => (0o100_755, 1, &bytes[..], (0, 0)),
+            Self::File { bytes, executable: false } => (0o100_644, 1, &bytes[..], (0, 0)),
+            Self::Device(major, minor) => (0o020_600, 1, &[][..], (*major, *minor)),
+        };
+        let length = u32::try_from(bytes.len()).expect("a file of a guest is below 4 GiB");
+        let name_bytes = u32::try_from(name.len() + 1).expect("a path is short");
+        let (owner, time, checksum) = (0, 0, 0);
+        let fields = [
+            inode, mode, owner, owner, links, time, length, 0, 0, device.0, device.1, name_bytes,
+            checksum,
+        ];
+        out.extend(b"070701");
+        for field in fields {
+            out.extend(format!("{field:08x}").bytes());
+        }
+        out.extend(name.bytes().chain([0]));
+        out.resize(out.len().next_multiple_of(4), 0);
+        out.extend(bytes);
+        out.resize(out.len().next_multiple_of(4), 0);
+    }
+}
+
+/// What every guest runs first.
+const INIT: &str = include_str!("init.sh");
+/// Precedes what the command prints.
+const BEGIN: &str = "drivelab-begin\n";
+/// Follows it, with the exit status.
+const END: &str = "drivelab-end ";
+
+/// What the command of a guest printed, and its exit status; nothing where it did not end.
+pub fn results(console: &str) -> Option<(&str, u8)> {
+    let (_, rest) = console.split_once(BEGIN)?;
+    let (output, rest) = rest.rsplit_once(END)?;
+    Some((output, rest.lines().next()?.parse().ok()?))
+}
+
+/// The shared libraries of a program, its loader included; none where it is static.
+fn libraries(program: &Path) -> io::Result<Vec<PathBuf>> {
+    let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output()?;
+    Ok(of_ldd(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// The paths in what ldd prints: `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)` of the loader.
+fn of_ldd(text: &str) -> Vec<PathBuf> {
+    let path = |line: &str| {
+        let (path, _) = line.rsplit_once(" (")?;
+        let path = path.split_once("=> ").map_or(path, |(_, path)| path).trim();
+        path.starts_with('/').then(|| PathBuf::from(path))
+    };
+    text.lines().filter_map(path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_has_its_folders_before_its_files() {
+        let mut root = Initramfs::default();
+        root.add_file("a/b/c", b"xyz".to_vec(), true);
+        let bytes = root.to_bytes();
+        let text = String::from_utf8_lossy(&bytes);
+        let names: Vec<usize> = ["a\0", "a/b\0", "a/b/c\0", "TRAILER!!!\0"]
+            .iter()
+            .map(|it| text.find(it).unwrap())
+            .collect();
+        assert!(names.is_sorted(), "{names:?}");
+        assert_eq!(text.matches("070701").count(), 4);
+        assert_eq!(&text[..22], "0707010000000100_0041ed".replace('_', "").as_str());
+        assert!(bytes.len().is_multiple_of(4));
+        assert_eq!(root.clone().to_bytes(), bytes);
+    }
+
+    #[test]
+    fn libraries_are_those_that_ldd_found() {
+        let text = "\tlinux-vdso.so.1 (0x00007ffd)\n\
+                    \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f14)\n\
+                    \tlibnone.so => not found\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f14)\n";
+        let expected = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
+        assert_eq!(of_ldd(text), expected.map(PathBuf::from));
+        assert!(of_ldd("\tnot a dynamic executable\n").is_empty());
+    }
+
+    #[test]
+    fn results_are_what_stands_between_the_marks() {
+        let console = "Core dump limits\ndrivelab-begin\n{\"a\": 1}\ndrivelab-end 3\n";
+        assert_eq!(results(console), Some(("{\"a\": 1}\n", 3)));
+        assert_eq!(results("drivelab-begin\ndrivelab-end 0\n"), Some(("", 0)));
+        assert_eq!(results("drivelab-begin\nhalf"), None);
+        assert_eq!(results("panic"), None);
+    }
+}

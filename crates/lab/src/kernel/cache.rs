@@ -1,0 +1,212 @@
+//! Kernels that were built or imported, in a folder of this user.
+//!
+//! A folder per recipe holds a folder per source; `current` names the source that was added last.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::recipe::{recipe, release_suffix};
+use crate::trace::sha256;
+
+/// A kernel that guests can run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The program.
+    pub path: PathBuf,
+    /// What it calls itself.
+    pub release: String,
+    /// The source that it was built from, with the distribution's version.
+    pub source: String,
+    /// The hash of configuration and patches.
+    pub recipe: String,
+    /// The checksum of the program.
+    pub sha256: String,
+}
+
+/// Why a kernel cannot be kept or found.
+#[derive(Debug, Error)]
+pub enum CacheError {
+    /// A file of the cache cannot be read or written.
+    #[error("cannot {operation} `{}`", path.display())]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The kernel is not the one that was stored.
+    #[error("`{}` was changed after it was stored", path.display())]
+    Changed {
+        /// The kernel.
+        path: PathBuf,
+    },
+    /// The file does not run, or is another program.
+    #[error("`{}` is not a kernel of this laboratory", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A kernel of another version of drivelab.
+    #[error("`{}` is Linux {release}, of another configuration or patches", path.display())]
+    Recipe {
+        /// The file.
+        path: PathBuf,
+        /// What it calls itself.
+        release: String,
+    },
+}
+
+impl CacheError {
+    fn at(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::System { operation, path, source }
+    }
+}
+
+/// The folder of kernels.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+const PROGRAM: &str = "linux";
+const ABOUT: &str = "about.json";
+const CURRENT: &str = "current";
+
+impl Cache {
+    /// The cache in `folder`, which need not exist yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The folder, created if missing.
+    pub(super) fn folder(&self) -> Result<&Path, CacheError> {
+        fs::create_dir_all(&self.folder).map_err(CacheError::at("create", &self.folder))?;
+        Ok(&self.folder)
+    }
+
+    fn of_recipe(&self) -> PathBuf {
+        self.folder.join(recipe())
+    }
+
+    /// The kernel that was added last, if any; its checksum is verified.
+    pub fn find(&self) -> Result<Option<Kernel>, CacheError> {
+        let Ok(source) = fs::read_to_string(self.of_recipe().join(CURRENT)) else {
+            return Ok(None);
+        };
+        self.find_source(source.trim())
+    }
+
+    /// The kernel of one source, if any.
+    pub(super) fn find_source(&self, source: &str) -> Result<Option<Kernel>, CacheError> {
+        let about = self.of_recipe().join(source).join(ABOUT);
+        let Ok(text) = fs::read_to_string(&about) else { return Ok(None) };
+        let path = self.of_recipe().join(source).join(PROGRAM);
+        let changed = || CacheError::Changed { path: path.clone() };
+        let kernel: Kernel = serde_json::from_str(&text).map_err(|_| changed())?;
+        let bytes = fs::read(&path).map_err(CacheError::at("read", &path))?;
+        if sha256(&bytes) != kernel.sha256 {
+            return Err(changed());
+        }
+        Ok(Some(Kernel { path, ..kernel }))
+    }
+
+    /// Keeps a kernel that was built elsewhere with the same recipe.
+    pub fn import(&self, file: &Path) -> Result<Kernel, CacheError> {
+        let release = release_of(file)?;
+        let Some(version) = release.strip_suffix(&release_suffix()) else {
+            return Err(CacheError::Recipe { path: file.to_owned(), release });
+        };
+        self.add(file, &format!("imported-{version}"))
+    }
+
+    /// Keeps a kernel that was built from `source`.
+    pub(super) fn add(&self, file: &Path, source: &str) -> Result<Kernel, CacheError> {
+        let release = release_of(file)?;
+        let folder = self.of_recipe().join(source);
+        let path = folder.join(PROGRAM);
+        let bytes = fs::read(file).map_err(CacheError::at("read", file))?;
+        fs::create_dir_all(&folder).map_err(CacheError::at("create", &folder))?;
+        replace(&path, &bytes)?;
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, executable).map_err(CacheError::at("change", &path))?;
+        let (source, sha256) = (source.to_owned(), sha256(&bytes));
+        let kernel = Kernel { path, release, source, recipe: recipe(), sha256 };
+        let about = serde_json::to_string_pretty(&kernel).expect("plain fields");
+        replace(&folder.join(ABOUT), about.as_bytes())?;
+        replace(&self.of_recipe().join(CURRENT), kernel.source.as_bytes())?;
+        Ok(kernel)
+    }
+}
+
+/// Writes a file whole or not at all.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
+    let partial = path.with_extension("partial");
+    fs::write(&partial, bytes).map_err(CacheError::at("write", &partial))?;
+    fs::rename(&partial, path).map_err(CacheError::at("write", path))
+}
+
+/// What a kernel calls itself: UML prints it and ends.
+fn release_of(file: &Path) -> Result<String, CacheError> {
+    let foreign = || CacheError::Foreign { path: file.to_owned() };
+    let file_type = fs::metadata(file).map_err(CacheError::at("read", file))?;
+    let absolute = std::path::absolute(file).map_err(CacheError::at("find", file))?;
+    let output = Command::new(absolute).arg("--version").output().map_err(|_| foreign())?;
+    let release = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let is_version = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains('\n');
+    if file_type.is_file() && is_version { Ok(release) } else { Err(foreign()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that prints what a kernel of this recipe prints.
+    fn kernel(folder: &Path, release: &str) -> PathBuf {
+        let path = folder.join("kernel");
+        // A child writes it: a descriptor of ours, inherited by a child of another test, would
+        // make the program busy.
+        let script = format!("printf '#!/bin/sh\necho {release}\n' > \"$0\" && chmod 755 \"$0\"");
+        let made = Command::new("sh").args(["-c", &script]).arg(&path).status().unwrap();
+        assert!(made.success());
+        path
+    }
+
+    #[test]
+    fn a_kernel_is_found_again_and_a_changed_one_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().join("kernels"));
+        assert_eq!(cache.find().unwrap(), None);
+        let file = kernel(folder.path(), &format!("6.12.117{}", release_suffix()));
+        let imported = cache.import(&file).unwrap();
+        assert_eq!(imported.source, "imported-6.12.117");
+        assert_eq!(cache.find().unwrap(), Some(imported.clone()));
+        let built = cache.add(&file, "6.12.117-1").unwrap();
+        assert_eq!(cache.find().unwrap(), Some(built), "the last one");
+        let path = cache.find_source(&imported.source).unwrap().unwrap().path;
+        fs::write(&path, "#!/bin/sh\n").unwrap();
+        let error = cache.find_source(&imported.source).unwrap_err();
+        assert!(matches!(error, CacheError::Changed { .. }), "{error}");
+    }
+
+    #[test]
+    fn other_programs_and_other_recipes_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().join("kernels"));
+        let error = cache.import(&kernel(folder.path(), "6.12.117-other")).unwrap_err();
+        assert!(matches!(error, CacheError::Recipe { .. }), "{error}");
+        let error = cache.import(&kernel(folder.path(), "hello")).unwrap_err();
+        assert!(matches!(error, CacheError::Foreign { .. }), "{error}");
+        let error = cache.import(Path::new("none")).unwrap_err();
+        assert!(matches!(error, CacheError::System { .. }), "{error}");
+        assert_eq!(cache.find().unwrap(), None);
+    }
+}

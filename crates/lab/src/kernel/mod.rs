@@ -1,0 +1,11 @@
+//! The kernel of the laboratory: built from a distribution's source, kept, and found again.
+
+mod build;
+mod cache;
+mod needs;
+mod recipe;
+
+pub use build::{Build, BuildError, Source};
+pub use cache::{Cache, CacheError, Kernel};
+pub use needs::{Missing, Need, install_command, missing};
+pub use recipe::recipe;

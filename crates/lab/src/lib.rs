@@ -1,0 +1,20 @@
+//! Guests: a real Linux kernel in virtual time, the disk that it sees and the time that it gets.
+//!
+//! A guest is User Mode Linux with time travel. [`calendar`] gives it its time, [`machine`] is the
+//! hardware that it sees, [`vhost`] is how both speak to each other, and [`guest`] runs it. All but
+//! the last are pure. [`kernel`] builds the kernel, [`initramfs`] its root.
+#![deny(unsafe_code)]
+
+pub mod calendar;
+pub mod guest;
+pub mod initramfs;
+pub mod kernel;
+pub mod machine;
+#[expect(unsafe_code, reason = "memory that is shared with a guest can only be mapped")]
+pub mod mapped;
+pub mod memory;
+mod refusal;
+pub mod trace;
+pub mod vhost;
+
+pub use refusal::no_kernel;

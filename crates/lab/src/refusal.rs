@@ -1,0 +1,77 @@
+//! What is said to the user where no kernel or guest can be had.
+
+use drivelab_core::Refusal;
+
+use crate::guest::GuestError;
+use crate::kernel::{BuildError, CacheError, install_command};
+
+const BUILD: &str = "build the kernel: drivelab lab kernel build";
+
+/// No kernel is there to run.
+pub fn no_kernel() -> Refusal {
+    Refusal::machine("no kernel for guests has been built or imported").hint(BUILD)
+}
+
+impl From<CacheError> for Refusal {
+    fn from(error: CacheError) -> Self {
+        match error {
+            CacheError::System { operation, path, source } => {
+                Self::at_path(operation, &path, source)
+            }
+            CacheError::Changed { .. } => {
+                Self::machine(error).hint("build it again: drivelab lab kernel build --again")
+            }
+            CacheError::Foreign { .. } => Self::request(error)
+                .hint("import the program `linux` that `drivelab lab kernel build` made"),
+            CacheError::Recipe { .. } => {
+                Self::request(error).hint("import a kernel that this version of drivelab built")
+            }
+        }
+    }
+}
+
+impl From<BuildError> for Refusal {
+    fn from(error: BuildError) -> Self {
+        let message = error.to_string();
+        match error {
+            BuildError::Cache(error) => error.into(),
+            BuildError::Missing(missing) => {
+                let names: Vec<&str> = missing.iter().map(|missing| missing.what).collect();
+                let message = format!("a build of the kernel needs {}", names.join(", "));
+                Self::machine(message).hint(install_command(&missing).unwrap_or_default())
+            }
+            BuildError::Busy => Self::machine(message).hint("wait for it to end, then try again"),
+            BuildError::System { source, .. } => Self::machine(message).because(source),
+            BuildError::NoSource { .. } => Self::machine(message)
+                .hint("update the list of packages: sudo apt-get update")
+                .hint("or name an archive of the source: --source linux-6.12.tar.xz"),
+            BuildError::Failed { log, .. } => {
+                Self::machine(message).hint(format!("read the log: {}", log.display()))
+            }
+            BuildError::Lost(_) => {
+                Self::machine(message).hint("build from the source of Linux 6.12")
+            }
+            BuildError::Stopped => Self::machine(message),
+        }
+    }
+}
+
+impl From<GuestError> for Refusal {
+    fn from(error: GuestError) -> Self {
+        let message = error.to_string();
+        match error {
+            GuestError::System { source, .. } => Self::machine(message).because(source),
+            GuestError::Missing { .. } => {
+                Self::machine(message).hint("see what else is missing: drivelab lab setup")
+            }
+            GuestError::Block(error) => {
+                let refusal = Self::machine(message);
+                match std::error::Error::source(&error).map(ToString::to_string) {
+                    Some(source) => refusal.because(source),
+                    None => refusal,
+                }
+            }
+            _ => Self::machine(message).hint(BUILD),
+        }
+    }
+}

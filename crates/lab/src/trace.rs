@@ -1,0 +1,85 @@
+//! What a guest asked of its drive, request by request in virtual time.
+
+use std::io::{self, Write};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::machine::Done;
+
+/// Hashes every request, and writes it down where asked to.
+///
+/// A line holds submission and answer in nanoseconds, the virtio request type, first sector,
+/// number of sectors and status. The hash is that of the lines, as `sha256sum` prints it.
+pub struct Trace<'a> {
+    hash: Sha256,
+    requests: u64,
+    file: Option<&'a mut dyn Write>,
+}
+
+impl std::fmt::Debug for Trace<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trace").field("requests", &self.requests).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Trace<'a> {
+    /// A trace that is also written to `file`, where one is given.
+    pub fn new(file: Option<&'a mut dyn Write>) -> Self {
+        Self { hash: Sha256::new(), requests: 0, file }
+    }
+
+    /// Adds a request.
+    pub fn add(&mut self, done: &Done) -> io::Result<()> {
+        let (submitted, at) = (done.submitted.ns(), done.at.ns());
+        let (lba, sectors) = (done.lba.get(), done.sectors.get());
+        let line = format!("{submitted} {at} {} {lba} {sectors} {}\n", done.kind, done.status);
+        self.hash.update(&line);
+        self.requests += 1;
+        match &mut self.file {
+            Some(file) => file.write_all(line.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// The number of requests.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// The hash of all lines.
+    pub fn finish(self) -> String {
+        hex(&self.hash.finalize())
+    }
+}
+
+/// Bytes as `sha256sum` prints them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).expect("below 16");
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// The SHA-256 of `bytes`.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use drivelab_core::{Lba, Sectors, Time};
+
+    use super::*;
+
+    #[test]
+    fn the_hash_is_that_of_the_lines() {
+        let (submitted, at) = (Time::from_ns(5), Time::from_ns(8_000));
+        let (lba, sectors) = (Lba::new(77), Sectors::new(8));
+        let done = Done { submitted, at, kind: 1, lba, sectors, status: 0 };
+        let mut lines = Vec::new();
+        let mut trace = Trace::new(Some(&mut lines));
+        trace.add(&done).unwrap();
+        trace.add(&Done { kind: 0, ..done }).unwrap();
+        let (requests, hash) = (trace.requests(), trace.finish());
+        assert_eq!(lines, b"5 8000 1 77 8 0\n5 8000 0 77 8 0\n");
+        assert_eq!((requests, hash), (2, sha256(&lines)));
+    }
+}
