@@ -72,14 +72,10 @@ pub struct RunRecord {
     /// Lateness of a modelled drive, if it was served in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
-<<<<<<< HEAD
-    /// The kernel that used the drive in virtual time, at stage kernel.
+    /// The kernel that used the drive in virtual time, for a run made in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
-    /// Which drive was simulated, where the profile leaves numbers open.
-=======
     /// Which drive was simulated, if the profile leaves numbers open.
->>>>>>> next
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specimen: Option<Specimen>,
     /// The result of reading everything back, if requested.
