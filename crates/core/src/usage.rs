@@ -256,6 +256,8 @@ pub struct Counters {
 pub struct Ticks {
     /// What the hypervisor gave to others.
     pub stolen: u64,
+    /// What nothing ran in, waiting for I/O included.
+    pub idle: u64,
     /// All, the stolen ones included.
     pub all: u64,
 }

@@ -19,7 +19,7 @@ pub use figure::{Better, Figure, Label, Nature, Phase, Point, Remark, label_name
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
-pub use mark::{Mark, MarkId};
+pub use mark::{Doubt, Mark, MarkId};
 pub use served::{LatenessNs, Served};
 pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally};
