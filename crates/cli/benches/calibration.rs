@@ -87,11 +87,7 @@ fn figures(profile: &Profile, seed: u64) -> Vec<f64> {
     let mut all: Vec<f64> = gains(8).chain(gains(32)).map(of).collect();
     let elevator = rate(",ncq=off,scheduler=deadline,nr-requests=64", 32, None);
     all.push(all[3] * alone[0] / elevator);
-    let writes = WorkloadOptions {
-        rw: "randwrite".parse().ok(),
-        fsync: Some(64),
-        ..load(1, None)
-    };
+    let writes = WorkloadOptions { rw: "randwrite".parse().ok(), fsync: Some(64), ..load(1, None) };
     all.push(run(profile, "", writes, seed).1);
     all
 }
@@ -243,8 +239,14 @@ fn main() -> ExitCode {
 fn show(done: &[Asked], lacks: &[f64]) -> ExitCode {
     // Three standard errors on either side: one figure in a few hundred is beyond by chance.
     let beyond = 300.0 * (0.95_f64 * 0.05 / done.len() as f64).sqrt();
-    println!("{} drives; a single share is held to 95 +- {beyond:.1} %, all to 93 to 97 %.\n", done.len());
-    println!("| figure | {} |", KNOWN.map(|known| format!("{known}: within | log sd | error")).join(" | "));
+    println!(
+        "{} drives; a single share is held to 95 +- {beyond:.1} %, all to 93 to 97 %.\n",
+        done.len()
+    );
+    println!(
+        "| figure | {} |",
+        KNOWN.map(|known| format!("{known}: within | log sd | error")).join(" | ")
+    );
     println!("|---|{}", "---|".repeat(3 * KNOWN.len()));
     let mut broken = Vec::new();
     let mut all: [[Score; 2]; KNOWN.len()] = Default::default();

@@ -174,8 +174,7 @@ mod tests {
     use super::*;
     use crate::quiet::Quiet;
 
-    const STILL: Counters =
-        Counters { ticks: Some(NONE), throttled: 0, moved_bytes: Some(0) };
+    const STILL: Counters = Counters { ticks: Some(NONE), throttled: 0, moved_bytes: Some(0) };
     const NONE: Ticks = Ticks { stolen: 0, idle: 0, all: 0 };
     const GIB: u64 = 1 << 30;
 

@@ -37,10 +37,7 @@ pub(crate) const BLOCK: Sectors = Sectors::new(8);
 
 impl RandomLoad {
     /// Carries it out.
-    pub(crate) fn run<T: Target>(
-        self,
-        session: &mut Session<'_, T>,
-    ) -> Result<Piece, ProbeError> {
+    pub(crate) fn run<T: Target>(self, session: &mut Session<'_, T>) -> Result<Piece, ProbeError> {
         let start = session.now() + self.ramp;
         let end = start + self.time;
         let mut sent = vec![Time::ZERO; self.iodepth as usize];

@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn what_was_cut_short_adds_nothing_to_a_whole_piece() {
-        let cut = |count| Piece { times: vec![Span::from_ms(9); count], is_whole: false, ..piece(1, 3) };
+        let cut =
+            |count| Piece { times: vec![Span::from_ms(9); count], is_whole: false, ..piece(1, 3) };
         let mut pieces = Pieces::default();
         pieces.push(piece(1, 45));
         pieces.push(cut(40));

@@ -84,7 +84,15 @@ fn target(profile: &str) -> Jumping {
     let profile = Profile::parse("t.toml", &text, &|_| None).expect("a profile");
     let drive = drivelab_model::build(&profile, &Options::default(), 1).expect("a drive");
     let late = (Time::MAX, Span::ZERO);
-    Jumping { drive, now: Time::ZERO, writes: 0, fails: |_| false, late, held: Vec::new(), asked: 0 }
+    Jumping {
+        drive,
+        now: Time::ZERO,
+        writes: 0,
+        fails: |_| false,
+        late,
+        held: Vec::new(),
+        asked: 0,
+    }
 }
 
 const READ: Settings = Settings { seed: 1, writes: false, rpm: None };

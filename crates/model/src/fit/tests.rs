@@ -115,8 +115,9 @@ fn what_cannot_be_fitted_is_refused() {
 #[test]
 fn marks_of_a_measurement_widen_a_fit_or_refuse_it() {
     let deep = "[random_read_qd32]\niops = 95\n";
-    let marked =
-        |id: &str| format!("{DRIVE}{FIGURES}{deep}[[mark]]\nid = \"{id}\"\nmessage = \"was {id}\"\n");
+    let marked = |id: &str| {
+        format!("{DRIVE}{FIGURES}{deep}[[mark]]\nid = \"{id}\"\nmessage = \"was {id}\"\n")
+    };
     assert!(refused(&marked("contended")).contains("cannot be trusted: was contended; measure"));
     assert!(refused(&marked("page-cache")).contains("remove the `[[mark]]` `page-cache`"));
     let [quiet, modelled, busy] = ["", "modelled", "busy"].map(|id| match id {

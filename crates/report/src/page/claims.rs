@@ -5,7 +5,9 @@ use drivelab_stats::{Contrast, Interacts};
 use super::html::{each, escape, inline, scroll, section, table};
 use crate::figures;
 use crate::metric;
-use crate::study::{Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price, StudyResult};
+use crate::study::{
+    Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
+};
 
 pub(super) fn findings(result: &StudyResult) -> String {
     if result.findings.is_empty() {

@@ -125,18 +125,27 @@ fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
     for FoundEffect { contrast, mean, prediction95 } in &one.effects {
         let (ratio, ci95) = (mean.ratio, mean.ci95);
         let (list, mut found) = match *contrast {
-            Contrast::Main { factor, to } => (&mut main, json!({
-                "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
-                "ratio": ratio, "ci95": ci95,
-            })),
-            Contrast::Simple { factor, to, at } => (&mut simple, json!({
-                "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
-                "at": {&one.factors[1 - factor]: level(1 - factor, at)},
-                "ratio": ratio, "ci95": ci95,
-            })),
-            Contrast::Interaction { to } => (&mut all, json!({
-                "to": [level(0, to[0]), level(1, to[1])], "ratio": ratio, "ci95": ci95,
-            })),
+            Contrast::Main { factor, to } => (
+                &mut main,
+                json!({
+                    "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
+                    "ratio": ratio, "ci95": ci95,
+                }),
+            ),
+            Contrast::Simple { factor, to, at } => (
+                &mut simple,
+                json!({
+                    "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
+                    "at": {&one.factors[1 - factor]: level(1 - factor, at)},
+                    "ratio": ratio, "ci95": ci95,
+                }),
+            ),
+            Contrast::Interaction { to } => (
+                &mut all,
+                json!({
+                    "to": [level(0, to[0]), level(1, to[1])], "ratio": ratio, "ci95": ci95,
+                }),
+            ),
         };
         foreseen(&mut found, *prediction95);
         list.push(found);

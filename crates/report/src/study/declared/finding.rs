@@ -220,9 +220,8 @@ impl FindingResult {
                     Some(unit) => metric::show_range(unit, limits),
                     None => figures::range(limits),
                 };
-                let drive = self.prediction95.map(|limits| {
-                    format!("; one such drive: {}", range(limits))
-                });
+                let drive =
+                    self.prediction95.map(|limits| format!("; one such drive: {}", range(limits)));
                 let drive = drive.unwrap_or_default();
                 let interval = self.ci95.map_or_else(String::new, |limits| {
                     format!(" (95 % interval {}{drive})", range(limits))

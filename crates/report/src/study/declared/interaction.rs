@@ -214,7 +214,8 @@ impl InteractionResult {
             || "no interval".to_owned(),
             |limits| format!("95 % interval {}", figures::range(limits)),
         );
-        let drive = prediction95.map(|limits| format!("; one such drive: {}", figures::range(limits)));
+        let drive =
+            prediction95.map(|limits| format!("; one such drive: {}", figures::range(limits)));
         let interval = interval + &drive.unwrap_or_default();
         format!(
             "`{}` {} instead of {} {} and {} (interaction {}, {interval})",
