@@ -12,7 +12,7 @@ use crate::marks::marks_of;
 const STOLEN_PERCENT: u64 = 1;
 /// More than this share of foreign data on the device is told: a file system's journal stays below.
 const OTHERS_PERCENT: u64 = 5;
-/// More than this share of the processors' time that other processes used leaves none to wake up on.
+/// More than this share of the processors' time used by other processes leaves none to wake up on.
 const CROWDED_PERCENT: u128 = 80;
 /// More than this share of its time in which a process could have run and had no processor is in
 /// the figures: a disk's rate is known to one percent.

@@ -105,13 +105,13 @@ pub fn fit(
     measurements: &Measurements,
     seed: u64,
 ) -> Result<Fit, Refusal> {
+    let notes = doubt::notes(&measurements.marks)?;
     let rpm = measurements.rpm.ok_or_else(|| {
         Refusal::request(
             "`rpm` is missing in `[drive]`: only disks are fitted, and each turns at a known speed",
         )
         .hint("add `rpm = 7200`, or what the data sheet of the drive says")
     })?;
-    let notes = doubt::notes(&measurements.marks)?;
     let wanted = Wanted::new(measurements);
     if wanted.figures.is_empty() {
         return Err(Refusal::request("the measurements hold nothing to fit to")

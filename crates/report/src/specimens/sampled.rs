@@ -74,8 +74,8 @@ impl<'a> Sampled<'a> {
     /// Where a figure of one more drive lies, 95 %, from its logarithm in each block; nothing where
     /// the blocks of these arms did not simulate the same, different drives.
     ///
-    /// `effects` are those of [`Self::foresee`]; the figure of a single arm has none. What the model
-    /// gets wrong of such a figure it gets wrong `times` over, independently.
+    /// `effects` are those of [`Self::foresee`]; the figure of a single arm has none. What the
+    /// model gets wrong of such a figure it gets wrong `times` over, independently.
     pub(crate) fn one_more(
         &self,
         (workload, arms): (usize, &[usize]),

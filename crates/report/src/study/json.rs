@@ -128,14 +128,16 @@ fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
             Contrast::Main { factor, to } => (
                 &mut main,
                 json!({
-                    "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
+                    "factor": one.factors[factor],
+                    "from": level(factor, 0), "to": level(factor, to),
                     "ratio": ratio, "ci95": ci95,
                 }),
             ),
             Contrast::Simple { factor, to, at } => (
                 &mut simple,
                 json!({
-                    "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
+                    "factor": one.factors[factor],
+                    "from": level(factor, 0), "to": level(factor, to),
                     "at": {&one.factors[1 - factor]: level(1 - factor, at)},
                     "ratio": ratio, "ci95": ci95,
                 }),
