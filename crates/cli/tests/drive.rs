@@ -279,7 +279,7 @@ fn a_known_drive_is_predicted_as_its_addresses_alone_differ() {
         file(folder.path(), "drive.toml", drive);
         let text = "title = \"Elevator\"\nprimary = \"deep.iops\"\nmargin = \"3%\"\n\
             stage = \"simulate\"\nblocks = 20\nseed = 1\n[base]\ndrive = \"drive.toml\"\n\
-            [[arm]]\nname = \"noop\"\n[[arm]]\nname = \"elevator\"\nscheduler = \"deadline\"\n\
+            [[arm]]\nname = \"noop\"\n[[arm]]\nname = \"elevator\"\nscheduler = \"deadline\"\nncq = \"off\"\n\
             [[workload]]\nname = \"deep\"\nrw = \"randread\"\niodepth = 32\nruntime = \"10s\"\n";
         file(folder.path(), "study.toml", text);
         let _ = std::fs::remove_dir_all(folder.path().join("kept"));

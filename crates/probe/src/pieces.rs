@@ -41,9 +41,10 @@ impl Pieces {
         let (load, rates, _) = apart.iter().max_by(|one, other| one.2.total_cmp(&other.2))?;
         let rates: Vec<String> = rates.iter().map(|rate| format!("{rate:.1}")).collect();
         let verb = if load.write { "writes" } else { "reads" };
-        let within = match load.whole {
-            true => "the whole drive".to_owned(),
-            false => format!("the first {} GB", load.span.bytes().get() / 1_000_000_000),
+        let within = if load.whole {
+            "the whole drive".to_owned()
+        } else {
+            format!("the first {} GB", load.span.bytes().get() / 1_000_000_000)
         };
         let others = match apart.len() - 1 {
             0 => String::new(),
