@@ -96,7 +96,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         ui.warn("something disturbed this measurement: repeat it on a machine that is idle");
     }
     if measured.stopped {
-        ui.warn("interrupted: the file holds what was measured before");
+        ui.warn("interrupted: the file contains the measurements so far");
         return Ok(Exit::Interrupted);
     }
     Ok(Exit::Done)
