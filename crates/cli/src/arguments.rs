@@ -84,6 +84,18 @@ pub(crate) fn negative(
     Some(failure.hint("give a number that is not negative; to name a file, write `./-1`"))
 }
 
+/// What is wrong with the value of an option, in the form of every other error.
+pub(crate) fn wrong_value(error: &clap::Error) -> Option<Failure> {
+    if error.kind() != ErrorKind::ValueValidation {
+        return None;
+    }
+    let text = error.to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text);
+    let message = message.split("\n\nFor more information").next().unwrap_or(message).trim_end();
+    let hint = "add `--help` to the verb: it says what each option takes";
+    Some(Failure::bad_words(message).hint(hint))
+}
+
 /// The same error with the control characters of what was typed escaped: a line break in a value
 /// would begin a message of its own.
 pub(crate) fn shown_plainly(
@@ -107,6 +119,16 @@ mod tests {
         let error = Arguments::try_parse_from(words()).unwrap_err();
         let message = negative(&error, words()).map(|failure| failure.error.to_string());
         assert_eq!(message.as_deref(), expected, "{typed}");
+    }
+
+    #[test]
+    fn a_wrong_value_is_an_error_with_a_hint() {
+        let typed = ["drivelab", "drive", "predict", "a", "--specimens", "0"];
+        let failure = wrong_value(&Arguments::try_parse_from(typed).unwrap_err()).unwrap();
+        let message = failure.error.to_string();
+        assert!(message.ends_with("'--specimens <SPECIMENS>': 0 is not in 1..=10000"), "{message}");
+        assert_eq!(failure.hints.len(), 1);
+        assert!(wrong_value(&Arguments::try_parse_from(["drivelab", "-x"]).unwrap_err()).is_none());
     }
 
     #[test]

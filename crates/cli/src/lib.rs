@@ -31,10 +31,14 @@ use crate::ui::Ui;
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => match arguments::negative(&error, std::env::args_os()) {
-            Some(failure) => return ui::show_failure(&failure).into(),
-            None => return ui::show_usage(&arguments::shown_plainly(error, std::env::args_os())),
-        },
+        Err(error) => {
+            let negative = arguments::negative(&error, std::env::args_os());
+            let error = arguments::shown_plainly(error, std::env::args_os());
+            return match negative.or_else(|| arguments::wrong_value(&error)) {
+                Some(failure) => ui::show_failure(&failure).into(),
+                None => ui::show_usage(&error),
+            };
+        }
     };
     // A panic is our bug and has an exit code of its own, so that scripts can tell.
     match std::panic::catch_unwind(|| begin(arguments)) {

@@ -230,6 +230,13 @@ impl ModelledDrives {
     }
 }
 
+/// That a drive used alone is one of many, where its profile leaves numbers open.
+pub(crate) fn one_drive(spec: &DriveSpec, specimen: Option<&Specimen>) -> Option<String> {
+    let options = Options { specimen: None, ..spec.options.clone() };
+    let all = DriveSpec { options, ..spec.clone() };
+    drivelab_report::specimens::one_drive(specimen?, &all.to_string())
+}
+
 /// What a run on a part of a drive must say.
 fn scaled(about: &About) -> Option<Mark> {
     let flash = about.attached.as_ref()?.flash.filter(|flash| !flash.scale.is_whole())?;

@@ -265,6 +265,10 @@ fn a_drive_is_measured_fitted_and_predicted() {
     assert!(found["seconds"].as_f64().unwrap() < 130.0, "{found}");
     let loads = found["loads"].as_array().unwrap();
     assert!(loads.iter().all(|load| load["rw"] == "randread"), "{found}");
+    // What the figures are goes with them.
+    assert_eq!(found["marks"][0]["id"], "modelled");
+    let text = std::fs::read_to_string(folder.path().join("measured.toml")).unwrap();
+    assert!(text.contains("[[mark]]\nid = \"modelled\"\n"), "{text}");
     let arguments = ["drive", "fit", "measured.toml", "--out", "own.toml", "--json"];
     let fitted = drivelab(folder.path(), &arguments).json();
     assert!(fitted["rms_log_error"].as_f64().unwrap() < 0.03, "{fitted}");
@@ -306,6 +310,69 @@ fn a_prediction_and_a_study_of_the_same_question_agree() {
     assert!((row["iops"].as_f64().unwrap() / mean.exp() - 1.0).abs() < 0.02, "{row}");
     let sigma = (squares / 39.0).sqrt();
     assert!((row["sigma"].as_f64().unwrap() / sigma - 1.0).abs() < 0.15, "{sigma}: {row}");
+}
+
+#[test]
+fn a_known_drive_is_predicted_as_its_addresses_alone_differ() {
+    let folder = folder();
+    let numbers = "base = \"seagate-st31000333as\"\nseek_short = \"2.3ms\"\n\
+        seek_average = \"9.6ms\"\nseek_shape = 1.0\nuncached_writes = \"sptf\"\n";
+    let lacks = "[lacks]\nany = 0\nelevator = 0\n";
+    let known = format!("{numbers}guard_growth = 0.7\n{lacks}");
+    // Twenty specimens of one value: nothing but their addresses differs.
+    let alike = format!("{numbers}guard_growth = {{ low = 0.7, high = 0.7000001 }}\n{lacks}");
+    let study = |drive: &str| {
+        file(folder.path(), "drive.toml", drive);
+        let text = "title = \"Elevator\"\nprimary = \"deep.iops\"\nmargin = \"3%\"\n\
+            stage = \"simulate\"\nblocks = 20\nseed = 1\n[base]\ndrive = \"drive.toml\"\n\
+            [[arm]]\nname = \"noop\"\n[[arm]]\nname = \"elevator\"\nscheduler = \"deadline\"\nncq = \"off\"\n\
+            [[workload]]\nname = \"deep\"\nrw = \"randread\"\niodepth = 32\nruntime = \"10s\"\n";
+        file(folder.path(), "study.toml", text);
+        let _ = std::fs::remove_dir_all(folder.path().join("kept"));
+        let said = drivelab(folder.path(), &["study", "study.toml", "--out", "kept", "--json"]);
+        let metric = said.json()["metrics"][0].clone();
+        assert_eq!(metric["name"], "deep.iops", "{metric}");
+        let mut rates = [[0.0_f64; 2]; 20];
+        let runs = std::fs::read_to_string(folder.path().join("kept/runs.jsonl")).unwrap();
+        for line in runs.lines() {
+            let run: serde_json::Value = serde_json::from_str(line).unwrap();
+            let place = |key: &str| usize::try_from(run["step"][key].as_u64().unwrap()).unwrap();
+            let iops = run["record"]["total"]["iops"].as_f64().unwrap();
+            rates[place("block")][place("arm")] = iops.ln();
+        }
+        (metric, rates.map(|[noop, elevator]| elevator - noop))
+    };
+    let ((of_known, logs), (of_alike, same)) = (study(&known), study(&alike));
+    assert_eq!(logs, same);
+    assert!(of_known.get("prediction95").is_none(), "{of_known}");
+    // Student's interval for one more run: t of 19 degrees of freedom.
+    let mean = logs.iter().sum::<f64>() / 20.0;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 19.0;
+    let half = 2.093_024 * (variance * (1.0 + 1.0 / 20.0)).sqrt();
+    for (end, log) in [mean - half, mean + half].into_iter().enumerate() {
+        let found = of_alike["prediction95"][end].as_f64().unwrap();
+        assert!((found.ln() - log).abs() < 1e-6, "{found} for {}: {of_alike}", log.exp());
+    }
+}
+
+#[test]
+fn figures_of_something_else_are_not_fitted() {
+    let folder = folder();
+    let text = "[drive]\ncapacity_bytes = 1_000_204_886_016\nrpm = 7200\n[random_read_qd1]\n\
+        mean_ms = 13.79\n[[mark]]\nid = \"contended\"\nmessage = \"the machine was busy\"\n";
+    file(folder.path(), "m.toml", text);
+    let arguments = ["drive", "fit", "m.toml", "--out", "own.toml"];
+    drivelab(folder.path(), &arguments).failed(2, &["the machine was busy", "hint: measure the"]);
+    file(folder.path(), "m.toml", &text.replace("contended", "steal"));
+    let said = drivelab(folder.path(), &[&arguments[..], &["--json"]].concat()).json();
+    assert_eq!(said["marks"][0]["id"], "steal");
+    assert!(said["notes"][0].as_str().unwrap().contains("more uncertain"), "{said}");
+    file(folder.path(), "m.toml", "");
+    drivelab(folder.path(), &arguments).failed(2, &["`[drive]` is missing", "hint: "]);
+    let none = ["drive", "predict", "generic-10k", "--specimens", "0"];
+    drivelab(folder.path(), &none).failed(2, &["0 is not in 1..=10000", "hint: "]);
+    let none = ["drive", "measure", "drive:fixed", "--rpm", "0", "--out", "m.toml"];
+    drivelab(folder.path(), &none).failed(2, &["0 rpm", "hint: omit --rpm"]);
 }
 
 #[test]

@@ -193,6 +193,24 @@ fn a_study_that_takes_long_to_undo_an_arm_says_what_it_kept() {
     assert!(!said.err.contains("gave up"), "{said:?}");
 }
 
+#[test]
+fn a_measurement_of_a_drive_is_written_when_it_is_interrupted() {
+    let folder = folder();
+    // Large enough to be measured, which takes two minutes of any file.
+    File::create(folder.path().join("disk")).unwrap().set_len(1 << 30).unwrap();
+    let arguments = ["drive", "measure", "disk", "--out", "m.toml", "--json"];
+    let child = begin(folder.path(), &arguments);
+    while !listens(&child) {
+        thread::yield_now();
+    }
+    let said = end(child, "INT");
+    assert_eq!(said.code, 130, "{said:?}");
+    assert_eq!(said.json()["complete"], false, "{said:?}");
+    assert!(said.err.contains("the file holds what was measured before"), "{said:?}");
+    let text = fs::read_to_string(folder.path().join("m.toml")).unwrap();
+    assert!(text.contains("interrupted before its end") && text.contains("[drive]"), "{text}");
+}
+
 /// Verbs that wait for a pipe whose writer keeps silent.
 fn inputs() -> Vec<Row> {
     vec![

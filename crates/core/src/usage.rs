@@ -258,6 +258,8 @@ pub struct Counters {
 pub struct Ticks {
     /// Time that the hypervisor gave to others.
     pub stolen: u64,
+    /// What nothing ran in, waiting for I/O included.
+    pub idle: u64,
     /// All time, including the stolen part.
     pub all: u64,
 }

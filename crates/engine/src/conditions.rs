@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use drivelab_core::record::{Mark, MarkId};
+use drivelab_core::units::Span;
 use drivelab_core::usage::{Census, Counters, DeviceNumber};
 
 use crate::marks::marks_of;
@@ -12,6 +13,11 @@ const STOLEN_PERCENT: u64 = 1;
 /// A run is marked above this share of foreign data on the device; a file system's journal is
 /// below.
 const OTHERS_PERCENT: u64 = 5;
+/// More than this share of the processors' time used by other processes leaves none to wake up on.
+const CROWDED_PERCENT: u128 = 80;
+/// More than this share of its time in which a process could have run and had no processor is in
+/// the figures: a disk's rate is known to one percent.
+const WAITED_PERCENT: u128 = 1;
 /// Less than this is ignored: a few of the run's own requests lie on either side of the edges.
 const OTHERS_BYTES: u64 = 16 << 20;
 
@@ -113,6 +119,48 @@ fn busy(begin: Counters, end: Counters, ours: Option<u64>) -> Option<String> {
     ))
 }
 
+/// The processor time of a measurement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnTime {
+    /// What it used.
+    pub(crate) used: Span,
+    /// How long it could have run and had no processor.
+    pub(crate) waited: Span,
+    pub(crate) elapsed: Span,
+}
+
+/// That other processes held the processors: answers were noticed late, and a drive that this
+/// machine serves answered late. At one request at a time that is in every request, at depth the
+/// queue hides it, so that a drive seems to gain more from its queue than it does.
+pub(crate) fn contended(counters: CountersAround, own: OwnTime) -> Option<Mark> {
+    let percent =
+        |part: u128, whole: Span| (part * 100).checked_div(u128::from(whole.ns())).unwrap_or(0);
+    let waited = percent(u128::from(own.waited.ns()), own.elapsed);
+    let others = others(counters, own.used).unwrap_or(0);
+    let message = if waited > WAITED_PERCENT {
+        format!(
+            "the measurement waited {waited} % of its time for a CPU, and other processes used \
+             {others} % of all CPU time"
+        )
+    } else if others > CROWDED_PERCENT {
+        format!("other processes used {others} % of the CPU time")
+    } else {
+        return None;
+    };
+    let message = format!("{message}: latencies are those of a busy machine, not of the drive");
+    Some(Mark { id: MarkId::Contended, message })
+}
+
+/// The share of the processors' time that was neither idle, stolen nor our own, in percent.
+fn others(counters: CountersAround, own: Span) -> Option<u128> {
+    let (begin, end) = (counters.begin.ticks?, counters.end.ticks?);
+    let all = end.all.saturating_sub(begin.all);
+    let free = end.idle.saturating_sub(begin.idle) + end.stolen.saturating_sub(begin.stolen);
+    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    let others = (all.saturating_sub(free) * tick_ns).saturating_sub(own.ns());
+    (u128::from(others) * 100).checked_div(u128::from(all * tick_ns))
+}
+
 /// The processors' frequency follows their load, and single requests never cause enough load.
 pub(crate) fn governed(governor: &str) -> Option<Mark> {
     let message =
@@ -127,8 +175,8 @@ mod tests {
     use super::*;
     use crate::quiet::Quiet;
 
-    const STILL: Counters =
-        Counters { ticks: Some(Ticks { stolen: 0, all: 0 }), throttled: 0, moved_bytes: Some(0) };
+    const STILL: Counters = Counters { ticks: Some(NONE), throttled: 0, moved_bytes: Some(0) };
+    const NONE: Ticks = Ticks { stolen: 0, idle: 0, all: 0 };
     const GIB: u64 = 1 << 30;
 
     fn check(end: Counters, ours: Option<u64>, expected: &[MarkId]) {
@@ -145,9 +193,9 @@ mod tests {
         check(Counters { moved_bytes: Some(GIB), ..STILL }, None, &[]);
         check(Counters { moved_bytes: Some(8 << 20), ..STILL }, Some(0), &[]);
         check(Counters { moved_bytes: None, ..STILL }, Some(GIB), &[]);
-        check(Counters { ticks: Some(Ticks { stolen: 1, all: 100 }), ..STILL }, None, &[]);
+        check(Counters { ticks: Some(Ticks { stolen: 1, all: 100, ..NONE }), ..STILL }, None, &[]);
         check(
-            Counters { ticks: Some(Ticks { stolen: 5, all: 100 }), ..STILL },
+            Counters { ticks: Some(Ticks { stolen: 5, all: 100, ..NONE }), ..STILL },
             None,
             &[MarkId::Steal],
         );
@@ -163,6 +211,36 @@ mod tests {
         }
         let around = noted.around();
         assert_eq!(around.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false]);
+    }
+
+    #[test]
+    fn a_machine_on_which_others_hold_the_processors_is_told() {
+        // Ten seconds of two processors, of which the measurement used one second.
+        let second = rustix::param::clock_ticks_per_second();
+        let check = |idle_seconds, stolen_seconds, waited_ms, expected: Option<&str>| {
+            let ticks = Ticks {
+                stolen: stolen_seconds * second,
+                idle: idle_seconds * second,
+                all: 20 * second,
+            };
+            let around =
+                CountersAround { begin: STILL, end: Counters { ticks: Some(ticks), ..STILL } };
+            let own = OwnTime {
+                used: Span::from_secs(1),
+                waited: Span::from_ms(waited_ms),
+                elapsed: Span::from_secs(10),
+            };
+            let mark = contended(around, own);
+            let id = mark.as_ref().map(|mark| mark.id);
+            assert_eq!(id, expected.map(|_| MarkId::Contended), "{mark:?}");
+            let message = mark.map(|mark| mark.message).unwrap_or_default();
+            assert!(message.contains(expected.unwrap_or_default()), "{message}");
+        };
+        check(19, 0, 50, None);
+        check(9, 0, 199, None);
+        check(0, 4, 0, None);
+        check(2, 0, 0, Some("other processes used 85 % of the CPU time"));
+        check(9, 0, 1100, Some("waited 11 % of its time for a CPU, and other processes used 50 %"));
     }
 
     #[test]

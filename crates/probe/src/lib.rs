@@ -7,6 +7,7 @@
 mod flush;
 mod load;
 mod measure;
+mod pieces;
 mod rotation;
 mod session;
 mod stream;

@@ -2,10 +2,12 @@
 
 use drivelab_core::Target;
 use drivelab_core::measurements::{MeasuredStream, Measurements, Place};
+use drivelab_core::record::Mark;
 use drivelab_core::units::{Bytes, Lba, Sectors, Span};
 
 use crate::flush::Flushes;
 use crate::load::RandomLoad;
+use crate::pieces::Pieces;
 use crate::rotation;
 use crate::session::{ProbeError, Session, Watch};
 use crate::stream::Stream;
@@ -52,6 +54,8 @@ pub struct Measured {
     pub requests: u64,
     /// Requests that failed.
     pub failed: u64,
+    /// What casts doubt on the figures: pieces of one load that differ.
+    pub marks: Vec<Mark>,
     /// Time from the first request to the last.
     pub took: Span,
 }
@@ -79,11 +83,13 @@ pub fn steps(capacity: Bytes, settings: Settings) -> Vec<Step> {
     let smaller = |span: &Bytes| span.get() < capacity.get() / 10 * 8;
     let spans = || [SHORT, SHORTEST].into_iter().filter(smaller).map(Some);
     let load = |iodepth, span| Kind::Load { write: false, span, iodepth };
-    kinds.push((20, load(1, None)));
-    kinds.extend(spans().map(|span| (14, load(1, span))));
-    kinds.push((14, load(32, None)));
-    kinds.extend(spans().map(|span| (14, load(32, span))));
-    kinds.push((10, load(8, None)));
+    // Twice the same, one depth beside the other: what disturbs one piece shows in the next, and
+    // what lasts meets the depths alike.
+    for _ in 0..2 {
+        kinds.extend([(10, load(1, None)), (8, load(32, None))]);
+        kinds.extend(spans().flat_map(|span| [(7, load(1, span)), (8, load(32, span))]));
+        kinds.push((6, load(8, None)));
+    }
     if settings.writes {
         kinds.extend(stream(true));
         let load = |iodepth| Kind::Load { write: true, span: None, iodepth };
@@ -134,36 +140,37 @@ pub fn measure<T: Target>(
     watch: &mut dyn Watch,
 ) -> Result<Measured, ProbeError> {
     let capacity = target.capacity();
-    let small = || ProbeError::Small { bytes: capacity.get() };
     if capacity.get() < SMALLEST {
-        return Err(small());
+        return Err(ProbeError::Small { bytes: capacity.get() });
     }
     let of_drive = Measurements::of_drive(capacity.get(), settings.rpm);
-    let mut measurements = of_drive.map_err(|_| small())?;
+    let mut measurements = of_drive.map_err(ProbeError::Drive)?;
     let steps = steps(capacity, settings);
     let expected = steps.iter().map(|step| step.takes).fold(Span::ZERO, |sum, one| sum + one);
     let begin = target.now();
     let mut session = Session::new(target, watch, settings.seed, expected);
-    let mut before = Span::ZERO;
+    let (mut before, mut pieces) = (Span::ZERO, Pieces::default());
     for step in &steps {
         if session.stop() {
             break;
         }
         session.begin(&step.what, before);
-        carry_out(step, capacity, &mut session, &mut measurements)?;
+        carry_out(step, capacity, &mut session, (&mut measurements, &mut pieces))?;
         before += step.takes;
     }
     mean_stream(&mut measurements);
+    measurements.loads = pieces.loads();
+    let marks = pieces.mark().into_iter().collect();
     let took = session.now().since(begin);
     let Session { stopped, bytes, requests, failed, .. } = session;
-    Ok(Measured { measurements, stopped, bytes, requests, failed, took })
+    Ok(Measured { measurements, stopped, bytes, requests, failed, marks, took })
 }
 
 fn carry_out<T: Target>(
     step: &Step,
     capacity: Bytes,
     session: &mut Session<'_, T>,
-    into: &mut Measurements,
+    (into, pieces): (&mut Measurements, &mut Pieces),
 ) -> Result<(), ProbeError> {
     let sectors = Sectors::new(capacity.get() / 512);
     let time = step.takes;
@@ -187,12 +194,16 @@ fn carry_out<T: Target>(
             into.rpm = rotation::rpm(session, from, into.stream_at(false, Place::Outer))?;
         }
         Kind::Load { write, span, iodepth } => {
-            // Writes fill the drive's cache first, reads the queue.
-            let ramp = if write { Span::from_secs(4) } else { Span::from_secs(1) };
+            // Writes fill the drive's cache first, reads the queue, whose oldest wait long.
+            let ramp = match (write, iodepth) {
+                (true, _) => Span::from_secs(4),
+                (false, 1) => Span::from_ms(500),
+                (false, _) => Span::from_secs(2),
+            };
             let (whole, within) = (span.is_none(), span.unwrap_or(capacity).get() / 512);
             let (span, time) = (Sectors::new(within), time.saturating_sub(ramp));
             let load = RandomLoad { write, span, whole, iodepth, ramp, time };
-            into.loads.extend(load.run(session)?);
+            pieces.push(load.run(session)?);
         }
         Kind::Flush { writes } => {
             into.flushes.extend(Flushes { writes, capacity: sectors, time }.run(session)?);

@@ -31,6 +31,8 @@ pub enum ProbeError {
     },
     #[error("the target holds {bytes} bytes, too few for a measurement")]
     Small { bytes: u64 },
+    #[error("{0}")]
+    Drive(String),
 }
 
 /// How long a wait lasts before [`Watch`] is asked again.

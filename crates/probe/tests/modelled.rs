@@ -1,6 +1,7 @@
 //! Modelled drives, measured through nothing but a target.
 
 use drivelab_core::measurements::Place;
+use drivelab_core::record::MarkId;
 use drivelab_core::target::{Rejected, TargetError};
 use drivelab_core::units::{Bytes, Span, Time};
 use drivelab_core::{Completion, Device, IoError, Op, Request, Target};
@@ -15,6 +16,9 @@ struct Jumping {
     now: Time,
     writes: u64,
     fails: fn(u64) -> bool,
+    /// From when on answers come late, and by how much.
+    late: (Time, Span),
+    held: Vec<(Time, Completion)>,
     asked: u64,
 }
 
@@ -35,8 +39,20 @@ impl Target for Jumping {
 
     fn wait(&mut self, until: Time, completed: &mut Vec<Completion>) -> Result<(), TargetError> {
         let event = self.drive.next_event().unwrap_or(Time::MAX);
-        self.now = self.now.max(event.min(until));
-        self.drive.advance(self.now, completed);
+        let held = self.held.first().map_or(Time::MAX, |(at, _)| *at);
+        self.now = self.now.max(event.min(held).min(until));
+        let mut answers = Vec::new();
+        self.drive.advance(self.now, &mut answers);
+        let (since, late) = self.late;
+        for answer in answers {
+            let late = if answer.at < since { Span::ZERO } else { late };
+            self.held.push((answer.at + late, answer));
+        }
+        self.held.sort_by_key(|(at, _)| *at);
+        while self.held.first().is_some_and(|(at, _)| *at <= self.now) {
+            let (at, answer) = self.held.remove(0);
+            completed.push(Completion { at, ..answer });
+        }
         if (self.fails)(self.asked) {
             for answer in completed {
                 answer.result = Err(IoError::Medium);
@@ -67,7 +83,16 @@ fn target(profile: &str) -> Jumping {
     let text = profile.to_owned();
     let profile = Profile::parse("t.toml", &text, &|_| None).expect("a profile");
     let drive = drivelab_model::build(&profile, &Options::default(), 1).expect("a drive");
-    Jumping { drive, now: Time::ZERO, writes: 0, fails: |_| false, asked: 0 }
+    let late = (Time::MAX, Span::ZERO);
+    Jumping {
+        drive,
+        now: Time::ZERO,
+        writes: 0,
+        fails: |_| false,
+        late,
+        held: Vec::new(),
+        asked: 0,
+    }
 }
 
 const READ: Settings = Settings { seed: 1, writes: false, rpm: None };
@@ -100,7 +125,8 @@ fn two_minutes_of_reads_show_a_disk() {
     assert!((rate(1) / 71.0 - 1.0).abs() < 0.03 && rate(32) > 1.4 * rate(1), "{found:?}");
     assert!(found.loads.iter().all(|load| load.rate_error.unwrap() < 0.03), "{found:?}");
     let expected = steps(Bytes::new(found.capacity_bytes), READ);
-    assert_eq!(expected.iter().filter(|step| step.what.contains("the first 32 GB")).count(), 2);
+    assert_eq!(expected.iter().filter(|step| step.what.contains("the first 32 GB")).count(), 4);
+    assert_eq!(measured.marks, []);
 }
 
 #[test]
@@ -138,6 +164,21 @@ fn what_was_measured_before_an_interruption_is_kept() {
     assert!(measured.stopped);
     let loads = measured.measurements.loads.len();
     assert!((1..7).contains(&loads), "{loads}");
+}
+
+#[test]
+fn a_measurement_that_something_disturbs_is_marked() {
+    // From the middle on, every answer is 4 ms late.
+    let mut target = target("base = \"seagate-st31000333as\"\n");
+    target.late = (Time::ZERO + Span::from_secs(60), Span::from_ms(4));
+    let mut watch = Looks { left: u64::MAX, seen: Vec::new() };
+    let measured = measure(&mut target, READ, &mut watch).expect("nothing fails");
+    let [mark] = &measured.marks[..] else { panic!("{:?}", measured.marks) };
+    assert_eq!(mark.id, MarkId::Unsteady);
+    assert!(mark.message.contains("depth 1") && mark.message.contains("IOPS"), "{mark:?}");
+    let found = measured.measurements;
+    let alone = found.whole(false, 1).unwrap();
+    assert!(alone.rate_error.unwrap() > 0.05, "{alone:?}");
 }
 
 #[test]

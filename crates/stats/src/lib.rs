@@ -53,7 +53,7 @@ pub use noise::{NoiseFloor, NoiseFloorError, effective_margin, noise_floor};
 pub use pair::{Arm, NotPositive, Pair};
 pub use power::{POWER, RUNS_MAX, runs_needed};
 pub use quantile::quantile_reportable;
-pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, unshared};
+pub use specimens::{Cause, Forecast, Part, Shares, Unknown, effect, foresee, one_more, unshared};
 pub use steady::{Steadiness, SteadyReason, SteadyState, steady_state};
 pub use unpaired::{Groups, UnpairedMember, compare_unpaired};
 pub use warning::{NotAWarning, Warning, WarningId};

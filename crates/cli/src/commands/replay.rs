@@ -106,6 +106,7 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
     let spec = target::drive_spec(&arguments.drive)?;
     let profile = target::profile(&spec)?;
     let drive = target::build(&profile, &spec.options, arguments.seed)?;
+    let specimen = profile.record(drive.about());
     if let Some(path) = &arguments.report {
         output::refuse_other(path, report_kind(path))?;
     }
@@ -148,6 +149,8 @@ pub(crate) fn run(arguments: &ReplayArgs, ui: Ui) -> Outcome {
         trace: arguments.trace.display().to_string(),
         format: parser.format().map(|format| format.to_string()).unwrap_or_default(),
         drive: spec.to_string(),
+        notes: target::one_drive(&spec, specimen.as_ref()).into_iter().collect(),
+        specimen,
         how: if how == Loop::Closed { "closed" } else { "open" },
         requests: sink.requests,
         errors: sink.errors,

@@ -94,6 +94,11 @@ impl Figures {
         self.0.iter().copied()
     }
 
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut f64)> + '_ {
+        self.0.iter_mut().map(|(key, value)| (*key, value))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -8,7 +8,7 @@ mod text;
 
 pub use figures::{Figures, MEAN_MS, QUANTILES};
 
-use crate::record::RunRecord;
+use crate::record::{Mark, RunRecord};
 use crate::units::{Bytes, Span};
 use crate::workload::{Pace, Rw};
 
@@ -30,6 +30,8 @@ pub struct Measurements {
     pub streams: Vec<MeasuredStream>,
     /// Flushes after random writes.
     pub flushes: Vec<MeasuredFlush>,
+    /// What the figures are, and what casts doubt on them.
+    pub marks: Vec<Mark>,
 }
 
 /// Random requests of one kind, size and depth within one span.
@@ -107,6 +109,7 @@ impl Measurements {
             loads: Vec::new(),
             streams: Vec::new(),
             flushes: Vec::new(),
+            marks: Vec::new(),
         })
     }
 
@@ -153,6 +156,11 @@ impl Measurements {
             }
         }
         self.sources.push(format!("run of {}: {name}", run.target));
+        for mark in &run.marks {
+            if self.marks.iter().all(|known| known.id != mark.id) {
+                self.marks.push(mark.clone());
+            }
+        }
         self.loads.iter().try_for_each(MeasuredLoad::agree)
     }
 

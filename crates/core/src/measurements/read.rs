@@ -2,6 +2,7 @@
 
 use super::{Figures, MeasuredFlush, MeasuredLoad, MeasuredStream, Measurements, Place};
 use crate::config::{ConfigError, Section, Value};
+use crate::record::{Mark, MarkId};
 use crate::units::Bytes;
 
 /// Tables of one depth over the whole drive, which are easier to write by hand than `iodepth`.
@@ -89,14 +90,25 @@ impl Measurements {
             section.finish()?;
             measured.flushes.push(MeasuredFlush { writes, mean_ms, mean_error });
         }
+        whole.at_most("mark", MAX_TABLES)?;
+        for mut section in whole.sections("mark")? {
+            let id = section.require::<MarkId>("id")?;
+            let message = section.take("message")?.unwrap_or_else(|| id.meaning().to_owned());
+            section.finish()?;
+            measured.marks.push(Mark { id, message });
+        }
         whole.finish()?;
         Ok(measured)
     }
 }
 
 fn drive(whole: &mut Section) -> Result<Measurements, ConfigError> {
-    let missing = whole.error("the table `[drive]` is missing: capacity_bytes and rpm");
-    let mut drive = whole.section("drive")?.ok_or(missing)?;
+    let Some(mut drive) = whole.section("drive")? else {
+        let missing = whole.error("the table `[drive]` is missing: capacity_bytes and rpm");
+        let hint = "`drivelab drive measure TARGET --out FILE` writes such a file; `drivelab drive \
+                    fit --help` shows one";
+        return Err(ConfigError { hint: Some(hint.to_owned()), ..missing });
+    };
     let capacity = drive.require::<Number>("capacity_bytes")?.0;
     let rpm = drive.take::<Number>("rpm")?.map(|rpm| rpm.0);
     let sector_bytes = drive.take::<u32>("sector_bytes")?;
@@ -128,6 +140,12 @@ fn load(mut section: Section, mut load: MeasuredLoad) -> Result<MeasuredLoad, Co
     load.agree().map_err(|message| section.error(message))?;
     section.finish()?;
     Ok(load)
+}
+
+impl Value for MarkId {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("`{text}` is not a mark: `drive measure` writes them"))
+    }
 }
 
 /// A number above zero; underscores may group digits.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::record::MarkId;
 
 const FIGURES: &str = "[drive]\ncapacity_bytes = 2_000_398_934_016\nrpm = 7200\n\
     [random_read_qd1]\nbs = \"4k\"\niops = 57.6\nmean_ms = 17.57\np1_ms = 3.26\np99_ms = 28.44\n\
@@ -22,6 +23,7 @@ fn what_is_written_is_read_back() {
     let stream = |place| MeasuredStream { write: false, place, mb_per_s: 123.25 };
     measured.streams = [None, Some(Place::Outer), Some(Place::Inner)].map(stream).into();
     measured.flushes.push(MeasuredFlush { writes: 64, mean_ms: 412.5, mean_error: Some(0.02) });
+    measured.marks.push(Mark { id: MarkId::Contended, message: "a \"busy\" host".into() });
     let text = measured.text("measured\nby hand");
     let again = Measurements::read("m.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(again.text("measured\nby hand"), text);
@@ -30,6 +32,7 @@ fn what_is_written_is_read_back() {
     assert!((again.whole(false, 1).unwrap().figures.get("p50_ms").unwrap() - 10.01).abs() < 0.02);
     assert_eq!(again.stream_at(false, Place::Inner), Some(123.25));
     assert_eq!(again.flushes, measured.flushes);
+    assert_eq!(again.marks, measured.marks);
 }
 
 #[test]
@@ -61,4 +64,5 @@ fn slips_are_refused_with_their_place() {
     check(&reads("iops = 2000\nmean_ms = 14"), "contradict");
     check(&format!("{drive}[[random_read]]\niodepth = 0\niops = 9\n"), "1 to 1024");
     check(&format!("{drive}[[flush]]\nmean_ms = 9\n"), "writes");
+    check(&format!("{drive}[[mark]]\nid = \"cursed\"\n"), "`cursed` is not a mark");
 }

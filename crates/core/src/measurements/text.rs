@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::read::stream_key;
 use super::{MeasuredFlush, MeasuredLoad, Measurements};
+use crate::record::Mark;
 
 impl Measurements {
     /// The text of the file; each line of `heading` is a comment at its beginning.
@@ -37,6 +38,9 @@ impl Measurements {
         for MeasuredFlush { writes, mean_ms, mean_error } in &self.flushes {
             let _ = writeln!(text, "\n[[flush]]\nwrites = {writes}\nmean_ms = {mean_ms:.3}");
             error_text(&mut text, *mean_error);
+        }
+        for Mark { id, message } in &self.marks {
+            let _ = writeln!(text, "\n[[mark]]\nid = \"{id}\"\nmessage = {message:?}");
         }
         text
     }

@@ -1,5 +1,10 @@
 //! What a figure measures, and reasons to doubt it.
 
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::IntoDeserializer as _;
+use serde::de::value::Error as Unknown;
 use serde::{Deserialize, Serialize};
 
 use super::Nature;
@@ -55,6 +60,8 @@ pub enum MarkId {
     Late,
     /// Other programs used the device meanwhile.
     Busy,
+    /// Others used the processors meanwhile, so that requests and answers waited for one.
+    Contended,
     /// The hypervisor gave the processors to others meanwhile.
     Steal,
     /// The processors were slowed down meanwhile, by heat or by a quota.
@@ -63,7 +70,45 @@ pub enum MarkId {
     Governor,
 }
 
+/// What a mark means for whoever draws conclusions about the drive from the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// The figures may be off, more than their own errors say.
+    Inexact,
+    /// The figures are of something else than the drive.
+    Foreign,
+}
+
+impl fmt::Display for MarkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl FromStr for MarkId {
+    type Err = Unknown;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::deserialize(text.into_deserializer())
+    }
+}
+
 impl MarkId {
+    /// Whether the figures say less of the drive than they seem to, or nothing.
+    pub const fn doubt(self) -> Option<Doubt> {
+        match self {
+            Self::PageCache | Self::Void | Self::Contended => Some(Doubt::Foreign),
+            Self::CpuBound
+            | Self::GeneratorBound
+            | Self::Unsteady
+            | Self::Late
+            | Self::Busy
+            | Self::Steal
+            | Self::Throttled => Some(Doubt::Inexact),
+            _ => None,
+        }
+    }
+
     /// What was measured instead of the disk, if the mark says that.
     pub const fn nature(self) -> Option<Nature> {
         match self {
@@ -98,9 +143,24 @@ impl MarkId {
             Self::Fallback => "the preferred ioengine was not available",
             Self::Late => "requests were issued later than scheduled",
             Self::Busy => "other I/O used the device during the run",
+            Self::Contended => "other processes used the CPUs: requests and answers waited for one",
             Self::Steal => "the hypervisor took CPU time during the run (steal)",
             Self::Throttled => "the CPUs were throttled during the run",
             Self::Governor => "the CPU frequency follows the load",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_as_it_is_written() {
+        for id in [MarkId::NotDisk, MarkId::Contended, MarkId::OneAtATime] {
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        assert_eq!(MarkId::OneAtATime.to_string(), "one-at-a-time");
+        assert!("disk-not".parse::<MarkId>().is_err());
     }
 }

@@ -21,7 +21,7 @@ pub use guest::Guest;
 pub use job::{JobRecord, OpRecord, Plateau, Second, Stamp};
 pub use kept::{Kept, KeptFigure, Origin};
 pub use latency::Latency;
-pub use mark::{Mark, MarkId};
+pub use mark::{Doubt, Mark, MarkId};
 pub use served::{LatenessNs, Served};
 pub use specimen::{Drawn, Specimen, unknown};
 pub use tally::{OpTally, Tally};

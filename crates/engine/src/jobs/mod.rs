@@ -7,6 +7,7 @@ mod region;
 mod watch;
 
 pub use process::page_size;
+pub(crate) use process::{process_cpu, waited};
 pub(crate) use region::Sharing;
 pub use region::seed_of;
 

@@ -1,14 +1,17 @@
 //! Lends a target of this machine to a caller that sends its own requests.
 
+use std::time::Instant;
+
 use drivelab_core::record::{Mark, Tally};
 use drivelab_core::units::Span;
 use drivelab_core::usage::Census;
 use drivelab_core::{IoEngine, Target};
 
 use super::prepare;
-use crate::conditions::{self, CounterLog};
+use crate::conditions::{self, CounterLog, OwnTime};
 use crate::error::RunError;
 use crate::file::{Clock, Null, Psync, TargetSetup};
+use crate::jobs::{process_cpu, waited};
 use crate::load::{Control, End};
 use crate::marks::{self, RunFacts};
 use crate::plan::RunPlan;
@@ -59,10 +62,19 @@ pub fn lend<T>(
     };
     let mut log = CounterLog::new(1);
     log.note(census, 0, target.number(), true);
+    let (cpu, waits, begin) = (process_cpu(), waited(), Instant::now());
     let (made, moved) = user(&mut lent);
+    let own = OwnTime {
+        used: process_cpu().saturating_sub(cpu),
+        waited: waited().saturating_sub(waits),
+        elapsed: Span::from_ns(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)),
+    };
     log.note(census, 0, target.number(), false);
     let around = log.around().pop().flatten();
-    let around = around.map(|around| conditions::marks(around, plan.direct.then_some(moved)));
+    let around = around.map(|around| {
+        let marks = conditions::marks(around, plan.direct.then_some(moved));
+        marks.into_iter().chain(conditions::contended(around, own))
+    });
     let governor = machine.cpu_governor.as_deref().and_then(conditions::governed);
     let total = Tally::default();
     let run = RunFacts {

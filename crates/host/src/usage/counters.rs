@@ -16,13 +16,15 @@ pub(super) fn read(root: &Root, device: Option<DeviceNumber>) -> Counters {
     }
 }
 
-/// The first line of `/proc/stat` (`man 5 proc_stat`): the eighth number is stolen time, and the
-/// two after it are already included in the first two.
+/// The first line of `/proc/stat` (`man 5 proc_stat`): the fourth number is idle time, the fifth
+/// idle time with I/O in flight, the eighth stolen time, and the two after it are already included
+/// in the first two.
 fn ticks(stat: &str) -> Option<Ticks> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let numbers: Vec<u64> =
         line.split_ascii_whitespace().take(8).filter_map(|number| number.parse().ok()).collect();
-    Some(Ticks { stolen: *numbers.get(7)?, all: numbers.iter().sum() })
+    let idle = numbers.get(3)? + numbers.get(4)?;
+    Some(Ticks { stolen: *numbers.get(7)?, idle, all: numbers.iter().sum() })
 }
 
 /// How often the control groups of this process, and those around them, used up their quota.
@@ -78,7 +80,7 @@ mod tests {
     #[test]
     fn lines_of_the_kernel_are_read() {
         let stat = "cpu  1 2 3 4 5 6 7 8 100 100\ncpu0 1\n";
-        assert_eq!(ticks(stat), Some(Ticks { stolen: 8, all: 36 }));
+        assert_eq!(ticks(stat), Some(Ticks { stolen: 8, idle: 9, all: 36 }));
         assert_eq!(ticks("cpu  1 2 3\n"), None);
         assert_eq!(throttles("usage_usec 1\nnr_throttled 7\n"), 7);
         assert_eq!(moved_bytes("   10 0 16 5 20 0 32 9 0 1 2\n"), Some(48 * 512));

@@ -10,6 +10,7 @@
 //! How far the model is off a real drive is found from the figures themselves, so that a drive that
 //! no smooth curve meets has a wider posterior.
 
+mod doubt;
 mod emulator;
 mod extremes;
 mod linear;
@@ -19,8 +20,8 @@ mod text;
 mod unknown;
 mod wanted;
 
-use drivelab_core::Rng;
 use drivelab_core::measurements::{Measurements, QUANTILES};
+use drivelab_core::{Refusal, Rng};
 
 use emulator::Emulator;
 use extremes::Extremes;
@@ -31,9 +32,13 @@ use text::{Heading, Text};
 use unknown::Unknown;
 use wanted::Wanted;
 
-/// Simulated drives in each round, and rounds.
+pub use posterior::OFF;
+pub use unknown::WRITE_SETTLE;
+
+/// Simulated drives in each round.
 const DRIVES: usize = 100;
-const ROUNDS: u64 = 3;
+/// Rounds: as many as it takes until the answer lies among the drives of the last one.
+const ROUNDS: std::ops::RangeInclusive<u64> = 3..=10;
 /// Requests of each load in each of them: chance is left to the emulator to smooth.
 const REQUESTS: u64 = 1_500;
 /// Requests behind the scatter that errors follow from, and of the figures that are shown.
@@ -42,6 +47,9 @@ const MANY: u64 = 20_000;
 const DRAWS: usize = 200;
 /// How much wider than the last posterior the next drives are drawn.
 const WIDER: f64 = 1.6;
+/// The mean square distance of draws from the centre of a round, in deviations of its drives, up to
+/// which they lie among them: 0.4 where the round was drawn around the answer.
+const AMONG: f64 = 0.8;
 
 /// One figure: what it is called, what was measured and what the median drive gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +77,8 @@ pub struct Fit {
     pub left_open: Vec<LeftOpen>,
     /// What these measurements cannot show, and what stands in for it.
     pub not_identified: Vec<String>,
+    /// Marks of the measurements, and what the fit makes of those that cast doubt on the figures.
+    pub notes: Vec<String>,
 }
 
 /// What is left open of one number.
@@ -87,21 +97,25 @@ pub struct LeftOpen {
 /// Fits a profile called `model` to `measurements`; `command` is what its header says made it.
 ///
 /// # Errors
-/// The measurements hold nothing to fit to, or no drive can be built near them.
+/// The measurements hold nothing to fit to or are not of the drive, or no drive can be built near
+/// them.
 pub fn fit(
     model: &str,
     command: &str,
     measurements: &Measurements,
     seed: u64,
-) -> Result<Fit, String> {
-    let rpm = measurements.rpm.ok_or(
-        "`rpm` is missing in `[drive]`: only disks are fitted, and each turns at a known speed",
-    )?;
+) -> Result<Fit, Refusal> {
+    let notes = doubt::notes(&measurements.marks)?;
+    let rpm = measurements.rpm.ok_or_else(|| {
+        Refusal::request(
+            "`rpm` is missing in `[drive]`: only disks are fitted, and each turns at a known speed",
+        )
+        .hint("add `rpm = 7200`, or what the data sheet of the drive says")
+    })?;
     let wanted = Wanted::new(measurements);
     if wanted.figures.is_empty() {
-        return Err(
-            "nothing to fit: give `iops`, `mean_ms` or a quantile in `[random_read_qd1]`".into()
-        );
+        return Err(Refusal::request("the measurements hold nothing to fit to")
+            .hint("give `iops`, `mean_ms` or a quantile in `[random_read_qd1]`"));
     }
     let writes =
         measurements.loads.iter().any(|load| load.write) || !measurements.flushes.is_empty();
@@ -109,8 +123,8 @@ pub fn fit(
     let text = Text::new(measurements, rpm);
     let mut search = Search { wanted, unknowns, text, seed, simulated: 0 };
     let start = search.start(measurements, rpm)?;
-    let draws = search.draws(measurements, rpm, start)?;
-    search.finish(model, command, &draws)
+    let draws = search.draws(measurements, rpm, start).map_err(Refusal::request)?;
+    search.finish(model, command, &draws, notes).map_err(Refusal::request)
 }
 
 /// A fit while it goes on.
@@ -124,16 +138,17 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Where the answer is looked for first: the prior, with the mean seek that is left of a read.
-    fn start(&self, measurements: &Measurements, rpm: f64) -> Result<Vec<f64>, String> {
+    fn start(&self, measurements: &Measurements, rpm: f64) -> Result<Vec<f64>, Refusal> {
         let mut start = vec![0.0; self.unknowns.len()];
         let Some(typical) = typical_ms(measurements) else { return Ok(start) };
         let revolution = 60_000.0 / rpm;
         let average = typical - revolution / 2.0 - text::OVERHEAD_MS;
         if average <= 0.2 {
-            return Err(format!(
+            return Err(Refusal::request(format!(
                 "a read of {typical:.2} ms leaves no time for a seek after half a revolution of \
-                 {revolution:.2} ms: check `rpm`, and that no cache answered"
-            ));
+                 {revolution:.2} ms"
+            ))
+            .hint("check `rpm`, and that no cache answered"));
         }
         for (unknown, score) in self.unknowns.iter().zip(&mut start) {
             if unknown.key == "seek_average" {
@@ -154,8 +169,7 @@ impl Search<'_> {
         let unit = |row: usize| (0..width).map(|at| f64::from(u8::from(at == row))).collect();
         let mut form = Cholesky::of(&(0..width).map(unit).collect::<Vec<Vec<f64>>>());
         let mut centre = start;
-        let mut draws = Vec::new();
-        for round in 0..ROUNDS {
+        for round in 0.. {
             let seen = self.seen(&centre, MANY, round)?;
             if round > 0 {
                 self.text.extremes = self.extremes(measurements, &seen, rpm);
@@ -177,14 +191,18 @@ impl Search<'_> {
                 &covariance,
                 bounds(&design),
             );
-            draws = posterior.draws(&centre, 2 * DRAWS, self.seed + round);
+            let draws = posterior.draws(&centre, 2 * DRAWS, self.seed + round);
+            let is_found = posterior::distance(&draws, &centre, &form) < AMONG;
+            if round + 1 >= *ROUNDS.end() || round + 1 >= *ROUNDS.start() && is_found {
+                return Ok(draws);
+            }
             centre = posterior::centre(&draws);
             let wider = |row: Vec<f64>| row.into_iter().map(|x| x * WIDER * WIDER).collect();
             form = Cholesky::of(
                 &posterior::spread(&draws).into_iter().map(wider).collect::<Vec<Vec<f64>>>(),
             );
         }
-        Ok(draws)
+        unreachable!("the last round returns")
     }
 
     fn seen(&self, scores: &[f64], requests: u64, part: u64) -> Result<Vec<Seen>, String> {
@@ -232,7 +250,13 @@ impl Search<'_> {
         Extremes::of(&seen[place], figure("p1_ms"), high, 60_000.0 / rpm)
     }
 
-    fn finish(self, model: &str, command: &str, draws: &[Vec<f64>]) -> Result<Fit, String> {
+    fn finish(
+        self,
+        model: &str,
+        command: &str,
+        draws: &[Vec<f64>],
+        notes: Vec<String>,
+    ) -> Result<Fit, String> {
         let middle = middle(draws);
         let values = self.values(&middle);
         let seen = self.seen(&middle, MANY, 0)?;
@@ -254,13 +278,15 @@ impl Search<'_> {
         let rates = simulate::observe(&profile, &[random(1), random(32)], MANY, self.seed)?;
         let gain = rates[1].per_s / rates[0].per_s;
         let simulations = self.simulated;
-        let heading = Heading { model, command, seed: self.seed, simulations, error, gain };
+        let seed = self.seed;
+        let heading = Heading { model, command, seed, simulations, error, gain, notes: &notes };
         let kept = draws.iter().step_by(draws.len().div_ceil(DRAWS));
         let posterior: Vec<Vec<f64>> = kept.map(|scores| self.values(scores)).collect();
         let profile = self.text.fitted(heading, &self.unknowns, &values, &posterior);
         let left_open = self.left_open(&posterior);
         let not_identified = self.text.not_identified();
-        Ok(Fit { profile, figures, rms_log_error: error, gain, left_open, not_identified })
+        let rms_log_error = error;
+        Ok(Fit { profile, figures, rms_log_error, gain, left_open, not_identified, notes })
     }
 
     fn left_open(&self, drawn: &[Vec<f64>]) -> Vec<LeftOpen> {

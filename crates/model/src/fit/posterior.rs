@@ -8,8 +8,9 @@ use super::unknown::Unknown;
 use super::wanted::Wanted;
 
 /// How far a smooth curve may be off the quantiles of a real drive, and the model off its rates at
-/// depth: nobody knows, and the figures themselves show it. Each is as likely as the others.
-const OFF: [f64; 5] = [0.0, 0.01, 0.02, 0.04, 0.08];
+/// depth, as standard deviations of logarithms: the figures themselves show it. Before they are
+/// known each is as likely as the others.
+pub const OFF: [f64; 5] = [0.0, 0.01, 0.02, 0.04, 0.08];
 /// Fewer rates than this do not show how far the model is off them.
 const RATES: usize = 3;
 
@@ -153,6 +154,16 @@ pub(super) fn spread(draws: &[Vec<f64>]) -> Vec<Vec<f64>> {
     };
     let all = centre.len();
     (0..all).map(|row| (0..all).map(|column| entry(row, column)).collect()).collect()
+}
+
+/// The mean square distance of draws from `centre`, per unknown, in deviations of `form`.
+pub(super) fn distance(draws: &[Vec<f64>], centre: &[f64], form: &Cholesky) -> f64 {
+    let square = |draw: &Vec<f64>| {
+        let off: Vec<f64> = draw.iter().zip(centre).map(|(x, centre)| x - centre).collect();
+        form.whitened(&off).iter().map(|x| x * x).sum::<f64>()
+    };
+    let n = super::simulate::float((draws.len() * centre.len()) as u64);
+    draws.iter().map(square).sum::<f64>() / n
 }
 
 /// The mean of draws.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use drivelab_core::measurements::{MeasuredLoad, Measurements, Place};
 
 use super::extremes::{Extremes, RETRY_REVOLUTIONS};
-use super::unknown::Unknown;
+use super::unknown::{Unknown, WRITE_SETTLE};
 
 /// What random reads cannot show of the geometry: two platters.
 pub(super) const HEADS: u32 = 4;
@@ -39,6 +39,8 @@ pub(super) struct Heading<'a> {
     /// The remaining error, and the gain at depth 32 of the median drive.
     pub(super) error: f64,
     pub(super) gain: f64,
+    /// What the measurements are, and what casts doubt on them.
+    pub(super) notes: &'a [String],
 }
 
 impl<'a> Text<'a> {
@@ -92,7 +94,7 @@ impl<'a> Text<'a> {
         middle: &[f64],
         draws: &[Vec<f64>],
     ) -> String {
-        let Heading { model, command, seed, simulations, error, gain } = heading;
+        let Heading { model, command, seed, simulations, error, gain, notes } = heading;
         let mut text = format!(
             "# Made by {simulations} trials with seed {seed} of\n#   {command}\n# Root mean square \
              error of the median drive: {:.1} %. Its gain at depth 32: {gain:.2}.\n# Marks: [G] \
@@ -100,6 +102,9 @@ impl<'a> Text<'a> {
              # rates, [P] a prior: the measurements cannot show it.\n",
             100.0 * error,
         );
+        for note in notes {
+            let _ = writeln!(text, "# Note: {}.", note.replace('\n', " "));
+        }
         self.drive(&mut text, model);
         self.rest(&mut text);
         let of_seeks = |unknown: &&(&Unknown, &f64)| unknown.0.key != "guard_growth";
@@ -109,9 +114,7 @@ impl<'a> Text<'a> {
             let _ = writeln!(text, "{}  # [F]", line(unknown, **value));
         }
         if unknowns.iter().all(|unknown| unknown.key != "write_settle") {
-            for unknown in Unknown::of_writes() {
-                let _ = writeln!(text, "{} = {}  # [P]", unknown.key, unknown.table());
-            }
+            let _ = writeln!(text, "{WRITE_SETTLE}  # [P]");
         }
         let _ = writeln!(
             text,

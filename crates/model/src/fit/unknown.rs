@@ -1,6 +1,9 @@
 //! The numbers that a fit leaves open, with what is known of them before anything is measured.
 
-use crate::unknown::normal;
+use drivelab_core::config::Section;
+
+use crate::profile::Profile;
+use crate::unknown::{Distribution, Nature, Prior};
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,129 +12,67 @@ pub(super) struct Unknown {
     pub(super) key: &'static str,
     /// What is written behind its number.
     pub(super) unit: &'static str,
-    spread: Spread,
-    pub(super) source: &'static str,
+    prior: Distribution,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Spread {
-    LogNormal { median: f64, sigma: f64, min: f64, max: f64 },
-    Normal { mean: f64, sd: f64, min: f64 },
-    Uniform { low: f64, high: f64 },
-}
+/// What every fit leaves open. First the one that decides most: draws are spread evenly over it.
+const OF_READS: [&str; 4] = ["guard_growth", "seek_short", "seek_average", "seek_shape"];
 
-use Spread::{LogNormal, Normal, Uniform};
+/// What a write takes longer than a read to settle, which no profile leaves open: the makers'
+/// average write seeks are 0.6 to 1 ms above those of reads.
+pub const WRITE_SETTLE: &str = "write_settle = { median = \"1ms\", sigma = 0.4, min = \"0.2ms\", \
+                                max = \"4ms\", source = \"docs/internals/drive-facts.md\" }";
 
-const FACTS: &str = "docs/internals/drive-facts.md";
-
-/// A uniform number has this deviation, in widths of its range.
-const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
-
-/// The seeks of drives of one kind, in ms; the same as in the profiles of such drives.
-struct Kind {
-    /// Median, sigma, least and most.
-    short: [f64; 4],
-    /// Mean and deviation.
-    average: [f64; 2],
-    /// Lowest and highest.
-    shape: [f64; 2],
-    /// Median of the growth of the margin.
-    growth: f64,
-}
-
-impl Kind {
-    fn of(rpm: f64) -> Self {
-        let (short, average, shape, growth) = match rpm {
-            ..6_500.0 => ([3.0, 0.45, 1.5, 6.5], [13.0, 0.8], [0.8, 1.3], 1.2),
-            9_000.0.. => ([1.2, 0.2, 0.4, 2.5], [5.1, 0.3], [0.6, 1.0], 0.4),
-            _ => ([2.3, 0.45, 0.7, 5.0], [9.6, 0.6], [0.8, 1.3], 0.7),
-        };
-        Self { short, average, shape, growth }
-    }
-}
+/// No seek takes less, however far out a search looks.
+const LEAST_MS: f64 = 0.2;
 
 impl Unknown {
-    /// What every fit leaves open of a drive of this speed; with `writes` what only they show, too.
+    /// What every fit leaves open of a drive of this speed, as the profile of such drives does;
+    /// with `writes` what only they show, too.
     pub(super) fn all(rpm: f64, writes: bool) -> Vec<Self> {
-        let kind = Kind::of(rpm);
-        let ms = |key, spread| Self { key, unit: "ms", spread, source: FACTS };
-        let bare = |key, spread| Self { key, unit: "", spread, source: FACTS };
-        let [median, sigma, min, max] = kind.short;
-        let [mean, sd] = kind.average;
-        let [low, high] = kind.shape;
-        let growth = LogNormal { median: kind.growth, sigma: 0.65, min: 0.0, max: 5.0 };
-        let mut all = vec![
-            ms("seek_short", LogNormal { median, sigma, min, max }),
-            ms("seek_average", Normal { mean, sd, min: 0.2 }),
-            bare("seek_shape", Uniform { low, high }),
-            bare("guard_growth", growth),
-        ];
-        // First the one that decides most: draws are spread evenly over it.
-        all.rotate_right(1);
+        let kind = match rpm {
+            ..6_500.0 => "generic-5400",
+            9_000.0.. => "generic-10k",
+            _ => "seagate-st31000333as",
+        };
+        let profile = Profile::embedded(kind).expect("it comes with drivelab");
+        let of_reads = |key| {
+            let prior = profile.prior(key).expect("a test fits a drive of each kind");
+            Self::new(key, prior)
+        };
+        let mut all: Vec<Self> = OF_READS.into_iter().map(of_reads).collect();
         if writes {
-            all.extend(Self::of_writes());
+            let mut text = Section::parse("fit", WRITE_SETTLE).expect("it is TOML");
+            let key = "write_settle";
+            let prior = Prior::read(&mut text, key, Nature::Time, |_| Ok(()), "fit");
+            all.push(Self::new(key, &prior.expect("it is a distribution")));
         }
         all
     }
 
-    /// What only writes show.
-    pub(super) fn of_writes() -> [Self; 1] {
-        let spread = LogNormal { median: 1.0, sigma: 0.4, min: 0.2, max: 4.0 };
-        [Self { key: "write_settle", unit: "ms", spread, source: FACTS }]
+    fn new(key: &'static str, prior: &Prior) -> Self {
+        let unit = if prior.nature == Nature::Time { "ms" } else { "" };
+        Self { key, unit, prior: prior.distribution.clone() }
+    }
+
+    /// How many of the prior's units, nanoseconds, are one of a time here.
+    fn scale(&self) -> f64 {
+        if self.unit.is_empty() { 1.0 } else { 1e6 }
     }
 
     /// The number at a standard normal deviate.
     pub(super) fn at(&self, score: f64) -> f64 {
-        match self.spread {
-            LogNormal { median, sigma, min, max } => {
-                (median * libm::exp(sigma * score)).clamp(min, max)
-            }
-            Normal { mean, sd, min } => (mean + sd * score).max(min),
-            Uniform { low, high } => low + (high - low) * normal::cdf(score),
-        }
+        let value = self.prior.at_score(score) / self.scale();
+        if self.unit.is_empty() { value } else { value.max(LEAST_MS) }
     }
 
-    /// The deviate of a number, within six.
+    /// The deviate of a number, within twelve.
     pub(super) fn score(&self, value: f64) -> f64 {
-        let score = match self.spread {
-            LogNormal { median, sigma, .. } => libm::log(value / median) / sigma,
-            Normal { mean, sd, .. } => (value - mean) / sd,
-            Uniform { .. } => 0.0,
-        };
-        score.clamp(-12.0, 12.0)
+        self.prior.score_of(value * self.scale()).clamp(-12.0, 12.0)
     }
 
     /// A number that the figures follow more evenly than they follow the deviate.
     pub(super) fn term(&self, score: f64) -> f64 {
-        match self.spread {
-            LogNormal { median, sigma, min, max } => {
-                let bound = |value: f64| libm::log(value.max(1e-9) / median) / sigma;
-                score.clamp(bound(min), bound(max))
-            }
-            Normal { .. } => score,
-            Uniform { .. } => (normal::cdf(score) - 0.5) / UNIFORM_SD,
-        }
-    }
-
-    /// The table of its prior, as a profile has it.
-    pub(super) fn table(&self) -> String {
-        let Self { unit, source, .. } = self;
-        let number = |value: f64| match *unit {
-            "" => format!("{value}"),
-            unit => format!("\"{value}{unit}\""),
-        };
-        let spread = match self.spread {
-            LogNormal { median, sigma, min, max } => format!(
-                "median = {}, sigma = {sigma}, min = {}, max = {}",
-                number(median),
-                number(min),
-                number(max)
-            ),
-            Normal { mean, sd, min } => {
-                format!("mean = {}, sd = {}, min = {}", number(mean), number(sd), number(min))
-            }
-            Uniform { low, high } => format!("low = {}, high = {}", number(low), number(high)),
-        };
-        format!("{{ {spread}, source = \"{source}\" }}")
+        self.prior.even(score)
     }
 }

@@ -2,6 +2,7 @@
 
 use drivelab_core::measurements::{MEAN_MS, MeasuredLoad, Measurements, QUANTILES};
 
+use super::doubt;
 use super::simulate::{Seen, Task, float};
 
 /// A figure, as a logarithm.
@@ -36,6 +37,8 @@ pub(super) struct Wanted {
     pub(super) figures: Vec<Figure>,
     /// Requests behind the times of each task.
     requests: Vec<f64>,
+    /// The further error of all figures of a task together, where something disturbed them.
+    disturbed: f64,
 }
 
 /// Requests of a file that does not say: a minute of a disk.
@@ -50,7 +53,7 @@ const EXTREMES: [&str; 3] = ["p1_ms", "p99_5_ms", "p99_9_ms"];
 
 impl Wanted {
     pub(super) fn new(measured: &Measurements) -> Self {
-        let mut wanted = Self::default();
+        let mut wanted = Self { disturbed: doubt::error(&measured.marks), ..Self::default() };
         for load in &measured.loads {
             wanted.add(load);
         }
@@ -147,19 +150,20 @@ impl Wanted {
     pub(super) fn covariance(&self, seen: &[Seen]) -> Vec<Vec<f64>> {
         let influences: Vec<Option<Vec<f64>>> =
             self.figures.iter().map(|figure| influence(figure, &seen[figure.task])).collect();
+        let disturbed = self.disturbed * self.disturbed;
         let entry = |(left, right): (usize, usize)| {
             let (one, other) = (&self.figures[left], &self.figures[right]);
             if let (Some(x), Some(y)) = (&influences[left], &influences[right])
                 && one.task == other.task
             {
                 let sum: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
-                return sum / float(x.len() as u64) / self.requests[one.task];
+                return sum / float(x.len() as u64) / self.requests[one.task] + disturbed;
             }
             match one.what {
                 What::Rate(error) | What::Flush(error) | What::Gain { error, .. }
                     if left == right =>
                 {
-                    error * error
+                    error * error + disturbed
                 }
                 _ => 0.0,
             }

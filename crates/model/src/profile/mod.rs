@@ -26,6 +26,7 @@ use drivelab_core::{Ratio, Rng, Sectors, Span};
 
 use crate::about::About;
 use crate::elevator::Scheduler;
+use crate::unknown::Prior;
 use raw::{Raw, required};
 use specimen::Which;
 use values::Kind;
@@ -150,6 +151,11 @@ impl Profile {
     /// What it leaves open, in the order of the reference.
     pub fn unknowns(&self) -> Vec<Unknown> {
         self.raw.unknowns()
+    }
+
+    /// How the values of a key are spread over drives, where the profile leaves it open alone.
+    pub(crate) fn prior(&self, key: &str) -> Option<&Prior> {
+        self.raw.priors.get(key)
     }
 
     /// What it knows, with the comment beside each number.

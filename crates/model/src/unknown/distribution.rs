@@ -39,6 +39,8 @@ const FORMS: &str = "write `{ median = ..., sigma = ... }` (log-normal), `{ mean
 
 /// Larger deviations of logarithms say nothing: the middle 95 % would span a factor of 10^5.
 const SIGMA_MAX: f64 = 3.0;
+/// The standard deviation of a uniform number, as a share of its range.
+const UNIFORM_SD: f64 = 0.288_675_134_594_812_9;
 /// Parts of a mixture, and names of a choice.
 const PARTS_MAX: usize = 64;
 
@@ -157,13 +159,47 @@ impl Distribution {
         Value { text, number }
     }
 
+    /// The value at a standard normal deviate: the quantile of its share, in the far tails too.
+    pub(crate) fn at_score(&self, score: f64) -> f64 {
+        let (min, max) = self.bounds();
+        match &self.form {
+            Form::LogNormal { median, sigma } => {
+                (median * libm::exp(sigma * score)).clamp(min, max)
+            }
+            Form::Normal { mean, sd } => (mean + sd * score).clamp(min, max),
+            _ => self.quantile(normal::cdf(score)),
+        }
+    }
+
+    /// The deviate at which [`Self::at_score`] gives `value`, but for its bounds.
+    pub(crate) fn score_of(&self, value: f64) -> f64 {
+        match &self.form {
+            Form::LogNormal { median, sigma } => libm::log(value / median) / sigma,
+            Form::Normal { mean, sd } => (value - mean) / sd,
+            _ => normal::quantile(self.share_below(value).clamp(1e-9, 1.0 - 1e-9)),
+        }
+    }
+
+    /// A number of deviation 1 that figures of a drive follow more evenly than the deviate: no
+    /// further than the bounds, and in proportion to a uniform value.
+    pub(crate) fn even(&self, score: f64) -> f64 {
+        match &self.form {
+            Form::Uniform { .. } => (normal::cdf(score) - 0.5) / UNIFORM_SD,
+            Form::LogNormal { median, sigma } => {
+                let bound = |value: f64| libm::log(value.max(1e-9) / median) / sigma;
+                let (min, max) = self.bounds();
+                score.clamp(bound(min), bound(max))
+            }
+            _ => score,
+        }
+    }
+
     fn quantile(&self, share: f64) -> f64 {
         let (min, max) = self.bounds();
         let free = match &self.form {
-            Form::LogNormal { median, sigma } => {
-                median * libm::exp(sigma * normal::quantile(share))
+            Form::LogNormal { .. } | Form::Normal { .. } => {
+                return self.at_score(normal::quantile(share));
             }
-            Form::Normal { mean, sd } => mean + sd * normal::quantile(share),
             Form::Uniform { low, high } => low + (high - low) * share,
             Form::Mixture { parts, .. } => {
                 let ends = parts.iter().map(|part| part.quantile(share));

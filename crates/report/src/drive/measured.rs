@@ -1,7 +1,6 @@
 //! What was measured of a drive.
 
 use drivelab_core::measurements::{MeasuredFlush, MeasuredLoad, Measurements, Place};
-use drivelab_core::record::Mark;
 use drivelab_core::units::Span;
 use serde_json::{Value, json};
 
@@ -17,8 +16,6 @@ pub struct MeasuredDrive<'a> {
     pub path: &'a str,
     /// What it holds.
     pub measurements: &'a Measurements,
-    /// What the figures are, and what casts doubt on them.
-    pub marks: &'a [Mark],
     /// It came to its end.
     pub complete: bool,
     /// How long it took.
@@ -40,8 +37,7 @@ const PLACES: [(Place, &str); 3] =
 
 /// The measurement for scripts.
 pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
-    let MeasuredDrive { target, path, measurements, marks, complete, took, requests, failed } =
-        *drive;
+    let MeasuredDrive { target, path, measurements, complete, took, requests, failed } = *drive;
     let load = |load: &MeasuredLoad| {
         let mut row = json!({
             "rw": if load.write { "randwrite" } else { "randread" },
@@ -79,7 +75,7 @@ pub fn measured_json(drive: &MeasuredDrive<'_>) -> Value {
         "read_mb_per_s": streams(false),
         "write_mb_per_s": streams(true),
         "flushes": measurements.flushes.iter().map(flush).collect::<Vec<_>>(),
-        "marks": marks,
+        "marks": measurements.marks,
     })
 }
 
@@ -129,7 +125,7 @@ pub fn measured(drive: &MeasuredDrive<'_>, look: Look) -> String {
     for MeasuredFlush { writes, mean_ms, .. } in &measured.flushes {
         text += &format!("flush after {writes} writes: {mean_ms:.1} ms\n");
     }
-    for mark in drive.marks {
+    for mark in &measured.marks {
         text += &format!("{}\n", look.wrap(&format!("note: {}", mark.message), 2));
     }
     let MeasuredDrive { path, requests, failed, took, .. } = *drive;

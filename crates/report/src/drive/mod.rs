@@ -135,14 +135,24 @@ pub struct LeftOpen {
     pub unit: &'static str,
 }
 
+/// A fit, for people.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FittedDrive<'a> {
+    /// How near it came.
+    pub figures: &'a [Fitted],
+    /// What it left open.
+    pub left_open: &'a [LeftOpen],
+    /// What it could not show.
+    pub not_identified: &'a [String],
+    /// What the measurements are, and what casts doubt on them.
+    pub notes: &'a [String],
+    /// The profile that was written.
+    pub path: &'a str,
+}
+
 /// How near a fit came, what it left open, and what it could not show.
-pub fn fitted(
-    figures: &[Fitted],
-    left_open: &[LeftOpen],
-    not_identified: &[String],
-    path: &str,
-    look: Look,
-) -> String {
+pub fn fitted(fit: &FittedDrive<'_>, look: Look) -> String {
+    let FittedDrive { figures, left_open, not_identified, notes, path } = *fit;
     let titles = [("", Align::Left, 0), ("measured", Align::Right, 0)];
     let more = [("fitted", Align::Right, 0), ("off", Align::Right, 0)];
     let mut table = Table::new(&[titles, more].concat());
@@ -158,8 +168,10 @@ pub fn fitted(
     }
     let unknown: String =
         not_identified.iter().map(|line| look.wrap(&format!("- {line}"), 2) + "\n").collect();
+    let notes: String =
+        notes.iter().map(|note| look.wrap(&format!("note: {note}"), 2) + "\n").collect();
     format!(
-        "{}\n{}\nwhat these measurements cannot show, and what stands in for it:\n{unknown}\n\
+        "{}\n{}\n{notes}what these measurements cannot show, and what stands in for it:\n{unknown}\n\
          written: {path}\n",
         table.render(look),
         open.render(look)

@@ -143,7 +143,8 @@ pub(crate) fn judge(
     let outcome = |((question, asked), mut adjusted): ((&Question, &Member), Adjusted)| {
         let Question { series: place, from, to, .. } = *question;
         let arms = (series[place].workload, from, to);
-        let effects = if rules.sampled.is_any() { effects(series, question) } else { Vec::new() };
+        let of_work = || effects(series, place, &[from, to]);
+        let effects = if rules.sampled.is_any() { of_work() } else { Vec::new() };
         let foreseen = rules.sampled.foresee(arms, (&asked.pairs, &effects), &asked.criteria);
         if let Some(foreseen) = &foreseen {
             foreseen.forecast.judge(&mut adjusted);
@@ -177,16 +178,17 @@ pub(crate) fn judge_unpaired(
     Ok(questions.iter().zip(members).map(outcome).collect())
 }
 
-/// The effects that arms have on the work of a question: each arm against the first in its metric,
-/// and the two in question in the tail of latencies too, where another order of requests shows even
-/// if it gains nothing.
-fn effects(series: &[Series], question: &Question) -> Vec<f64> {
-    let own = &series[question.series];
+/// The effects that arms have on the work of a series: each arm against the first in its metric,
+/// and those in question against the first of them in the tail of latencies too, where another
+/// order of requests shows even if it gains nothing.
+pub(crate) fn effects(series: &[Series], place: usize, arms: &[usize]) -> Vec<f64> {
+    let own = &series[place];
     let against_first = own.values.iter().map(|values| effect(&own.values[0], values));
     let tails = series.iter().filter(|it| it.workload == own.workload && it.metric == TAIL);
-    let pairs = tails.chain([own]);
-    let pairs = pairs.map(|it| effect(&it.values[question.from], &it.values[question.to]));
-    against_first.chain(pairs).collect()
+    let of_arms = tails.chain([own]).flat_map(|it| {
+        arms.iter().skip(1).map(|arm| effect(&it.values[arms[0]], &it.values[*arm]))
+    });
+    against_first.chain(of_arms).collect()
 }
 
 /// The metric in which the order of requests shows.

@@ -1,11 +1,13 @@
 //! What was stated or asked beforehand: findings, interactions, prices.
 
-use drivelab_stats::{Contrast, Effect, Interacts};
+use drivelab_stats::{Contrast, Interacts};
 
 use super::html::{each, escape, inline, scroll, section, table};
 use crate::figures;
 use crate::metric;
-use crate::study::{Answer, ArmPrice, FindingResult, InteractionResult, Price, StudyResult};
+use crate::study::{
+    Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price, StudyResult,
+};
 
 pub(super) fn findings(result: &StudyResult) -> String {
     if result.findings.is_empty() {
@@ -39,7 +41,11 @@ pub(super) fn interactions(result: &StudyResult) -> String {
             Interacts::Independent => "no practical interaction",
             Interacts::NotShown => "no interaction shown",
         };
-        let rows = one.effects.iter().map(|(contrast, effect)| row(one, *contrast, effect));
+        let are_drives = one.effects.iter().any(|effect| effect.prediction95.is_some());
+        let heads = ["effect", "ratio", "95 % interval", "one such drive"];
+        let columns = if are_drives { heads.len() } else { heads.len() - 1 };
+        let cells = |effect| row(one, effect).into_iter().take(columns).collect::<Vec<String>>();
+        let rows = one.effects.iter().map(cells);
         format!(
             "<h3>{} and {} in {} of <code>{}</code>: {verdict}</h3>\n\
              <p class=\"about\">{}.</p>\n{}",
@@ -48,7 +54,7 @@ pub(super) fn interactions(result: &StudyResult) -> String {
             escape(&metric::label(&series.metric)),
             escape(&result.experiment.workloads[series.workload].name),
             inline(&one.sentence()),
-            scroll("Effects", &table(&["effect", "ratio", "95 % interval"], rows)),
+            scroll("Effects", &table(&heads[..columns], rows)),
         )
     });
     let about = "Ratios above 1 are better. The intervals of the primary metric hold together, and \
@@ -56,9 +62,9 @@ pub(super) fn interactions(result: &StudyResult) -> String {
     section("Factor by factor", about, &parts.collect::<String>())
 }
 
-fn row(one: &InteractionResult, contrast: Contrast, effect: &Effect) -> Vec<String> {
+fn row(one: &InteractionResult, effect: &FoundEffect) -> Vec<String> {
     let level = |factor: usize, level: usize| one.levels[factor][level].as_str();
-    let name = match contrast {
+    let name = match effect.contrast {
         Contrast::Main { factor, to } => format!(
             "{}: {} instead of {}, on average",
             one.factors[factor],
@@ -77,8 +83,9 @@ fn row(one: &InteractionResult, contrast: Contrast, effect: &Effect) -> Vec<Stri
             format!("interaction ({} with {})", level(0, to[0]), level(1, to[1]))
         }
     };
-    let range = effect.ci95.map_or("\u{2013}".to_owned(), figures::range);
-    vec![escape(&name), figures::ratio(effect.ratio), range]
+    let range = |limits: Option<[f64; 2]>| limits.map_or("\u{2013}".to_owned(), figures::range);
+    let (mean, drive) = (effect.mean, effect.prediction95);
+    vec![escape(&name), figures::ratio(mean.ratio), range(mean.ci95), range(drive)]
 }
 
 pub(super) fn prices(result: &StudyResult) -> String {

@@ -8,7 +8,7 @@ pub use page::page;
 pub use plot::svg;
 pub use text::text;
 
-use drivelab_core::record::Latency;
+use drivelab_core::record::{Latency, Specimen};
 use drivelab_stats::Score;
 use serde::Serialize;
 
@@ -26,6 +26,11 @@ pub struct ReplayResult {
     pub format: String,
     /// The drive, as it was named.
     pub drive: String,
+    /// Which drive it was, where the profile leaves numbers open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specimen: Option<Specimen>,
+    /// What else must be known of the figures.
+    pub notes: Vec<String>,
     /// `closed` or `open`.
     #[serde(rename = "loop")]
     pub how: &'static str,
@@ -145,6 +150,8 @@ mod tests {
             trace: "a <trace>".into(),
             format: "disksim".into(),
             drive: "drive:fixed".into(),
+            specimen: None,
+            notes: Vec::new(),
             how: "closed",
             requests: 3,
             errors: 0,

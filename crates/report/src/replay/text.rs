@@ -17,6 +17,9 @@ pub fn text(result: &ReplayResult, look: Look) -> String {
     if let Some(scores) = &result.score {
         text += &format!("\n{}", table(scores).render(look));
     }
+    for note in &result.notes {
+        text += &format!("\n{}\n", look.wrap(&format!("note: {note}"), 2));
+    }
     text
 }
 

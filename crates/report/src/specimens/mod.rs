@@ -10,4 +10,5 @@ pub(crate) use picture::{figure, parts, svg};
 #[cfg(test)]
 pub(crate) use sampled::tests::specimens;
 pub(crate) use sampled::{Foreseen, Sampled, Simulated};
+pub use words::one_drive;
 pub(crate) use words::{decides, forecast, on_drives, which};

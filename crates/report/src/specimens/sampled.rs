@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_core::record::Specimen;
-use drivelab_stats::{Criteria, Forecast, Pair, Unknown, foresee, unshared};
+use drivelab_stats::{
+    ALPHA_DEFAULT, Criteria, Forecast, Pair, Unknown, foresee, one_more, unshared,
+};
 
 /// The drive of one run.
 #[derive(Debug, Clone, Copy)]
@@ -61,23 +64,62 @@ impl<'a> Sampled<'a> {
         (pairs, effects): (&[Pair], &[f64]),
         criteria: &Criteria,
     ) -> Option<Foreseen> {
-        let (from, to) = (self.0.get(&(workload, from))?, self.0.get(&(workload, to))?);
-        let numbers = |drives: &[Simulated]| -> Vec<Option<u32>> {
-            drives.iter().map(|it| it.specimen.number).collect()
-        };
-        let are_paired = pairs.len() == from.len() && numbers(from) == numbers(to);
-        if !are_paired || !(differ(from) || differ(to)) {
-            return None;
-        }
-        let (unknowns, columns) = unknowns(from, to).into_iter().unzip::<_, _, _, Vec<Unknown>>();
-        // Arms that are asked the same way share all that the model gets wrong.
-        let is_same = from[0].target == to[0].target;
-        let sigma = |it: &Simulated| if is_same { 0.0 } else { it.specimen.model_sigma };
-        let sigma = from.iter().chain(to).map(sigma).fold(0.0, f64::max);
-        let sigma = unshared(sigma, effects.iter().copied());
+        let arms = self.of_arms(workload, &[from, to], pairs.len())?;
+        let (unknowns, columns) = unknowns(&arms).into_iter().unzip::<_, _, _, Vec<Unknown>>();
+        let sigma = unshared(of_model(&arms), effects.iter().copied());
         let forecast = foresee(pairs, &columns, sigma, criteria)?;
         Some(Foreseen { forecast, unknowns })
     }
+
+    /// Where a figure of one more drive lies, 95 %, from its logarithm in each block; nothing where
+    /// the blocks of these arms did not simulate the same, different drives.
+    ///
+    /// `effects` are those of [`Self::foresee`]; the figure of a single arm has none. What the
+    /// model gets wrong of such a figure it gets wrong `times` over, independently.
+    pub(crate) fn one_more(
+        &self,
+        (workload, arms): (usize, &[usize]),
+        (logs, effects): (&[f64], &[f64]),
+        times: u32,
+    ) -> Option<[f64; 2]> {
+        let arms = self.of_arms(workload, arms, logs.len())?;
+        if logs.len() < BLOCKS_MIN as usize {
+            return None;
+        }
+        let columns: Vec<Unknown> = unknowns(&arms).into_iter().map(|(_, it)| it).collect();
+        let sigma = match &arms[..] {
+            [own] => own.iter().map(|it| it.specimen.model_sigma).fold(0.0, f64::max),
+            _ => unshared(of_model(&arms), effects.iter().copied()),
+        };
+        Some(one_more(logs, &columns, sigma * f64::from(times).sqrt(), ALPHA_DEFAULT))
+    }
+
+    /// The drives of these arms, which were the same in each of so many blocks and differed from
+    /// block to block.
+    fn of_arms(
+        &self,
+        workload: usize,
+        arms: &[usize],
+        blocks: usize,
+    ) -> Option<Vec<&[Simulated<'a>]>> {
+        let drives = arms.iter().map(|arm| self.0.get(&(workload, *arm)).map(Vec::as_slice));
+        let drives: Vec<&[Simulated]> = drives.collect::<Option<_>>()?;
+        let numbers = |drives: &[Simulated]| -> Vec<Option<u32>> {
+            drives.iter().map(|it| it.specimen.number).collect()
+        };
+        let first = numbers(drives.first()?);
+        let are_paired =
+            blocks == first.len() && drives.iter().all(|drives| numbers(drives) == first);
+        (are_paired && drives.iter().any(|drives| differ(drives))).then_some(drives)
+    }
+}
+
+/// How far the ratio of arms may be from the model; arms that are asked the same way share all that
+/// it gets wrong.
+fn of_model(arms: &[&[Simulated<'_>]]) -> f64 {
+    let is_same = arms.iter().all(|arm| arm[0].target == arms[0][0].target);
+    let sigma = |it: &Simulated| if is_same { 0.0 } else { it.specimen.model_sigma };
+    arms.iter().copied().flatten().map(sigma).fold(0.0, f64::max)
 }
 
 /// Whether all of them are numbered specimens, each another one.
@@ -87,10 +129,10 @@ fn differ(drives: &[Simulated]) -> bool {
     is_open && numbers.is_some_and(|numbers| numbers.len() == drives.len())
 }
 
-/// What was drawn, block by block; once where both arms drew the same.
-fn unknowns(from: &[Simulated], to: &[Simulated]) -> Vec<(String, Unknown)> {
+/// What was drawn, block by block; once where arms drew the same.
+fn unknowns(arms: &[&[Simulated<'_>]]) -> Vec<(String, Unknown)> {
     let mut found: Vec<(String, Unknown)> = Vec::new();
-    for drives in [from, to] {
+    for drives in arms {
         let names = drives.first().into_iter().flat_map(|it| &it.specimen.drawn);
         for name in names.map(|drawn| drawn.name.as_str()) {
             let drawn = drives.iter().map(|it| it.specimen.drawn.iter().find(|d| d.name == name));

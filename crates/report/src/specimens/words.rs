@@ -97,6 +97,13 @@ pub(crate) fn which(specimen: &Specimen) -> Option<String> {
     Some(format!("{drive}, which leaves open {open}; other drives differ{model}."))
 }
 
+/// The same of a drive that is used alone, with the command that shows how far others of `drive`,
+/// as it is named on the command line, are from it.
+pub fn one_drive(specimen: &Specimen, drive: &str) -> Option<String> {
+    let which = which(specimen)?;
+    Some(format!("this is {which} `drivelab drive predict {drive}` shows the range."))
+}
+
 /// A cause in words.
 pub(super) fn cause(part: &Part, unknowns: &[String]) -> String {
     match part.cause {

@@ -54,10 +54,13 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
     let together = Together::of(&outcomes);
     let (outcomes, contrasts) = questions.sort(&experiment, outcomes);
     let primary = outcomes.iter().position(|o| o.series == gate && o.to == candidate);
-    let (interactions, unanalysed) = declared::interactions(&experiment, &series, gate);
+    let (interactions, unanalysed) = declared::interactions(&experiment, (&series, &sampled), gate);
     let mut notes = notes(&experiment, &blocks, &left_out);
     notes.extend(unanalysed);
-    notes.extend(sampled.is_median().then(|| MEDIAN.to_owned()));
+    notes.extend(sampled.is_median().then(|| {
+        let others = if simulated { "--specimens 20" } else { "--stage simulate" };
+        format!("{MEDIAN} `{others}` draws such drives, one a block.")
+    }));
     Ok(StudyResult {
         candidate,
         primary: primary.expect("every arm but the baseline is compared, and the candidate is one"),
@@ -66,7 +69,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
         attached,
         notes,
         interactions,
-        findings: declared::answers(&experiment, &series),
+        findings: declared::answers(&experiment, &series, &sampled),
         prices: declared::prices(&experiment, &series, &outcomes),
         left_out: blocks.finished.len() - blocks.used.len(),
         used: blocks.used,
@@ -80,7 +83,7 @@ pub fn analyse(experiment: Experiment) -> Result<StudyResult, Refusal> {
 
 /// What an interval is not about where all blocks simulate one drive.
 const MEDIAN: &str = "All runs simulate the median drive: the intervals are about its addresses and \
-                      not about other drives of the kind; `--specimens 20` is.";
+                      not about other drives of the kind;";
 
 fn refuse_nothing(experiment: &Experiment, blocks: &Blocks) -> Result<(), Refusal> {
     let is_primary = |workload: usize| {

@@ -5,7 +5,7 @@ use drivelab_stats::Contrast;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::declared::{FindingResult, InteractionResult, Price};
+use super::declared::{FindingResult, FoundEffect, InteractionResult, Price};
 use super::result::StudyResult;
 use super::{ArmInfo, DepthPoint, WorkloadInfo};
 use crate::attachment::Difference;
@@ -122,25 +122,38 @@ fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
         })
     });
     let (mut main, mut simple, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for (contrast, effect) in &one.effects {
-        let (ratio, ci95) = (effect.ratio, effect.ci95);
-        match *contrast {
-            Contrast::Main { factor, to } => main.push(json!({
-                "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
-                "ratio": ratio, "ci95": ci95,
-            })),
-            Contrast::Simple { factor, to, at } => simple.push(json!({
-                "factor": one.factors[factor], "from": level(factor, 0), "to": level(factor, to),
-                "at": {&one.factors[1 - factor]: level(1 - factor, at)},
-                "ratio": ratio, "ci95": ci95,
-            })),
-            Contrast::Interaction { to } => all.push(json!({
-                "to": [level(0, to[0]), level(1, to[1])], "ratio": ratio, "ci95": ci95,
-            })),
-        }
+    for FoundEffect { contrast, mean, prediction95 } in &one.effects {
+        let (ratio, ci95) = (mean.ratio, mean.ci95);
+        let (list, mut found) = match *contrast {
+            Contrast::Main { factor, to } => (
+                &mut main,
+                json!({
+                    "factor": one.factors[factor],
+                    "from": level(factor, 0), "to": level(factor, to),
+                    "ratio": ratio, "ci95": ci95,
+                }),
+            ),
+            Contrast::Simple { factor, to, at } => (
+                &mut simple,
+                json!({
+                    "factor": one.factors[factor],
+                    "from": level(factor, 0), "to": level(factor, to),
+                    "at": {&one.factors[1 - factor]: level(1 - factor, at)},
+                    "ratio": ratio, "ci95": ci95,
+                }),
+            ),
+            Contrast::Interaction { to } => (
+                &mut all,
+                json!({
+                    "to": [level(0, to[0]), level(1, to[1])], "ratio": ratio, "ci95": ci95,
+                }),
+            ),
+        };
+        foreseen(&mut found, *prediction95);
+        list.push(found);
     }
-    let strongest = &one.strongest.1;
-    json!({
+    let strongest = &one.strongest.mean;
+    let mut found = json!({
         "factors": one.factors,
         "metric": result.series[one.series].name,
         "cells": cells.collect::<Vec<Value>>(),
@@ -149,12 +162,21 @@ fn interaction(result: &StudyResult, one: &InteractionResult) -> Value {
         "interaction": {
             "ratio": strongest.ratio, "ci95": strongest.ci95, "verdict": one.verdict, "all": all,
         },
-    })
+    });
+    foreseen(&mut found["interaction"], one.strongest.prediction95);
+    found
+}
+
+/// Adds what is predicted of one more drive, where blocks simulated different ones.
+fn foreseen(found: &mut Value, prediction95: Option<[f64; 2]>) {
+    if let Some(prediction95) = prediction95 {
+        found["prediction95"] = json!(prediction95);
+    }
 }
 
 fn finding(one: &FindingResult) -> Value {
     let finding = &one.finding;
-    json!({
+    let mut found = json!({
         "name": finding.name,
         "figure": finding.figure,
         "source": finding.source,
@@ -164,7 +186,9 @@ fn finding(one: &FindingResult) -> Value {
         "value": one.value,
         "ci95": one.ci95,
         "why": one.why,
-    })
+    });
+    foreseen(&mut found, one.prediction95);
+    found
 }
 
 fn price(result: &StudyResult, price: &Price) -> Value {

@@ -15,7 +15,7 @@ mod words;
 
 pub use analyse::analyse;
 pub use curve::{DepthCurve, DepthPoint, LatencyCurve};
-pub use declared::{Answer, ArmPrice, FindingResult, InteractionResult, Price};
+pub use declared::{Answer, ArmPrice, FindingResult, FoundEffect, InteractionResult, Price};
 pub use experiment::{ArmInfo, CurvePoint, Experiment, RunSample, WorkloadInfo};
 pub use json::{STUDY_SCHEMA, json};
 pub use result::{ContrastResult, StudyResult};

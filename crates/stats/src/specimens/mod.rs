@@ -87,6 +87,14 @@ pub fn foresee(
     })
 }
 
+/// Between these lies a figure of one more specimen with confidence 1 - `alpha`, from its logarithm
+/// for each specimen, at least two of them; as in [`foresee`].
+pub fn one_more(d: &[f64], unknowns: &[Unknown], model_sigma: f64, alpha: f64) -> [f64; 2] {
+    let predictive = Predictive::new(d, unknowns, model_sigma.max(0.0));
+    let [lo, hi] = [0.5 * alpha, 1.0 - 0.5 * alpha].map(|p| predictive.quantile(p));
+    Interval { lo, hi }.ratios()
+}
+
 /// How far a ratio may be from the model, from how far a rate may be.
 ///
 /// What the model gets wrong is the effect of a mechanism: which request goes next, for example. On

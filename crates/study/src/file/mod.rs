@@ -217,7 +217,8 @@ impl StudyFile {
             (matrix.blocks, matrix.seed) = (self.blocks, self.seed);
         }
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
-            return Err(Refusal::request(format!("`--blocks` must be from 1 to {BLOCKS_MAX}")));
+            let wrong = format!("`--blocks` must be from 1 to {BLOCKS_MAX}");
+            return Err(Refusal::request(wrong).hint("a verdict needs six: give `--blocks 6`"));
         }
         match self.too_many() {
             Some(wrong) => Err(Refusal::request(wrong).hint("lower `--blocks`")),
@@ -249,7 +250,8 @@ impl StudyFile {
         }
         if !(1..=BLOCKS_MAX).contains(&specimens) {
             let wrong = format!("`--specimens` must be from 1 to {BLOCKS_MAX}");
-            return Err(Refusal::request(wrong));
+            return Err(Refusal::request(wrong)
+                .hint("give `--specimens 20` for twenty drives, 1 for the median drive"));
         }
         match blocks {
             Some(blocks) if specimens > 1 && blocks != specimens => Err(Refusal::request(format!(

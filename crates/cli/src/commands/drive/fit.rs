@@ -8,7 +8,7 @@ use drivelab_core::Bytes;
 use drivelab_core::measurements::Measurements;
 use drivelab_core::record::RunRecord;
 use drivelab_model::fit;
-use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, LeftOpen};
+use drivelab_report::drive::{DRIVE_SCHEMA, Fitted, FittedDrive, LeftOpen};
 
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -73,8 +73,7 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
     let measurements = read(arguments)?;
     let stem = || arguments.out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let model = arguments.model.clone().unwrap_or_else(stem);
-    let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)
-        .map_err(Failure::bad_words)?;
+    let fit = fit::fit(&model, &command(arguments), &measurements, arguments.seed)?;
     output::write(&arguments.out, &fit.profile, &output::PROFILE)?;
     let fitted = |figure: &fit::FittedFigure| {
         let fit::FittedFigure { name, measured, fitted } = figure.clone();
@@ -95,11 +94,18 @@ pub(crate) fn fit(arguments: &FitArgs, ui: Ui) -> Outcome {
             "gain_at_32": fit.gain,
             "left_open": left_open,
             "not_identified": fit.not_identified,
+            "marks": measurements.marks,
+            "notes": fit.notes,
         })));
     }
-    let path = arguments.out.display().to_string();
-    let missing = &fit.not_identified;
-    ui.result(&drivelab_report::drive::fitted(&figures, &left_open, missing, &path, ui.look()))
+    let fitted = FittedDrive {
+        figures: &figures,
+        left_open: &left_open,
+        not_identified: &fit.not_identified,
+        notes: &fit.notes,
+        path: &arguments.out.display().to_string(),
+    };
+    ui.result(&drivelab_report::drive::fitted(&fitted, ui.look()))
 }
 
 fn read(arguments: &FitArgs) -> Result<Measurements, Failure> {

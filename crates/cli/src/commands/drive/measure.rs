@@ -56,7 +56,7 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
         return Err(Failure::bad_words(message).hint("repeat the name of TARGET exactly"));
     }
     let settings = Settings { seed: *seed, writes: allow_destructive.is_some(), rpm: *rpm };
-    let (mut measured, marks) = match target::parse(target)? {
+    let (mut measured, of_target) = match target::parse(target)? {
         Target::Drive(spec) => {
             let profile = target::profile(&spec)?;
             let mut drive = VirtualTarget::new(target::build(&profile, &spec.options, *seed)?);
@@ -72,13 +72,13 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     };
     let command = format!("drivelab drive measure {target}");
     measured.measurements.sources.push(command.clone());
-    let heading = drive::measured_heading(&command, &measured_words(&measured, &marks));
+    measured.measurements.marks = of_target.into_iter().chain(measured.marks.clone()).collect();
+    let heading = drive::measured_heading(&command, &measured_words(&measured));
     output::write(out, &measured.measurements.text(&heading), &output::MEASUREMENTS)?;
     let shown = MeasuredDrive {
         target,
         path: &out.display().to_string(),
         measurements: &measured.measurements,
-        marks: &marks,
         complete: !measured.stopped,
         took: measured.took,
         requests: measured.requests,
@@ -92,6 +92,9 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
     if measured.measurements.rpm.is_none() && !measured.stopped {
         ui.warn("no rotation found: `drive fit` needs `rpm`, which `--rpm 7200` gives");
     }
+    if measured.measurements.marks.iter().any(|mark| mark.id.doubt().is_some()) {
+        ui.warn("something disturbed this measurement: repeat it on a machine that is idle");
+    }
     if measured.stopped {
         ui.warn("interrupted: the file contains the measurements so far");
         return Ok(Exit::Interrupted);
@@ -100,14 +103,13 @@ pub(crate) fn measure(arguments: &MeasureArgs, ui: Ui) -> Outcome {
 }
 
 /// What the file says of itself in its heading, a line each.
-fn measured_words(measured: &Measured, marks: &[Mark]) -> Vec<String> {
+fn measured_words(measured: &Measured) -> Vec<String> {
     let Measured { took, requests, failed, .. } = measured;
     let seconds = took.ns() / 1_000_000_000;
     let mut words = vec![format!("{requests} requests in {seconds} s, {failed} of them failed")];
     if measured.stopped {
         words.push("interrupted before its end".into());
     }
-    words.extend(marks.iter().map(|mark| mark.message.clone()));
     words
 }
 
@@ -147,6 +149,8 @@ fn on_this_machine(
 fn failure(error: ProbeError) -> Failure {
     match &error {
         ProbeError::Small { .. } => Failure::bad_request(error).hint("measure a larger target"),
+        ProbeError::Drive(_) => Failure::bad_request(error)
+            .hint("omit --rpm: the speed of rotation is measured where it is not given"),
         ProbeError::Failing { .. } | ProbeError::Silent { .. } => Failure::cannot_here(error)
             .hint("`drivelab inspect` and the kernel log say what is wrong with the drive"),
         ProbeError::Target(_) => Failure::cannot_here(error),

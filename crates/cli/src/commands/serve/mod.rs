@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use drivelab_core::disk::Medium;
 use drivelab_core::dispatch::Dispatch;
+use drivelab_core::record::Specimen;
 use drivelab_core::units::{Bytes, Span};
 use drivelab_core::{Device, Sectors, Time};
 use drivelab_serve::backing::Backing;
@@ -166,11 +167,19 @@ struct Nature {
     /// How long a random read takes; `None` where no model says when it is done.
     typical_read: Option<Span>,
     attributes: Attributes,
+    /// Which drive it is, where a profile leaves numbers open, and in words.
+    specimen: Option<Specimen>,
+    one_drive: Option<String>,
 }
 
 impl Nature {
     /// A drive that takes no time, or a file of which we know nothing.
-    const OTHER: Self = Self { typical_read: None, attributes: Attributes::UNKNOWN };
+    const OTHER: Self = Self {
+        typical_read: None,
+        attributes: Attributes::UNKNOWN,
+        specimen: None,
+        one_drive: None,
+    };
 }
 
 /// The device's bytes, in memory or in an image: not one that is a device, or that a loop device,
@@ -239,6 +248,9 @@ fn serve<B: Backend>(
     let settings = settings(drive.capacity().bytes().get(), nature, arguments);
     let server = Server::new(drive, settings)?;
     ui.note(&server.announcement(name));
+    if let Some(which) = &nature.one_drive {
+        ui.note(which);
+    }
     if arguments.ublk {
         // The kernel writes back what it has at the drive's pace, and the server bounds that
         // itself: nothing ends it from outside.
@@ -246,7 +258,11 @@ fn serve<B: Backend>(
     }
     let ended = server.run(interrupt::flag(), &mut |text| ui.note(text));
     let summary = ended.map_err(has_stopped)?;
-    ui.result(&if ui.json { json_text(&summary.to_json()) } else { summary.to_string() })?;
+    let mut document = summary.to_json();
+    if let Some(specimen) = &nature.specimen {
+        document["specimen"] = serde_json::json!(specimen);
+    }
+    ui.result(&if ui.json { json_text(&document) } else { summary.to_string() })?;
     let Some(taken) = &summary.taken_away else { return Ok(Exit::Done) };
     ui.warn(&taken.to_string());
     // 130 where something may be lost by it.
@@ -299,5 +315,7 @@ fn device(name: &str, arguments: &ServeArgs) -> Result<(Box<dyn Device>, Nature)
     }
     let device = build()?;
     let attributes = target::attributes(&profile, device.about());
-    Ok((Box::new(device), Nature { typical_read: Some(typical), attributes }))
+    let specimen = profile.record(device.about());
+    let one_drive = target::one_drive(&spec, specimen.as_ref());
+    Ok((Box::new(device), Nature { typical_read: Some(typical), attributes, specimen, one_drive }))
 }

@@ -4,7 +4,8 @@ use drivelab_core::plan::BLOCKS_MIN;
 use drivelab_stats::{ALPHA_DEFAULT, effects};
 use serde::Serialize;
 
-use crate::outcome::{Series, median};
+use crate::outcome::{self, Series, median};
+use crate::specimens::Sampled;
 use crate::study::{ArmInfo, Experiment};
 use crate::{figures, metric, suggest};
 use drivelab_core::question::Finding;
@@ -41,6 +42,8 @@ pub struct FindingResult {
     pub(crate) value: Option<f64>,
     /// Its interval; the intervals of all findings hold together.
     pub(crate) ci95: Option<[f64; 2]>,
+    /// The figure of one more drive lies between these, where each block simulated another one.
+    pub(crate) prediction95: Option<[f64; 2]>,
     /// Why nothing can be told, where that is not plain from the interval.
     pub(crate) why: Option<String>,
     /// The metric that gives the value its unit; none for a ratio.
@@ -83,9 +86,17 @@ struct Measured {
     median: f64,
     logs: Vec<f64>,
     unit: Option<String>,
+    series: usize,
+    arms: Vec<usize>,
 }
 
-pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> Vec<FindingResult> {
+/// Holds every finding against the mean over blocks and, where each block simulated another drive,
+/// against one more of them: a claim about drives that is not true of nearly all of them is open.
+pub(in crate::study) fn answers(
+    experiment: &Experiment,
+    series: &[Series],
+    sampled: &Sampled<'_>,
+) -> Vec<FindingResult> {
     let measured: Vec<Result<Measured, String>> = experiment
         .findings
         .iter()
@@ -97,22 +108,36 @@ pub(in crate::study) fn answers(experiment: &Experiment, series: &[Series]) -> V
         let finding = finding.clone();
         let figure = match measured {
             Ok(figure) => figure,
-            Err(why) => {
-                let (answer, why) = (Answer::CannotTell, Some(why));
-                return FindingResult { finding, answer, value: None, ci95: None, why, unit: None };
-            }
+            Err(why) => return FindingResult::open(finding, why),
         };
         let effect = effects.next().expect("one effect for each measured figure");
         let value = if figure.unit.is_some() { figure.median } else { effect.ratio };
+        let prediction95 = figure.one_more(series, sampled);
         let why = doubt(&finding, figure.logs.len());
-        let answer = match (&why, effect.ci95) {
-            (None, Some(interval)) => judged(&finding, interval),
-            _ => Answer::CannotTell,
+        let (answer, why) = match (why, effect.ci95) {
+            (None, Some(interval)) => {
+                let of_mean = judged(&finding, interval);
+                match prediction95.map(|interval| judged(&finding, interval)) {
+                    Some(of_drive) if of_drive != of_mean => {
+                        (Answer::CannotTell, Some("it depends on the drive".to_owned()))
+                    }
+                    _ => (of_mean, None),
+                }
+            }
+            (why, _) => (Answer::CannotTell, why),
         };
         let (value, ci95) = (Some(value), effect.ci95);
-        FindingResult { finding, answer, value, ci95, why, unit: figure.unit }
+        FindingResult { finding, answer, value, ci95, prediction95, why, unit: figure.unit }
     });
     answers.collect()
+}
+
+impl Measured {
+    fn one_more(&self, series: &[Series], sampled: &Sampled<'_>) -> Option<[f64; 2]> {
+        let effects = outcome::effects(series, self.series, &self.arms);
+        let work = (series[self.series].workload, &self.arms[..]);
+        sampled.one_more(work, (&self.logs, &effects), 1)
+    }
 }
 
 fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Measured, String> {
@@ -122,10 +147,11 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
         Some(bare) => (bare, true),
         None => (metric, false),
     };
-    let found = series.iter().find(|series| series.name == bare).ok_or_else(|| {
+    let place = series.iter().position(|series| series.name == bare).ok_or_else(|| {
         let known: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
         format!("`{bare}` was not measured; {}", suggest::among(bare, &known))
     })?;
+    let found = &series[place];
     let values = |arm: usize| -> Result<Vec<f64>, String> {
         let dollars = match (per_dollar, arms[arm].price_usd) {
             (false, _) => 1.0,
@@ -141,7 +167,9 @@ fn measured(finding: &Finding, arms: &[ArmInfo], series: &[Series]) -> Result<Me
         libm::log(mine[block]) - other
     };
     let unit = others.is_none().then(|| metric.rsplit('.').next().unwrap_or(metric).to_owned());
-    Ok(Measured { median: median(&mine), logs: (0..mine.len()).map(log).collect(), unit })
+    let logs = (0..mine.len()).map(log).collect();
+    let arms = over.into_iter().chain([arm]).collect();
+    Ok(Measured { median: median(&mine), logs, unit, series: place, arms })
 }
 
 fn doubt(finding: &Finding, blocks: usize) -> Option<String> {
@@ -169,18 +197,34 @@ fn judged(finding: &Finding, [lo, hi]: [f64; 2]) -> Answer {
 }
 
 impl FindingResult {
+    /// One whose figure was not measured.
+    fn open(finding: Finding, why: String) -> Self {
+        Self {
+            finding,
+            answer: Answer::CannotTell,
+            value: None,
+            ci95: None,
+            prediction95: None,
+            why: Some(why),
+            unit: None,
+        }
+    }
+
     /// What was measured and what was stated, in one sentence.
     pub fn sentence(&self) -> String {
         let Finding { name, figure, source, .. } = &self.finding;
         let measured = match self.value {
             None => format!("`{figure}` is unknown"),
             Some(value) => {
+                let range = |limits| match &self.unit {
+                    Some(unit) => metric::show_range(unit, limits),
+                    None => figures::range(limits),
+                };
+                let drive =
+                    self.prediction95.map(|limits| format!("; one such drive: {}", range(limits)));
+                let drive = drive.unwrap_or_default();
                 let interval = self.ci95.map_or_else(String::new, |limits| {
-                    let limits = match &self.unit {
-                        Some(unit) => metric::show_range(unit, limits),
-                        None => figures::range(limits),
-                    };
-                    format!(" (95 % interval {limits})")
+                    format!(" (95 % interval {}{drive})", range(limits))
                 });
                 format!("`{figure}` is {}{interval}", self.show(value))
             }

@@ -6,8 +6,19 @@ use drivelab_stats::{
 };
 
 use crate::figures;
-use crate::outcome::{Series, geometric_mean};
+use crate::outcome::{self, Series, geometric_mean};
+use crate::specimens::Sampled;
 use crate::study::{ArmInfo, Experiment};
+
+/// One effect of the factors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FoundEffect {
+    pub(crate) contrast: Contrast,
+    /// Over all blocks, with an interval that holds together with the others.
+    pub(crate) mean: Effect,
+    /// That of one more drive lies between these, where each block simulated another one.
+    pub(crate) prediction95: Option<[f64; 2]>,
+}
 
 /// The effects of two factors on one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,10 +27,10 @@ pub struct InteractionResult {
     pub(crate) factors: [String; 2],
     /// The levels of each factor, the base first.
     pub(crate) levels: [Vec<String>; 2],
-    /// Every effect, with intervals that hold together.
-    pub(crate) effects: Vec<(Contrast, Effect)>,
+    /// Every effect.
+    pub(crate) effects: Vec<FoundEffect>,
     /// The interaction that is shown best, where there are several.
-    pub(crate) strongest: (Contrast, Effect),
+    pub(crate) strongest: FoundEffect,
     pub(crate) verdict: Interacts,
     /// The value of each combination of levels.
     pub(crate) cells: Vec<([usize; 2], f64)>,
@@ -37,7 +48,7 @@ struct Layout {
 /// pair is left out. Those on the primary metric are one family, all others another.
 pub(in crate::study) fn interactions(
     experiment: &Experiment,
-    series: &[Series],
+    (series, sampled): (&[Series], &Sampled<'_>),
     gate: usize,
 ) -> (Vec<InteractionResult>, Vec<String>) {
     let (mut layouts, mut notes) = (Vec::new(), Vec::new());
@@ -58,8 +69,9 @@ pub(in crate::study) fn interactions(
         *place != gate && experiment.workloads[series.workload].headline == series.metric
     };
     let others: Vec<usize> = (0..series.len()).filter(headline).collect();
-    let mut results = family(experiment, &layouts, series, &[gate]);
-    results.extend(family(experiment, &layouts, series, &others));
+    let of = |places: &[usize]| family(experiment, &layouts, (series, sampled), places);
+    let mut results = of(&[gate]);
+    results.extend(of(&others));
     (results, notes)
 }
 
@@ -93,7 +105,7 @@ fn layout(arms: &[ArmInfo], factors: [&String; 2]) -> Result<Layout, String> {
 fn family(
     experiment: &Experiment,
     layouts: &[Layout],
-    series: &[Series],
+    (series, sampled): (&[Series], &Sampled<'_>),
     places: &[usize],
 ) -> Vec<InteractionResult> {
     let asked: Vec<(&Layout, usize)> =
@@ -104,37 +116,62 @@ fn family(
         layout.design.contrasts().into_iter().map(row).collect::<Vec<Vec<f64>>>()
     };
     let rows: Vec<Vec<f64>> = asked.iter().flat_map(rows).collect();
-    let mut effects = effects(&rows, ALPHA_DEFAULT, experiment.seed).into_iter();
+    let means = effects(&rows, ALPHA_DEFAULT, experiment.seed);
+    let mut found = means.into_iter().zip(&rows);
     asked
         .into_iter()
         .map(|(layout, place)| {
-            let contrasts = layout.design.contrasts();
-            let of_layout: Vec<(Contrast, Effect)> =
-                contrasts.into_iter().zip(&mut effects).collect();
-            result(layout, &series[place], place, of_layout)
+            let contrasts = layout.design.contrasts().into_iter().zip(&mut found);
+            let of_layout = contrasts.map(|(contrast, (mean, row))| {
+                let prediction95 = one_more((series, sampled), place, contrast, row);
+                FoundEffect { contrast, mean, prediction95 }
+            });
+            result(layout, &series[place], place, of_layout.collect())
         })
         .collect()
+}
+
+/// The effect on one more drive. What the model gets wrong in an interaction it gets wrong in two
+/// effects.
+fn one_more(
+    (series, sampled): (&[Series], &Sampled<'_>),
+    place: usize,
+    contrast: Contrast,
+    row: &[f64],
+) -> Option<[f64; 2]> {
+    let arms: Vec<usize> = (0..series[place].values.len()).collect();
+    let effects = outcome::effects(series, place, &arms);
+    let times = if matches!(contrast, Contrast::Interaction { .. }) { 2 } else { 1 };
+    sampled.one_more((series[place].workload, &arms), (row, &effects), times)
 }
 
 fn result(
     layout: &Layout,
     series: &Series,
     place: usize,
-    effects: Vec<(Contrast, Effect)>,
+    effects: Vec<FoundEffect>,
 ) -> InteractionResult {
     let enough = series.values.first().is_some_and(|values| values.len() >= BLOCKS_MIN as usize);
-    let strength = |effect: &Effect| libm::log(effect.ratio).abs();
-    let all = effects.iter().filter(|(it, _)| matches!(it, Contrast::Interaction { .. }));
-    let verdict = |effect: &Effect| interacts(effect, series.margin, enough);
+    let strength = |it: &FoundEffect| libm::log(it.mean.ratio).abs();
+    let all = effects.iter().filter(|it| matches!(it.contrast, Contrast::Interaction { .. }));
+    // Of drives it is shown that is true of their mean and of one more of them.
+    let verdict = |it: &FoundEffect| {
+        let of = |ci95| interacts(&Effect { ci95, ..it.mean }, series.margin, enough);
+        let of_mean = of(it.mean.ci95);
+        match it.prediction95.map(|limits| of(Some(limits))) {
+            Some(of_drive) if of_drive != of_mean => Interacts::NotShown,
+            _ => of_mean,
+        }
+    };
     let strongest = *all
         .clone()
-        .max_by(|(_, one), (_, other)| {
-            let shown = |it: &Effect| verdict(it) == Interacts::Interact;
+        .max_by(|one, other| {
+            let shown = |it: &FoundEffect| verdict(it) == Interacts::Interact;
             shown(one).cmp(&shown(other)).then(strength(one).total_cmp(&strength(other)))
         })
         .expect("two factors of two levels interact somewhere");
-    let independent = all.clone().all(|(_, it)| verdict(it) == Interacts::Independent);
-    let verdict = match verdict(&strongest.1) {
+    let independent = all.clone().all(|it| verdict(it) == Interacts::Independent);
+    let verdict = match verdict(&strongest) {
         Interacts::Interact => Interacts::Interact,
         _ if independent => Interacts::Independent,
         _ => Interacts::NotShown,
@@ -161,21 +198,25 @@ fn result(
 impl InteractionResult {
     /// `mode ahci helps by 12 % with caching on and by 3 % with caching off`.
     pub fn sentence(&self) -> String {
-        let Contrast::Interaction { to: [to, other] } = self.strongest.0 else {
+        let Contrast::Interaction { to: [to, other] } = self.strongest.contrast else {
             unreachable!("the strongest interaction is one")
         };
         let at = |level: usize| {
             let simple = Contrast::Simple { factor: 0, to, at: level };
-            let effect = self.effects.iter().find(|(it, _)| *it == simple).map(|(_, it)| it.ratio);
+            let effect = self.effects.iter().find(|it| it.contrast == simple);
+            let effect = effect.map(|it| it.mean.ratio);
             let level = &self.levels[1][level];
             let what = helps(effect.unwrap_or(1.0));
             format!("{what} with {} {level}", self.factors[1])
         };
-        let effect = self.strongest.1;
+        let FoundEffect { mean: effect, prediction95, .. } = self.strongest;
         let interval = effect.ci95.map_or_else(
             || "no interval".to_owned(),
             |limits| format!("95 % interval {}", figures::range(limits)),
         );
+        let drive =
+            prediction95.map(|limits| format!("; one such drive: {}", figures::range(limits)));
+        let interval = interval + &drive.unwrap_or_default();
         format!(
             "`{}` {} instead of {} {} and {} (interaction {}, {interval})",
             self.factors[0],

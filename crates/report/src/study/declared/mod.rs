@@ -6,7 +6,7 @@ mod price;
 
 pub(super) use finding::answers;
 pub use finding::{Answer, FindingResult};
-pub use interaction::InteractionResult;
 pub(super) use interaction::interactions;
+pub use interaction::{FoundEffect, InteractionResult};
 pub(super) use price::prices;
 pub use price::{ArmPrice, Price};

@@ -381,7 +381,7 @@ fn factors_are_told_apart_and_together() {
     assert_eq!(result.series[first.series].name, "random-read-32.iops");
     // 76.2 and 92 IOPS against 92.3 and 131: each factor helps more where the other is on.
     let truth = 131.0 * 76.2 / (92.0 * 92.3);
-    assert!((first.strongest.1.ratio - truth).abs() < 0.02, "{:?}", first.strongest);
+    assert!((first.strongest.mean.ratio - truth).abs() < 0.02, "{:?}", first.strongest);
     assert_eq!(first.verdict, Interacts::Interact);
     let told = text(&result, PLAIN);
     let words = "The factors interact: `mode` ahci instead of ide helps by 42 % with queue on and \
