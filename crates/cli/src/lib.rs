@@ -45,7 +45,7 @@ pub fn main() -> ExitCode {
 
 fn begin(arguments: Arguments) -> Outcome {
     let ui = Ui::new(arguments.json);
-    interrupt::listen();
+    ui::signals::listen();
     // A server runs until a signal ends it: what fails then fails for its own reason.
     let ends_by_signal = matches!(arguments.command, Command::Serve(_));
     let outcome = carry_out(arguments.command, ui).or_else(Exit::unless_pipe_closed);

@@ -4,6 +4,7 @@
 
 mod console;
 mod progress;
+pub(crate) mod signals;
 
 pub(crate) use console::Console;
 pub(crate) use progress::{Progress, Show};
@@ -140,11 +141,11 @@ pub(crate) fn show_bug() -> Exit {
 }
 
 /// Says what a signal does.
-pub(crate) fn interrupted(what: &str) {
+fn interrupted(what: &str) {
     let _ = writeln!(anstream::stderr(), "{WARNING}warning:{WARNING:#} interrupted: {what}");
 }
 
 /// Ends the process at once.
-pub(crate) fn exit_now(exit: Exit) -> ! {
+fn exit_now(exit: Exit) -> ! {
     std::process::exit(exit as i32)
 }

@@ -13,9 +13,9 @@ use drivelab_study::{
     carry_out,
 };
 
+use super::arguments::{COMMANDS, StudyArgs, asked_for, read};
 use super::conclude;
 use super::experiment::experiment;
-use super::{COMMANDS, StudyArgs, asked_for, read};
 use crate::failure::{Failure, Outcome};
 use crate::stage::{self, DriveKeys};
 use crate::ui::{Console, Progress, Show, Ui};
