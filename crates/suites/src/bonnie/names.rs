@@ -34,6 +34,16 @@ struct Folders {
     synced: Vec<OwnedFd>,
 }
 
+impl Folders {
+    /// Syncs the folder of a file, where files are synced.
+    fn sync(&self, number: usize, path: &dyn Fn() -> PathBuf) -> Done {
+        match self.synced.get(number) {
+            Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Bonnie {
     /// In order first, then in random order.
     pub(super) fn small_files(&self, bench: &mut Bench<'_>) -> Done {
@@ -65,7 +75,7 @@ impl Bonnie {
             self.phase(bench, (stat, looking_up), |laps| match order {
                 Order::Sequential => self.stat_folders(&folders, laps, buffer),
                 Order::Random => names.iter().try_for_each(|name| {
-                    laps.time(|| stat(&folders.top, &folders.path, &name.path, buffer))
+                    laps.time(|| stat_one(&folders.top, &folders.path, &name.path, buffer))
                 }),
             })?;
             if order == Order::Random {
@@ -152,12 +162,9 @@ impl Bonnie {
                 let target = format!("{up}{}", first.path);
                 rustix::fs::symlinkat(&target, dir, &name.path).at("link", &path())?;
             }
-            _ => self.create_file(folders, name, zeros)?,
+            _ => return self.create_file(folders, name, zeros),
         }
-        match folders.synced.get(name.folder) {
-            Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
-            None => Ok(()),
-        }
+        folders.sync(name.folder, &path)
     }
 
     fn create_file(&self, folders: &Folders, name: &Name, zeros: &[u8]) -> Done {
@@ -171,13 +178,17 @@ impl Bonnie {
             let part = &zeros[..part_of(left, zeros.len())];
             left -= rustix::io::write(&file, part).at("write", &path())? as u64;
         }
-        if self.fsync { rustix::fs::fsync(&file).at("sync", &path()) } else { Ok(()) }
+        if self.fsync {
+            rustix::fs::fsync(&file).at("sync", &path())?;
+        }
+        // While the file is open, as in the original.
+        folders.sync(name.folder, &path)
     }
 
     /// Every file of every folder, in the order of the file system.
     fn stat_folders(&self, folders: &Folders, laps: &mut Laps<'_>, buffer: &mut [u8]) -> Done {
         self.each_folder(folders, |_, dir, path| {
-            each_name(dir, path, |name| laps.time(|| stat(dir, path, name, buffer)))
+            each_name(dir, path, |name| laps.time(|| stat_one(dir, path, name, buffer)))
         })
     }
 
@@ -214,7 +225,7 @@ impl Bonnie {
 }
 
 /// Looks a file up, and reads it where it holds something.
-fn stat(dir: &OwnedFd, folder: &Path, name: &str, buffer: &mut [u8]) -> Done {
+fn stat_one(dir: &OwnedFd, folder: &Path, name: &str, buffer: &mut [u8]) -> Done {
     let path = || folder.join(name);
     let about = rustix::fs::statat(dir, name, AtFlags::empty()).at("look at", &path())?;
     if about.st_size == 0 {
@@ -241,10 +252,7 @@ fn part_of(left: u64, chunk: usize) -> usize {
 fn delete_one(folders: &Folders, dir: &OwnedFd, name: &str, number: usize) -> Done {
     let path = || folders.path.join(name);
     rustix::fs::unlinkat(dir, name, AtFlags::empty()).at("remove", &path())?;
-    match folders.synced.get(number) {
-        Some(folder) => rustix::fs::fsync(folder).at("sync the folder of", &path()),
-        None => Ok(()),
-    }
+    folders.sync(number, &path)
 }
 
 fn each_name(dir: &OwnedFd, path: &Path, mut work: impl FnMut(&str) -> Done) -> Done {

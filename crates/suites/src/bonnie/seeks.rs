@@ -51,9 +51,12 @@ impl Bonnie {
             if let Some(seeker) = seekers.get(number as usize) {
                 return self.seek(take(seeker), path, chunks, laps);
             }
-            // The others wait for their first ticket.
+            // The others wait for their first ticket. When all are handed out the original's main
+            // thread closes the file too, with a sync.
+            let file = open(path)?;
             clock.get_or_init(Stopwatch::start);
-            hand_out(take(&writer), &tickets, path)
+            hand_out(take(&writer), &tickets, path)?;
+            file.sync_all().at("sync", path)
         })?;
         let took = clock.get().expect("the last thread starts it first of all").stop();
         let (name, amount) = ("seeks", f64::from(self.seeks));
