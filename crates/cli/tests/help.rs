@@ -95,7 +95,7 @@ fn bash_completes_studies_drives_and_values() {
     let check = |words: &[&str], expected: &[&str]| {
         assert_eq!(offered("bash", words), expected, "{words:?}");
     };
-    check(&["drivelab", "study", "ahci"], &["ahci-or-ide"]);
+    check(&["drivelab", "study", "ahci-or-i"], &["ahci-or-ide"]);
     check(&["drivelab", "study", "--stage", ""], &["simulate", "emulate", "hardware"]);
     check(&["drivelab", "run", "x", "--rw", "randr"], &["randread", "randrw"]);
     check(&["drivelab", "run", "x", "--ioengine", "ps"], &["psync"]);

@@ -115,7 +115,8 @@ fn is_run(text: &str) -> bool {
 fn folder(path: &Path) -> Result<Imported, Failure> {
     let study_path = path.join("study.toml");
     if !study_path.is_file() {
-        let message = format!("`{}` is not the results folder of a study", path.display());
+        let message =
+            format!("the directory `{}` is not the results folder of a study", path.display());
         return Err(Failure::bad_words(message).hint(
             "name a folder with `study.toml` and `runs.jsonl`, or the files in it: DIR/*.json",
         ));

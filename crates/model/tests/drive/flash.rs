@@ -85,7 +85,7 @@ fn depth_gains_nothing_in_ide_mode() {
     }
 }
 
-/// On the bus, the flush and the queue: what NVMe has and SATA lacks.
+/// On the bus, the flush and the queue: what `NVMe` has and SATA lacks.
 #[test]
 fn nvme_goes_beyond_the_depth_of_sata() {
     let rate = |spec, depth| random(spec, 8, depth, 60_000, false).0;

@@ -74,6 +74,8 @@ fn show(name: &str, ui: Ui) -> Outcome {
     let profile = target::profile(&spec)?;
     let built = target::build(&profile, &spec.options, 0)?;
     let settings = target::settings(built.about());
+    let modelled = built.about().capacity_bytes;
+    let flash = built.about().attached.as_ref().and_then(|attached| attached.flash);
     let text_of_profile = target::profile_text(&spec)?;
     let lacks @ [any, elevator] = profile.lacks();
     if ui.json {
@@ -85,7 +87,8 @@ fn show(name: &str, ui: Ui) -> Outcome {
             "model": profile.model,
             "sources": profile.sources,
             "leaves_out": profile.leaves_out,
-            "capacity_bytes": built.about().capacity_bytes,
+            "capacity_bytes": flash.map_or(modelled, |flash| flash.whole_bytes),
+            "modelled_bytes": modelled,
             "settings": settings,
             "known": profile.known(),
             "unknown": profile.unknowns(),

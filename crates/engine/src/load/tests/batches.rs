@@ -103,7 +103,7 @@ fn a_disk_that_ran_dry_gets_its_next_request_before_the_others_are_sent() {
     assert_eq!(on_host(true, batches(Some(32), None, None)), (90_624, 3));
     // One by one it waits for 2 us, as by default, with a call for each five requests.
     assert_eq!(on_host(true, batches(Some(1), None, None)).0, 99_360);
-    assert_eq!(on_host(true, default()), (99_360, 18));
+    assert_eq!(on_host(true, default()), (99_360, 21));
 }
 
 #[test]
