@@ -117,9 +117,8 @@ impl FsMark {
         let watch = Watch::new(bench.control, name, steps);
         let part = |thread: u32| bench.rng(u64::from(number) << 32 | u64::from(thread));
         let clock = Stopwatch::start();
-        let lat = watch.threads(self.threads, |thread, laps| {
-            self.write(top, part(thread), laps)
-        })?;
+        let lat =
+            watch.threads(self.threads, |thread, laps| self.write(top, part(thread), laps))?;
         let took = clock.stop();
         Ok((took, merged(&lat)))
     }

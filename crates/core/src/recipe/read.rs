@@ -125,10 +125,7 @@ pub(super) fn recipe(file: &str, text: &str, adjust: &Adjust) -> Result<Content,
 }
 
 /// One test, and which of the keys that a user may set for all tests it takes from there.
-fn test(
-    section: &mut Section,
-    shared: &Shared,
-) -> Result<(Test, Vec<&'static str>), ConfigError> {
+fn test(section: &mut Section, shared: &Shared) -> Result<(Test, Vec<&'static str>), ConfigError> {
     let name = section.take_with("name", name)?;
     let name = name.ok_or_else(|| section.error("a test needs a `name`"))?;
     let own = WorkloadOptions::read(section)?;

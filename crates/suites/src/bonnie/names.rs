@@ -56,9 +56,9 @@ impl Bonnie {
             let mut room = room(self.n.chunk);
             let buffer = from_page(&mut room);
             self.phase(bench, (create, Nature::JournalSync), |laps| {
-                names
-                    .iter()
-                    .try_for_each(|name| laps.time(|| self.create(&folders, name, &names[0], buffer)))?;
+                names.iter().try_for_each(|name| {
+                    laps.time(|| self.create(&folders, name, &names[0], buffer))
+                })?;
                 rustix::fs::sync();
                 Ok(())
             })?;

@@ -4,7 +4,9 @@
 //! moves the file offset before it reads: where the page cache answers, these calls are the time.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{
+    self, ErrorKind, PipeReader, PipeWriter, Read as _, Seek as _, SeekFrom, Write as _,
+};
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
