@@ -1,8 +1,8 @@
-//! Shapes of work that nobody recorded: a desktop that boots, and a defragmentation.
+//! Shapes of work of which there is no recording: a desktop that boots, and a defragmentation.
 //!
-//! They are ours. No published trace is behind them, and every number below is an estimate; what is
-//! meant to be right is the shape: one request at a time, where the requests lie to one another, and
-//! how long the processor works in between. The same seed gives the same requests.
+//! They are ours. No published trace is behind them, and every number below is an estimate. What is
+//! meant to be right is the shape: one request at a time, where requests lie relative to one
+//! another, and how long the processor works in between. The same seed gives the same requests.
 
 use crate::choice_as_text;
 use crate::config::Choice;
@@ -161,7 +161,7 @@ impl Script {
     /// The processor works longer after the last request.
     fn think(&mut self, more: Span) {
         if let Some(think) = self.entries.last_mut().and_then(|entry| entry.think.as_mut()) {
-            *think = *think + more;
+            *think += more;
         }
     }
 }
